@@ -1,0 +1,2 @@
+//! toolroute
+pub mod catalog;
