@@ -1,0 +1,53 @@
+//! The one trait of this room: whatever turns texts into unit vectors.
+
+use std::time::Duration;
+
+use ndarray::Array2;
+use serde::Serialize;
+
+use super::Error;
+
+/// Which side of the search a text stands on. Some models prefix the two sides differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A prompt, embedded when it comes.
+    Query,
+    /// A text that is searched for, embedded once.
+    Document,
+}
+
+/// What makes two vectors comparable: they come from models of equal identity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct ModelIdentity {
+    /// For people: `all-MiniLM-L6-v2`.
+    pub name: String,
+    /// SHA-256, in hex, over every file that influences the vectors.
+    pub fingerprint: String,
+    /// Length of a vector.
+    pub dimension: usize,
+}
+
+/// Vectors of a batch of texts, with what they cost.
+#[derive(Clone, Debug)]
+pub struct Embedded {
+    /// One unit vector a text, in the texts' order: `[texts, dimension]`.
+    pub vectors: Array2<f32>,
+    /// Time spent on turning text into token ids.
+    pub tokenize: Duration,
+    /// Token ids after truncation, special ones included.
+    pub tokens: usize,
+}
+
+/// Turns texts into unit vectors.
+///
+/// Implementations are deterministic and may be called from several threads at once.
+pub trait Embedder: Send + Sync {
+    /// Who makes the vectors.
+    fn identity(&self) -> &ModelIdentity;
+
+    /// Embeds a batch. An empty batch gives no rows; an empty text is a text like any other.
+    ///
+    /// # Errors
+    /// Where tokenising or inference fails. No row is zero or non-finite in an `Ok`.
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Embedded, Error>;
+}

@@ -1,0 +1,122 @@
+//! What a model's files must be: name, revision, licence, and the SHA-256 of each file.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Error;
+use super::files::{hex, sha256_file};
+
+/// A model's pinned description; those of `models/` are compiled into the library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// SPDX expression of the weights' licence.
+    #[serde(default)]
+    pub licence: String,
+    /// `owner/name` on the model hub.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
+    /// The commit on the hub that the hashes below belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    pub files: Vec<FileEntry>,
+}
+
+/// One file of a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Relative to the model's folder, with `/`.
+    pub path: String,
+    pub bytes: u64,
+    /// In hex.
+    pub sha256: String,
+}
+
+const BUILT_IN: &[(&str, &str)] =
+    &[("all-MiniLM-L6-v2.toml", include_str!("../../models/all-MiniLM-L6-v2.toml"))];
+
+impl Manifest {
+    /// The manifests that this build carries.
+    pub fn built_in() -> Vec<Self> {
+        let parse = |(_, text): &(&str, &str)| {
+            toml::from_str(text).expect("models/*.toml are checked by a test. This is a bug.")
+        };
+        BUILT_IN.iter().map(parse).collect()
+    }
+
+    /// The manifest of that name in this build.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::built_in().into_iter().find(|manifest| manifest.name == name)
+    }
+
+    /// Describes the files of `dir` as they are now: how a model without a built-in manifest is
+    /// pinned when it is installed.
+    pub(super) fn describe(name: &str, dir: &Path, files: &[&str]) -> Result<Self, Error> {
+        let entry = |file: &&str| -> Result<FileEntry, Error> {
+            let path = dir.join(file);
+            let bytes = std::fs::metadata(&path).map_err(Error::io("read", &path))?.len();
+            Ok(FileEntry { path: (*file).to_owned(), bytes, sha256: sha256_file(&path)? })
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            description: String::new(),
+            licence: String::new(),
+            repo: None,
+            revision: None,
+            files: files.iter().map(entry).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// SHA-256, in hex, over the paths and hashes of every file: equal for equal models.
+    pub fn fingerprint(&self) -> String {
+        let mut files: Vec<_> = self.files.iter().map(|f| (&f.path, &f.sha256)).collect();
+        files.sort();
+        let listing = files.iter().map(|(path, hash)| format!("{hash}  {path}\n"));
+        hex(&Sha256::digest(listing.collect::<String>()))
+    }
+
+    /// Compares every file of `dir` with this manifest.
+    ///
+    /// # Errors
+    /// Names the first file that is missing or differs.
+    pub fn verify(&self, dir: &Path) -> Result<(), Error> {
+        self.files.iter().try_for_each(|entry| self.verify_file(entry, &dir.join(&entry.path)))
+    }
+
+    fn verify_file(&self, entry: &FileEntry, path: &Path) -> Result<(), Error> {
+        let Ok(meta) = std::fs::metadata(path) else {
+            return Err(self.tampered(entry, "size", format!("{} bytes", entry.bytes), "no such file".into()));
+        };
+        if meta.len() != entry.bytes {
+            let (expected, found) = (format!("{} bytes", entry.bytes), format!("{} bytes", meta.len()));
+            return Err(self.tampered(entry, "size", expected, found));
+        }
+        let found = sha256_file(path)?;
+        if found != entry.sha256 {
+            return Err(self.tampered(entry, "SHA-256", entry.sha256.clone(), found));
+        }
+        Ok(())
+    }
+
+    fn tampered(&self, entry: &FileEntry, what: &'static str, expected: String, found: String) -> Error {
+        Error::Tampered { name: self.name.clone(), file: entry.path.clone(), what, expected, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_manifest_parses_and_is_named_as_its_file() {
+        for (manifest, (file, _)) in Manifest::built_in().iter().zip(BUILT_IN) {
+            assert_eq!(format!("{}.toml", manifest.name), *file);
+            assert!(manifest.revision.is_some() && !manifest.licence.is_empty());
+            assert!(manifest.files.iter().all(|f| f.sha256.len() == 64 && !f.path.contains("..")));
+        }
+    }
+}

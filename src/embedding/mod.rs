@@ -1,0 +1,33 @@
+//! Text to vectors: a local sentence-transformer, and the store that its files come from.
+//!
+//! This room knows of texts, files and vectors. It must never know what a tool is, nor reach the
+//! network outside [`hub`], which runs only when a user asks for a download.
+//!
+//! ```no_run
+//! use toolroute::embedding::{BertEmbedder, Embedder, ModelStore, Role};
+//!
+//! let store = ModelStore::new("/var/lib/toolroute/models");
+//! let model = store.open("all-MiniLM-L6-v2")?;
+//! let embedder = BertEmbedder::load(&model)?;
+//! let embedded = embedder.embed(&["What is the weather in Haifa?"], Role::Query)?;
+//! assert_eq!(embedded.vectors.shape(), [1, 384]);
+//! # Ok::<(), toolroute::embedding::Error>(())
+//! ```
+
+mod bert;
+mod embedder;
+mod error;
+mod files;
+#[cfg(feature = "hub")]
+pub mod hub;
+mod manifest;
+mod pooling;
+mod store;
+
+pub use bert::BertEmbedder;
+pub use embedder::{Embedded, Embedder, ModelIdentity, Role};
+pub use error::Error;
+pub use files::ModelFiles;
+pub use manifest::{FileEntry, Manifest};
+pub use pooling::Pooling;
+pub use store::{Installed, ModelStore, DEFAULT_MODEL};

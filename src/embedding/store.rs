@@ -1,0 +1,220 @@
+//! The folder in which models are kept, one folder a model.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::files::{FILES, ModelFiles};
+use super::{Error, Manifest};
+
+/// The model that is used when none is named.
+pub const DEFAULT_MODEL: &str = "all-MiniLM-L6-v2";
+
+/// Written beside the files of a model that no built-in manifest describes.
+const MANIFEST_FILE: &str = "manifest.toml";
+
+/// A folder of models. Opening one reads from disk only; nothing here reaches the network.
+#[derive(Clone, Debug)]
+pub struct ModelStore {
+    root: PathBuf,
+}
+
+/// One model of the store, as `toolroute model list` shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Installed {
+    pub name: String,
+    pub path: PathBuf,
+    /// Whether its files are there; `verify` tells whether they are right.
+    pub installed: bool,
+    pub bytes: u64,
+    pub licence: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+}
+
+impl ModelStore {
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Opens an installed model and compares its files with its manifest.
+    ///
+    /// # Errors
+    /// [`Error::ModelMissing`] says which command gets it; [`Error::Tampered`] names the file
+    /// that is not what the manifest says.
+    pub fn open(&self, name: &str) -> Result<ModelFiles, Error> {
+        let dir = self.dir(name)?;
+        if !dir.is_dir() {
+            let command = format!("toolroute model pull {name}");
+            return Err(Error::ModelMissing { name: name.to_owned(), path: dir, command });
+        }
+        ModelFiles::verified(&self.manifest(name, &dir)?, dir)
+    }
+
+    /// Compares an installed model with its manifest. The same as [`ModelStore::open`].
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn verify(&self, name: &str) -> Result<(), Error> {
+        self.open(name).map(drop)
+    }
+
+    /// The models that this build knows and those that lie in the store, by name.
+    ///
+    /// # Errors
+    /// Where the store's folder is there but cannot be read.
+    pub fn list(&self) -> Result<Vec<Installed>, Error> {
+        let mut manifests = Manifest::built_in();
+        for name in self.folders()? {
+            if !manifests.iter().any(|manifest| manifest.name == name) {
+                manifests.extend(self.manifest(&name, &self.root.join(&name)).ok());
+            }
+        }
+        manifests.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(manifests.into_iter().map(|manifest| self.describe(manifest)).collect())
+    }
+
+    /// Copies a model's files out of `source` into the store, checked against the built-in
+    /// manifest of that name or, where there is none, pinned by their present hashes.
+    ///
+    /// The model appears whole or not at all; one that is there stays until the new one is
+    /// checked.
+    ///
+    /// # Errors
+    /// Where a file is missing, differs from the manifest or cannot be copied.
+    pub fn install(&self, name: &str, source: &Path) -> Result<ModelFiles, Error> {
+        let target = self.dir(name)?;
+        let manifest = match Manifest::find(name) {
+            Some(manifest) => manifest,
+            None => pin(name, source)?,
+        };
+        self.install_as(&manifest, source, &target)
+    }
+
+    /// [`ModelStore::install`] with a manifest made elsewhere (by the hub).
+    pub(super) fn install_as(
+        &self,
+        manifest: &Manifest,
+        source: &Path,
+        target: &Path,
+    ) -> Result<ModelFiles, Error> {
+        manifest.verify(source)?;
+        std::fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
+        let staging = tempfile::Builder::new()
+            .prefix(".installing-")
+            .tempdir_in(&self.root)
+            .map_err(Error::io("write into", &self.root))?;
+        for entry in &manifest.files {
+            copy_synced(&source.join(&entry.path), &staging.path().join(&entry.path))?;
+        }
+        if Manifest::find(&manifest.name).is_none() {
+            write_manifest(manifest, &staging.path().join(MANIFEST_FILE))?;
+        }
+        manifest.verify(staging.path())?;
+        swap_in(staging, target)?;
+        ModelFiles::verified(manifest, target)
+    }
+
+    /// Where a model of that name lies or would lie.
+    ///
+    /// # Errors
+    /// Where the name could leave the store's folder.
+    pub(super) fn dir(&self, name: &str) -> Result<PathBuf, Error> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let safe = !name.is_empty() && name.len() <= 100 && !name.starts_with('.');
+        if safe && name.chars().all(plain) {
+            Ok(self.root.join(name))
+        } else {
+            Err(Error::BadName { name: name.to_owned() })
+        }
+    }
+
+    fn manifest(&self, name: &str, dir: &Path) -> Result<Manifest, Error> {
+        if let Some(manifest) = Manifest::find(name) {
+            return Ok(manifest);
+        }
+        let path = dir.join(MANIFEST_FILE);
+        let text = std::fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        toml::from_str(&text).map_err(|error| Error::BadFile {
+            path,
+            expected: "the manifest that `toolroute model pull` wrote",
+            problem: error.to_string(),
+        })
+    }
+
+    fn folders(&self) -> Result<Vec<String>, Error> {
+        if !self.root.is_dir() {
+            return Ok(Vec::new());
+        }
+        let entries = std::fs::read_dir(&self.root).map_err(Error::io("read", &self.root))?;
+        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+        let visible = |name: &String| !name.starts_with('.');
+        Ok(entries.flatten().filter_map(name).filter(visible).collect())
+    }
+
+    fn describe(&self, manifest: Manifest) -> Installed {
+        let path = self.root.join(&manifest.name);
+        Installed {
+            installed: manifest.files.iter().all(|file| path.join(&file.path).is_file()),
+            bytes: manifest.files.iter().map(|file| file.bytes).sum(),
+            path,
+            name: manifest.name,
+            licence: manifest.licence,
+            repo: manifest.repo,
+            revision: manifest.revision,
+        }
+    }
+}
+
+/// The manifest of a folder as it is now.
+fn pin(name: &str, source: &Path) -> Result<Manifest, Error> {
+    ModelFiles::from_dir(source)?;
+    let present: Vec<_> = FILES.into_iter().filter(|file| source.join(file).is_file()).collect();
+    Manifest::describe(name, source, &present)
+}
+
+fn write_manifest(manifest: &Manifest, path: &Path) -> Result<(), Error> {
+    let text = toml::to_string(manifest).map_err(|error| Error::BadFile {
+        path: path.to_owned(),
+        expected: "a manifest that TOML can hold",
+        problem: error.to_string(),
+    })?;
+    std::fs::write(path, text).map_err(Error::io("write", path))
+}
+
+fn copy_synced(from: &Path, to: &Path) -> Result<(), Error> {
+    if let Some(parent) = to.parent() {
+        std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+    }
+    let mut source = std::fs::File::open(from).map_err(Error::io("open", from))?;
+    let mut target = std::fs::File::create(to).map_err(Error::io("create", to))?;
+    std::io::copy(&mut source, &mut target).map_err(Error::io("write", to))?;
+    target.sync_all().map_err(Error::io("sync", to))
+}
+
+/// Renames the staged folder to `target`; an old one there is moved aside first and put back if
+/// the rename fails.
+fn swap_in(staging: tempfile::TempDir, target: &Path) -> Result<(), Error> {
+    let old = staging.path().with_extension("old");
+    let replaced = target.exists();
+    if replaced {
+        std::fs::rename(target, &old).map_err(Error::io("move aside", target))?;
+    }
+    let staged = staging.keep();
+    if let Err(source) = std::fs::rename(&staged, target) {
+        if replaced {
+            std::fs::rename(&old, target).map_err(Error::io("put back", target))?;
+        }
+        return Err(Error::Io { action: "install", path: target.to_owned(), source });
+    }
+    if replaced {
+        std::fs::remove_dir_all(&old).map_err(Error::io("remove", &old))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Decides which tools fit a prompt: retrieves, fuses, filters, orders and explains.
+//!
+//! This room turns a prompt and its vector into candidates, and candidates into an ordered,
+//! explained answer. It must never know how a vector is made, where a catalog lies on disk, or
+//! how a tool is run: the engine above it hands over what it needs.
+//!
+//! ```
+//! use toolroute::catalog::{Cost, Tool};
+//! use toolroute::selection::Policy;
+//!
+//! let policy = Policy { max_cost: Some(Cost::Low), ..Policy::default() };
+//! let mut tool = Tool::new(Some("search"), "deep_research", "Researches a question for minutes");
+//! tool.cost = Some(Cost::High);
+//! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
+//! ```
+
+mod exact;
+mod explanation;
+mod fusion;
+mod hybrid;
+mod keyword;
+mod policy;
+mod retriever;
+mod semantic;
+#[cfg(test)]
+mod tests;
+
+pub use explanation::{Explanation, Part, Tiers};
+pub use fusion::{Fusion, Normalization};
+pub use hybrid::HybridRetriever;
+pub use keyword::KeywordRetriever;
+pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared};
+pub use retriever::{Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy};
+pub use semantic::SemanticRetriever;

@@ -1,0 +1,153 @@
+//! Which tools may be chosen at all, and which of two equal ones comes first.
+
+use std::cmp::{Ordering, Reverse};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+
+/// What a tool that declares no tier counts as under a filter on that tier.
+///
+/// MCP carries no tiers, so in most catalogs most tools declare none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Undeclared {
+    /// As medium: neither the best nor the worst.
+    #[default]
+    Medium,
+    /// It passes every filter.
+    Admit,
+    /// It passes none.
+    Exclude,
+}
+
+/// A filter over declared tiers. The default admits every tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Policy {
+    pub min_reliability: Option<Reliability>,
+    pub max_cost: Option<Cost>,
+    pub max_latency: Option<LatencyTier>,
+    pub undeclared: Undeclared,
+}
+
+/// Why a policy leaves a tool out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusion {
+    Reliability { found: Option<Reliability>, least: Reliability },
+    Cost { found: Option<Cost>, most: Cost },
+    Latency { found: Option<LatencyTier>, most: LatencyTier },
+}
+
+impl fmt::Display for Exclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn tell<T: fmt::Display>(
+            f: &mut fmt::Formatter<'_>,
+            tier: &str,
+            found: Option<T>,
+            bound: &str,
+            limit: impl fmt::Display,
+        ) -> fmt::Result {
+            match found {
+                Some(found) => write!(f, "{tier} {found} is {bound} {limit}"),
+                None => write!(f, "{tier} is not declared, and {limit} is asked for"),
+            }
+        }
+        match *self {
+            Self::Reliability { found, least } => tell(f, "reliability", found, "below", least),
+            Self::Cost { found, most } => tell(f, "cost", found, "above", most),
+            Self::Latency { found, most } => tell(f, "latency", found, "above", most),
+        }
+    }
+}
+
+impl Serialize for Exclusion {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Policy {
+    /// Whether it lets every tool pass.
+    pub fn is_open(&self) -> bool {
+        self.min_reliability.is_none() && self.max_cost.is_none() && self.max_latency.is_none()
+    }
+
+    /// Lets the tool pass, or says which tier stands in the way: the first of reliability, cost
+    /// and latency.
+    ///
+    /// # Errors
+    /// The reason for which the tool is left out.
+    pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
+        let assume = self.undeclared;
+        if let Some(least) = self.min_reliability {
+            let found = tool.reliability;
+            if !assume.passes(found, Reliability::Medium, |tier| tier >= least) {
+                return Err(Exclusion::Reliability { found, least });
+            }
+        }
+        if let Some(most) = self.max_cost {
+            let found = tool.cost;
+            if !assume.passes(found, Cost::Medium, |tier| tier <= most) {
+                return Err(Exclusion::Cost { found, most });
+            }
+        }
+        if let Some(most) = self.max_latency {
+            let found = tool.latency_tier();
+            if !assume.passes(found, LatencyTier::Medium, |tier| tier <= most) {
+                return Err(Exclusion::Latency { found, most });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Undeclared {
+    fn passes<T>(self, found: Option<T>, medium: T, within: impl Fn(T) -> bool) -> bool {
+        match (found, self) {
+            (Some(tier), _) => within(tier),
+            (None, Self::Medium) => within(medium),
+            (None, Self::Admit) => true,
+            (None, Self::Exclude) => false,
+        }
+    }
+}
+
+/// The order of two tools that fit equally well: reliability, cost, latency, then name ascending.
+///
+/// The order of the source documents, whose sample code takes the highest name where their text
+/// says ascending; the text wins. What is not declared counts as medium.
+pub fn order(a: &Tool, b: &Tool) -> Ordering {
+    let key = |tool: &Tool| {
+        let latency = tool.latency_ms.unwrap_or_else(|| {
+            tool.declared_latency_tier.unwrap_or(LatencyTier::Medium).floor_ms()
+        });
+        let reliability = tool.reliability.unwrap_or(Reliability::Medium);
+        (Reverse(reliability), tool.cost.unwrap_or(Cost::Medium), latency)
+    };
+    key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name)).then_with(|| a.id.cmp(&b.id))
+}
+
+/// The place of every row in the policy's order, so that ties break by one comparison.
+pub struct PolicyOrder {
+    places: Vec<u32>,
+}
+
+impl PolicyOrder {
+    pub fn new<'a>(tools: impl Iterator<Item = &'a Tool>) -> Self {
+        let tools: Vec<&Tool> = tools.collect();
+        let mut rows: Vec<usize> = (0..tools.len()).collect();
+        rows.sort_by(|&a, &b| order(tools[a], tools[b]));
+        let mut places = vec![0; tools.len()];
+        for (place, row) in (0u32..).zip(rows) {
+            places[row] = place;
+        }
+        Self { places }
+    }
+
+    /// Smaller comes first.
+    pub fn place(&self, row: u32) -> u32 {
+        self.places[row as usize]
+    }
+}

@@ -1,0 +1,143 @@
+//! The one trait of this room, and what it takes and gives.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error as ThisError;
+
+use crate::index::{self, Rows};
+
+/// How tools are found, as a user names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// Hybrid where a model is at hand, keyword where not.
+    #[default]
+    Auto,
+    /// BM25 over names, descriptions and parameters.
+    Keyword,
+    /// Cosine between the prompt's vector and each tool's.
+    Semantic,
+    /// Both, fused.
+    Hybrid,
+}
+
+impl Strategy {
+    /// Whether prompts must be embedded for it.
+    pub fn needs_vector(self) -> bool {
+        matches!(self, Self::Semantic | Self::Hybrid)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Keyword => "keyword",
+            Self::Semantic => "semantic",
+            Self::Hybrid => "hybrid",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        [Self::Auto, Self::Keyword, Self::Semantic, Self::Hybrid]
+            .into_iter()
+            .find(|strategy| strategy.as_str() == name)
+            .ok_or_else(|| Error::UnknownStrategy { name: name.to_owned() })
+    }
+}
+
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("unknown strategy `{name}`; expected auto, keyword, semantic or hybrid")]
+    UnknownStrategy { name: String },
+
+    #[error("the {strategy} strategy needs the prompt's vector, and none came; embed the prompt first or use the keyword strategy")]
+    NoVector { strategy: Strategy },
+
+    #[error(transparent)]
+    Index(#[from] index::Error),
+}
+
+/// What is asked of a retriever.
+#[derive(Clone, Copy)]
+pub struct Prompt<'a> {
+    pub text: &'a str,
+    /// The unit vector of `text`; the keyword strategy does without.
+    pub vector: Option<&'a [f32]>,
+    /// The rows of the catalog to choose among.
+    pub rows: Rows<'a>,
+    /// How many of them the caller means to keep. A retriever gives at least so many where it
+    /// has them, and may give all.
+    pub limit: usize,
+}
+
+impl<'a> Prompt<'a> {
+    pub(super) fn vector_for(&self, strategy: Strategy) -> Result<&'a [f32], Error> {
+        self.vector.ok_or(Error::NoVector { strategy })
+    }
+}
+
+/// One part of a score before it is weighted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Cosine or BM25, as the scorer gave it.
+    pub raw: f32,
+    /// After normalisation over the candidates, or the reciprocal rank.
+    pub normalized: f32,
+    /// What it adds to the candidate's score.
+    pub contribution: f32,
+}
+
+/// A row of the catalog with its score and the parts that the score is the sum of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    pub row: u32,
+    pub score: f32,
+    pub semantic: Option<Score>,
+    pub keyword: Option<Score>,
+    /// What an exact mention of the tool's name adds; 0 without one.
+    pub exact_name: f32,
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StageTimes {
+    pub search: Duration,
+    pub keyword: Duration,
+    pub fuse: Duration,
+}
+
+/// Candidates in no particular order: the caller orders what its policy admits.
+#[derive(Debug, Default)]
+pub struct Retrieved {
+    pub candidates: Vec<Candidate>,
+    pub times: StageTimes,
+}
+
+/// Finds the rows of a catalog that may fit a prompt.
+///
+/// Implementations are deterministic: equal prompts give equal candidates, to the bit.
+pub trait Retriever: Send + Sync {
+    fn strategy(&self) -> Strategy;
+
+    /// Scores the rows that may fit.
+    ///
+    /// # Errors
+    /// Where the prompt lacks the vector that the strategy needs, or its vector is unusable.
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error>;
+
+    /// The words of the prompt by which the row was found, for its explanation.
+    fn matched_terms(&self, text: &str, row: u32) -> Vec<String>;
+}

@@ -1,0 +1,122 @@
+//! Policy, order and fusion over made-up tools.
+
+use proptest::prelude::*;
+
+use super::policy::order;
+use super::*;
+use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+
+fn reliability() -> impl Strategy2<Reliability> {
+    prop::option::of(prop::sample::select(vec![Reliability::Low, Reliability::Medium, Reliability::High]))
+}
+
+fn cost() -> impl Strategy2<Cost> {
+    prop::option::of(prop::sample::select(vec![Cost::Tiny, Cost::Low, Cost::Medium, Cost::High]))
+}
+
+fn tier() -> impl Strategy2<LatencyTier> {
+    use LatencyTier::{Fast, Medium, Slow, VerySlow};
+    prop::option::of(prop::sample::select(vec![Fast, Medium, Slow, VerySlow]))
+}
+
+/// Ours has the name `Strategy`, so proptest's goes by another here.
+trait Strategy2<T>: proptest::strategy::Strategy<Value = Option<T>> {}
+impl<T, S: proptest::strategy::Strategy<Value = Option<T>>> Strategy2<T> for S {}
+
+prop_compose! {
+    fn tools()(name in "[a-c]{1,2}", reliability in reliability(), cost in cost(),
+               latency_ms in prop::option::of(0u64..200_000), declared in tier()) -> Tool {
+        let mut tool = Tool::new(Some("s"), &name, "");
+        (tool.reliability, tool.cost, tool.latency_ms) = (reliability, cost, latency_ms);
+        tool.declared_latency_tier = declared;
+        tool
+    }
+}
+
+prop_compose! {
+    fn policies()(min_reliability in reliability(), max_cost in cost(), max_latency in tier(),
+                  undeclared in prop::sample::select(
+                      vec![Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude])) -> Policy {
+        Policy { min_reliability, max_cost, max_latency, undeclared }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_policy_admits_never_violates_it(tool in tools(), policy in policies()) {
+        if policy.admit(&tool).is_ok() {
+            if let (Some(least), Some(found)) = (policy.min_reliability, tool.reliability) {
+                prop_assert!(found >= least);
+            }
+            if let (Some(most), Some(found)) = (policy.max_cost, tool.cost) {
+                prop_assert!(found <= most);
+            }
+            if let (Some(most), Some(found)) = (policy.max_latency, tool.latency_tier()) {
+                prop_assert!(found <= most);
+            }
+        } else {
+            prop_assert!(!policy.is_open());
+        }
+    }
+
+    #[test]
+    fn the_order_is_total_and_agrees_with_the_places(list in prop::collection::vec(tools(), 1..20)) {
+        let places = PolicyOrder::new(list.iter());
+        for (a, b) in (0u32..).zip(&list).flat_map(|a| (0u32..).zip(&list).map(move |b| (a, b))) {
+            let by_tool = order(a.1, b.1);
+            prop_assert_eq!(by_tool, order(b.1, a.1).reverse());
+            if by_tool != std::cmp::Ordering::Equal {
+                prop_assert_eq!(by_tool, places.place(a.0).cmp(&places.place(b.0)));
+            }
+        }
+    }
+
+    #[test]
+    fn min_max_stays_between_0_and_1(raw in prop::collection::vec(-1f32..1.0, 1..50)) {
+        let keyword = vec![0.0; raw.len()];
+        for (semantic, keyword) in Fusion::default().apply(&raw, &keyword) {
+            prop_assert!((-1e-6..=1.0 + 1e-6).contains(&semantic.normalized));
+            prop_assert_eq!(keyword.contribution, 0.0);
+        }
+    }
+}
+
+#[test]
+fn the_order_is_reliability_then_cost_then_latency_then_name() {
+    let tool = |name: &str, reliability, cost, ms| {
+        let mut tool = Tool::new(None, name, "");
+        (tool.reliability, tool.cost, tool.latency_ms) = (Some(reliability), Some(cost), Some(ms));
+        tool
+    };
+    let mut tools = [
+        tool("f", Reliability::Low, Cost::Tiny, 1),
+        tool("e", Reliability::High, Cost::High, 1),
+        tool("d", Reliability::High, Cost::Low, 900),
+        tool("c", Reliability::High, Cost::Low, 100),
+        tool("b", Reliability::High, Cost::Low, 100),
+        tool("a", Reliability::Medium, Cost::Tiny, 1),
+    ];
+    tools.sort_by(order);
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["b", "c", "d", "e", "a", "f"]);
+}
+
+#[test]
+fn a_tool_without_tiers_counts_as_medium_unless_told_otherwise() {
+    let bare = Tool::new(None, "bare", "");
+    let asks = |min_reliability, undeclared| Policy { min_reliability, undeclared, ..Policy::default() };
+    assert!(asks(Some(Reliability::Medium), Undeclared::Medium).admit(&bare).is_ok());
+    let high = asks(Some(Reliability::High), Undeclared::Medium).admit(&bare).unwrap_err();
+    assert_eq!(high.to_string(), "reliability is not declared, and high is asked for");
+    assert!(asks(Some(Reliability::High), Undeclared::Admit).admit(&bare).is_ok());
+    assert!(asks(Some(Reliability::Low), Undeclared::Exclude).admit(&bare).is_err());
+}
+
+#[test]
+fn rrf_gives_equal_scores_equal_ranks_and_nothing_for_no_match() {
+    let fused = Fusion::Rrf { k: 60.0 }.apply(&[0.9, 0.5, 0.5, 0.1], &[0.0, 2.0, 0.0, 0.0]);
+    let semantic: Vec<f32> = fused.iter().map(|(s, _)| s.contribution).collect();
+    assert_eq!(semantic, [1.0 / 61.0, 1.0 / 62.0, 1.0 / 62.0, 1.0 / 64.0]);
+    let keyword: Vec<f32> = fused.iter().map(|(_, k)| k.contribution).collect();
+    assert_eq!(keyword, [0.0, 1.0 / 61.0, 0.0, 0.0]);
+}
