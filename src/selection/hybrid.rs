@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
 use super::retriever::{Candidate, Error, Prompt, Retrieved, Retriever, StageTimes, Strategy};
-use super::semantic::SemanticRetriever;
-use crate::index::{Hit, Rows};
+use super::semantic::{POOL, SemanticRetriever};
+use crate::index::Rows;
 
 /// Scores by meaning and by words, and fuses the two.
 pub struct HybridRetriever {
@@ -15,10 +15,6 @@ pub struct HybridRetriever {
     keyword: Arc<KeywordRetriever>,
     fusion: Fusion,
 }
-
-/// How many hits of each part are fused where the index is approximate and not every row is
-/// scored.
-const POOL: usize = 256;
 
 /// Raw scores of both parts for the same rows.
 struct Both {
@@ -34,46 +30,31 @@ impl HybridRetriever {
 
     fn both(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<Both, Error> {
         let vector = prompt.vector_for(Strategy::Hybrid)?;
+        let pool = match prompt.rows {
+            // Not every row is scored: each part finds its best, and both score the union.
+            Rows::All if !self.semantic.is_exact() => Some(self.pool(vector, prompt)?),
+            _ => None,
+        };
+        let rows = pool.as_deref().map_or(prompt.rows, Rows::Only);
+        let semantic = self.semantic.score(vector, rows)?;
         let start = Instant::now();
-        let semantic = self.semantic.scores(vector, prompt.rows, prompt.limit)?;
-        times.search = start.elapsed();
-        let start = Instant::now();
-        let keyword = self.keyword.scores(prompt.text, prompt.rows);
+        let keyword = self.keyword.score(prompt.text, rows)?;
         times.keyword = start.elapsed();
-        if self.semantic.is_exact() || matches!(prompt.rows, Rows::Only(_)) {
-            return Ok(align(semantic, &keyword));
-        }
-        // Each part has found rows that the other has not scored: score the union in full.
-        let start = Instant::now();
-        let named = self.keyword.named(prompt.text);
-        let union = union(&semantic, &keyword, &named, prompt.limit.max(POOL));
-        let semantic = self.semantic.scores(vector, Rows::Only(&union), prompt.limit)?;
-        times.search += start.elapsed();
-        Ok(align(semantic, &keyword))
+        let rows = match rows {
+            Rows::All => (0..semantic.len() as u32).collect(),
+            Rows::Only(rows) => rows.to_vec(),
+        };
+        Ok(Both { rows, semantic, keyword })
     }
-}
 
-/// Gives each semantic hit its keyword score, 0 where the words found nothing. Both are by row.
-fn align(semantic: Vec<Hit>, keyword: &[Hit]) -> Both {
-    let mut found = keyword.iter().peekable();
-    let mut keyword_score = |row: u32| {
-        while found.next_if(|hit| hit.row < row).is_some() {}
-        found.peek().filter(|hit| hit.row == row).map_or(0.0, |hit| hit.score)
-    };
-    let keyword = semantic.iter().map(|hit| keyword_score(hit.row)).collect();
-    let (rows, semantic) = semantic.into_iter().map(|hit| (hit.row, hit.score)).unzip();
-    Both { rows, semantic, keyword }
-}
-
-fn union(semantic: &[Hit], keyword: &[Hit], named: &[u32], pool: usize) -> Vec<u32> {
-    let mut best: Vec<&Hit> = keyword.iter().collect();
-    best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
-    best.truncate(pool);
-    let found = semantic.iter().chain(best).map(|hit| hit.row);
-    let mut rows: Vec<u32> = found.chain(named.iter().copied()).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    rows
+    fn pool(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
+        let nearest = self.semantic.nearest(vector, prompt.limit)?;
+        let mut rows = self.keyword.best(prompt.text, prompt.limit.max(POOL));
+        rows.extend(nearest.iter().map(|hit| hit.row));
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(rows)
+    }
 }
 
 impl Retriever for HybridRetriever {
@@ -83,7 +64,10 @@ impl Retriever for HybridRetriever {
 
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
         let mut times = StageTimes::default();
+        let start = Instant::now();
         let both = self.both(prompt, &mut times)?;
+        // Whatever finding the pool took belongs to the search.
+        times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
         let scores = self.fusion.apply(&both.semantic, &both.keyword);
@@ -98,7 +82,7 @@ impl Retriever for HybridRetriever {
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
-        self.keyword.terms(text, row)
+        self.keyword.matched_terms(text, row)
     }
 }
 

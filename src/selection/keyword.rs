@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::exact::ExactNames;
 use super::retriever::{Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy};
-use crate::catalog::{Tool, keyword_fields};
-use crate::index::{Bm25, Field, Hit, Rows};
+use crate::catalog::{KeywordFields, Tool, keyword_fields};
+use crate::index::{Bm25, Bm25Settings, Field, Hit, Rows};
 
 /// Ranks by BM25 over name, server, description and parameters.
 pub struct KeywordRetriever {
@@ -16,17 +16,25 @@ pub struct KeywordRetriever {
 
 impl KeywordRetriever {
     /// Indexes the words of every tool.
-    pub fn new<'a>(tools: impl Iterator<Item = &'a Tool> + Clone) -> Arc<Self> {
-        let documents = tools.clone().map(document).collect::<Vec<_>>();
+    pub fn new(tools: &[Arc<Tool>]) -> Arc<Self> {
+        let documents: Vec<KeywordFields> = tools.iter().map(|tool| keyword_fields(tool)).collect();
+        let bm25 = Bm25::build(documents.iter().map(weighted), Bm25Settings::default());
         let names = (0u32..).zip(tools).flat_map(|(row, tool)| {
             [(row, tool.id.as_str()), (row, tool.name.as_str())]
         });
-        Arc::new(Self { bm25: Bm25::build(&documents), exact: ExactNames::new(names) })
+        Arc::new(Self { bm25, exact: ExactNames::new(names) })
     }
 
-    /// BM25 scores of the rows that share a word with `text`, by row.
-    pub(super) fn scores(&self, text: &str, rows: Rows<'_>) -> Vec<Hit> {
-        self.bm25.score(text, rows)
+    /// BM25 scores of the given rows, in their order; 0 for a row without a word of the prompt.
+    pub(super) fn score(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        Ok(self.bm25.score(text, rows)?)
+    }
+
+    /// The rows with the most of the prompt's words, and those that it names.
+    pub(super) fn best(&self, text: &str, limit: usize) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.bm25.search(text, limit).iter().map(|hit| hit.row).collect();
+        rows.extend(self.named(text));
+        rows
     }
 
     /// Rows whose name the prompt spells out, ascending.
@@ -34,20 +42,26 @@ impl KeywordRetriever {
         self.exact.find(text)
     }
 
-    pub(super) fn terms(&self, text: &str, row: u32) -> Vec<String> {
-        self.bm25.matched_terms(text, row)
+    fn hits(&self, prompt: &Prompt<'_>) -> Result<Vec<Hit>, Error> {
+        match prompt.rows {
+            Rows::All => Ok(self.bm25.matches(prompt.text)),
+            // Candidates are re-ranked, not found: each keeps its place, if the last.
+            Rows::Only(rows) => {
+                let scores = self.score(prompt.text, prompt.rows)?;
+                Ok(rows.iter().zip(scores).map(|(&row, score)| Hit { row, score }).collect())
+            }
+        }
     }
 }
 
-fn document(tool: &Tool) -> Vec<Field> {
-    let fields = keyword_fields(tool);
+fn weighted(fields: &KeywordFields) -> [Field<'_>; 5] {
     let field = |text, weight| Field { text, weight };
-    vec![
-        field(fields.name, 1.0),
-        field(fields.server, 1.0),
-        field(fields.description, 1.0),
-        field(fields.parameters, 1.0),
-        field(fields.extra, 1.0),
+    [
+        field(&fields.name, 1.0),
+        field(&fields.server, 1.0),
+        field(&fields.description, 1.0),
+        field(&fields.parameters, 1.0),
+        field(&fields.extra, 1.0),
     ]
 }
 
@@ -58,7 +72,7 @@ impl Retriever for KeywordRetriever {
 
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
         let start = Instant::now();
-        let hits = self.scores(prompt.text, prompt.rows);
+        let hits = self.hits(prompt)?;
         let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let named = self.named(prompt.text);
         let candidate = |hit: Hit| {
@@ -74,6 +88,6 @@ impl Retriever for KeywordRetriever {
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
-        self.terms(text, row)
+        self.bm25.matched_terms(row, text)
     }
 }

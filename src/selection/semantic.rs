@@ -11,26 +11,35 @@ pub struct SemanticRetriever {
     index: Arc<dyn VectorIndex>,
 }
 
-/// What an approximate index is asked for at least: enough for a policy to thin out.
-const POOL: usize = 256;
+/// What an approximate index is asked for at least: enough to fuse, and for a policy to thin out.
+pub(super) const POOL: usize = 256;
 
 impl SemanticRetriever {
     pub fn new(index: Arc<dyn VectorIndex>) -> Arc<Self> {
         Arc::new(Self { index })
     }
 
-    /// Cosines of the given rows or, where the index is approximate and may choose among all, of
-    /// the nearest ones.
-    pub(super) fn scores(&self, vector: &[f32], rows: Rows<'_>, limit: usize) -> Result<Vec<Hit>, Error> {
-        match rows {
-            Rows::All if !self.index.is_exact() => Ok(self.index.search(vector, limit.max(POOL))?),
-            Rows::All => Ok(pair(0.., self.index.score(vector, rows)?)),
-            Rows::Only(only) => Ok(pair(only.iter().copied(), self.index.score(vector, rows)?)),
-        }
+    /// Cosines of the given rows, in their order.
+    pub(super) fn score(&self, vector: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        Ok(self.index.score(vector, rows)?)
+    }
+
+    /// The nearest rows, as far as the index finds them.
+    pub(super) fn nearest(&self, vector: &[f32], limit: usize) -> Result<Vec<Hit>, Error> {
+        Ok(self.index.search(vector, limit.max(POOL))?)
     }
 
     pub(super) fn is_exact(&self) -> bool {
         self.index.is_exact()
+    }
+
+    fn hits(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<Hit>, Error> {
+        let scores = |rows| self.score(vector, rows);
+        match prompt.rows {
+            Rows::All if !self.is_exact() => self.nearest(vector, prompt.limit),
+            Rows::All => Ok(pair(0.., scores(prompt.rows)?)),
+            Rows::Only(only) => Ok(pair(only.iter().copied(), scores(prompt.rows)?)),
+        }
     }
 }
 
@@ -45,7 +54,7 @@ impl Retriever for SemanticRetriever {
 
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
         let start = Instant::now();
-        let hits = self.scores(prompt.vector_for(Strategy::Semantic)?, prompt.rows, prompt.limit)?;
+        let hits = self.hits(prompt.vector_for(Strategy::Semantic)?, prompt)?;
         let candidate = |Hit { row, score: raw }: Hit| {
             let score = Score { raw, normalized: raw, contribution: raw };
             Candidate { row, score: raw, semantic: Some(score), keyword: None, exact_name: 0.0 }

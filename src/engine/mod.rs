@@ -1,0 +1,35 @@
+//! The one object users hold: a catalog made searchable, and the answer to a prompt.
+//!
+//! [`Engine`] ties the rooms below together: it embeds, retrieves, applies the policy and explains.
+//! It reads no environment and no configuration file, prints nothing, and reaches no network; what
+//! it needs comes through [`EngineBuilder`].
+//!
+//! ```
+//! use toolroute::catalog::{Catalog, Tool};
+//! use toolroute::engine::{Engine, SelectRequest};
+//!
+//! let catalog = Catalog::from_tools(vec![
+//!     Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
+//!     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
+//! ])?;
+//! // Without an embedder the engine still ranks, by words alone, and says so.
+//! let engine = Engine::builder(catalog).build()?;
+//! let selection = engine.select(&SelectRequest::new("send an email to Dana"))?;
+//! assert_eq!(selection.tools[0].tool.id.as_str(), "mail__send_email");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builder;
+mod config;
+mod error;
+mod indexing;
+mod ranking;
+mod request;
+mod select;
+
+pub use builder::EngineBuilder;
+pub use config::{DEFAULT_LIMIT, EngineConfig};
+pub use error::Error;
+pub use indexing::{IndexReport, SnapshotState};
+pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+pub use select::Engine;

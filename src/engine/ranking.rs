@@ -1,0 +1,89 @@
+//! Orders candidates and takes the best that a policy admits.
+
+use std::cmp::Ordering;
+
+use crate::catalog::Tool;
+use crate::selection::{Candidate, Exclusion, Policy, PolicyOrder};
+
+/// What the policy left and what it took out, both best first.
+pub(super) struct Ranked {
+    pub chosen: Vec<Candidate>,
+    pub excluded: Vec<(Candidate, Exclusion)>,
+}
+
+/// Excluded tools that are named at most: enough to see what a filter hides.
+const MAX_EXCLUDED: usize = 20;
+
+/// The best `limit` candidates that `policy` admits. Ties of the score break by the policy's
+/// order, which no two rows share.
+pub(super) fn rank<'a>(
+    mut candidates: Vec<Candidate>,
+    limit: usize,
+    policy: &Policy,
+    order: &PolicyOrder,
+    tool: impl Fn(u32) -> &'a Tool,
+) -> Ranked {
+    let better = |a: &Candidate, b: &Candidate| -> Ordering {
+        b.score.total_cmp(&a.score).then_with(|| order.place(a.row).cmp(&order.place(b.row)))
+    };
+    let mut ranked = Ranked { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
+    // Sort only as far as is needed: with an open policy that is the first `limit`.
+    let (mut sorted, mut until) = (0, if policy.is_open() { limit } else { limit * 2 + 32 });
+    while sorted < candidates.len() && ranked.chosen.len() < limit {
+        until = until.min(candidates.len());
+        let rest = &mut candidates[sorted..];
+        if until - sorted < rest.len() {
+            rest.select_nth_unstable_by(until - sorted, better);
+        }
+        rest[..until - sorted].sort_unstable_by(better);
+        for candidate in &candidates[sorted..until] {
+            if ranked.chosen.len() == limit {
+                break;
+            }
+            match policy.admit(tool(candidate.row)) {
+                Ok(()) => ranked.chosen.push(*candidate),
+                Err(why) if ranked.excluded.len() < MAX_EXCLUDED => {
+                    ranked.excluded.push((*candidate, why));
+                }
+                Err(_) => {}
+            }
+        }
+        sorted = until;
+        until *= 4;
+    }
+    ranked
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::catalog::Reliability;
+
+    proptest! {
+        #[test]
+        fn it_equals_sorting_everything_and_filtering(
+            scores in prop::collection::vec((0u8..5, any::<bool>()), 0..200), limit in 0usize..60
+        ) {
+            let tools: Vec<Tool> = scores.iter().enumerate().map(|(at, (_, good))| {
+                let mut tool = Tool::new(None, &format!("t{at}"), "");
+                tool.reliability = Some(if *good { Reliability::High } else { Reliability::Low });
+                tool
+            }).collect();
+            let order = PolicyOrder::new(tools.iter());
+            let policy = Policy { min_reliability: Some(Reliability::High), ..Policy::default() };
+            let candidates: Vec<Candidate> = (0u32..).zip(&scores).map(|(row, (score, _))| Candidate {
+                row, score: f32::from(*score), semantic: None, keyword: None, exact_name: 0.0,
+            }).collect();
+            let mut expected: Vec<Candidate> = candidates.iter().copied()
+                .filter(|c| policy.admit(&tools[c.row as usize]).is_ok()).collect();
+            expected.sort_by(|a, b| b.score.total_cmp(&a.score)
+                .then(order.place(a.row).cmp(&order.place(b.row))));
+            expected.truncate(limit);
+            let ranked = rank(candidates, limit, &policy, &order, |row| &tools[row as usize]);
+            prop_assert_eq!(ranked.chosen, expected);
+            prop_assert!(ranked.excluded.len() <= MAX_EXCLUDED);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What is asked of an engine, and what it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::ser::SerializeStruct;
+
+use crate::catalog::{Tool, ToolId};
+use crate::selection::{Exclusion, Explanation, Policy, Strategy};
+
+/// A prompt with what is to differ from the engine's configuration.
+#[derive(Clone, Debug, Default)]
+pub struct SelectRequest {
+    pub prompt: String,
+    pub strategy: Option<Strategy>,
+    pub limit: Option<usize>,
+    pub policy: Option<Policy>,
+    /// Ids of the only tools to rank; `None` is the whole catalog.
+    pub candidates: Option<Vec<String>>,
+}
+
+impl SelectRequest {
+    pub fn new(prompt: impl Into<String>) -> Self {
+        Self { prompt: prompt.into(), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    #[must_use]
+    pub fn candidates(mut self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.candidates = Some(ids.into_iter().map(Into::into).collect());
+        self
+    }
+}
+
+/// The tools for a prompt, best first.
+#[derive(Clone, Debug, Serialize)]
+pub struct Selection {
+    /// The strategy that was used: never `auto`.
+    pub strategy: Strategy,
+    /// Why `auto` fell back to words alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<Degraded>,
+    pub tools: Vec<Selected>,
+    /// Tools that would stand in the answer, were it not for the policy.
+    pub excluded: Vec<Excluded>,
+    /// Candidates of the request that the catalog does not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_candidates: Vec<String>,
+    /// Not serialised: equal requests give equal bytes, and times differ.
+    #[serde(skip)]
+    pub timings: Timings,
+}
+
+/// Why an answer is not as good as it could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Degraded {
+    /// No model was given to the engine.
+    NoModel,
+}
+
+/// One tool of an answer.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    pub tool: Arc<Tool>,
+    /// The sum of the explanation's contributions.
+    pub score: f32,
+    pub explanation: Explanation,
+}
+
+impl Serialize for Selected {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Selected", 6)?;
+        out.serialize_field("id", &self.tool.id)?;
+        out.serialize_field("name", &self.tool.name)?;
+        out.serialize_field("server", &self.tool.server)?;
+        out.serialize_field("description", &self.tool.description)?;
+        out.serialize_field("score", &self.score)?;
+        out.serialize_field("explanation", &self.explanation)?;
+        out.end()
+    }
+}
+
+/// A tool that the policy took out of the answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Excluded {
+    pub id: ToolId,
+    pub score: f32,
+    pub because: Exclusion,
+}
+
+/// Where the time of one selection went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timings {
+    pub tokenize: Duration,
+    /// Inference, without tokenising.
+    pub embed: Duration,
+    pub search: Duration,
+    pub keyword: Duration,
+    pub fuse: Duration,
+    /// Filter, order and explanations.
+    pub policy: Duration,
+}
+
+impl Timings {
+    pub fn total(&self) -> Duration {
+        self.stages().iter().map(|(_, time)| *time).sum()
+    }
+
+    /// Every stage by name, in the order in which they run.
+    pub fn stages(&self) -> [(&'static str, Duration); 6] {
+        [
+            ("tokenize", self.tokenize),
+            ("embed", self.embed),
+            ("search", self.search),
+            ("keyword", self.keyword),
+            ("fuse", self.fuse),
+            ("policy", self.policy),
+        ]
+    }
+}
