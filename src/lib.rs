@@ -1,2 +1,3 @@
 //! toolroute
 pub mod catalog;
+pub mod index;
