@@ -1,0 +1,82 @@
+//! Which index for how many rows.
+
+use std::sync::Arc;
+
+use super::{Error, FlatIndex, Graph, HnswIndex, VectorIndex, Vectors};
+
+/// Rows from which [`IndexKind::Auto`] takes the graph.
+///
+/// PENDING
+pub const HNSW_FROM_ROWS: usize = 100_000;
+
+/// How rows are searched by vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexKind {
+    /// [`Self::Exact`] below [`HNSW_FROM_ROWS`], [`Self::Hnsw`] from there.
+    #[default]
+    Auto,
+    /// Every row, every time.
+    Exact,
+    /// A graph of near neighbours.
+    Hnsw,
+}
+
+impl IndexKind {
+    /// What `Auto` means for so many rows; never `Auto`.
+    pub fn for_rows(self, rows: usize) -> Self {
+        match self {
+            Self::Auto if rows >= HNSW_FROM_ROWS => Self::Hnsw,
+            Self::Auto => Self::Exact,
+            chosen => chosen,
+        }
+    }
+}
+
+/// An index over `vectors`; a graph is built from nothing, which takes a while.
+pub fn build(vectors: Arc<Vectors>, kind: IndexKind) -> Result<Box<dyn VectorIndex>, Error> {
+    restore(vectors, kind, None)
+}
+
+/// [`build`] with the graph of an earlier one, which is used where `kind` wants a graph.
+///
+/// [`Error::OtherGraph`] where it covers another number of rows.
+pub fn restore(
+    vectors: Arc<Vectors>,
+    kind: IndexKind,
+    graph: Option<Graph>,
+) -> Result<Box<dyn VectorIndex>, Error> {
+    Ok(match (kind.for_rows(vectors.len()), graph) {
+        (IndexKind::Hnsw, Some(graph)) => Box::new(HnswIndex::with_graph(vectors, graph)?),
+        (IndexKind::Hnsw, None) => Box::new(HnswIndex::build(vectors)),
+        _ => Box::new(FlatIndex::new(vectors)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vectors(rows: u16) -> Arc<Vectors> {
+        let rows: Vec<_> = (0..rows).map(|row| [f32::from(row), 1.0]).collect();
+        Arc::new(Vectors::from_rows(&rows).unwrap())
+    }
+
+    #[test]
+    fn auto_scans_few_rows_and_links_many() {
+        assert_eq!(IndexKind::Auto.for_rows(HNSW_FROM_ROWS - 1), IndexKind::Exact);
+        assert_eq!(IndexKind::Auto.for_rows(HNSW_FROM_ROWS), IndexKind::Hnsw);
+        assert_eq!(IndexKind::Hnsw.for_rows(1), IndexKind::Hnsw);
+        assert!(build(vectors(9), IndexKind::Auto).unwrap().is_exact());
+    }
+
+    #[test]
+    fn a_graph_is_kept_and_taken_up_again() {
+        let first = build(vectors(300), IndexKind::Hnsw).unwrap();
+        let graph = first.graph().cloned();
+        assert!(graph.is_some() && !first.is_exact());
+        let again = restore(vectors(300), IndexKind::Hnsw, graph.clone()).unwrap();
+        assert_eq!(first.search(&[1.0, 1.0], 5), again.search(&[1.0, 1.0], 5));
+        assert!(restore(vectors(299), IndexKind::Hnsw, graph).is_err());
+    }
+}

@@ -1,0 +1,210 @@
+//! Keyword search: BM25 over weighted fields.
+//!
+//! A term that stands in several fields of a row counts once, with the weighted sum of its counts:
+//! the field-weighted form of Robertson, Zaragoza and Taylor, "Simple BM25 extension to multiple
+//! weighted fields" (CIKM 2004). The logarithm is Lucene's, which is never negative.
+//!
+//! All that does not depend on the query is multiplied out when the index is built, so that a query
+//! adds one number per posting.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::tokenizer::{document_terms, query_terms};
+use super::top::{Top, best_first};
+use super::{Error, Hit, Rows};
+
+/// One part of a row's text and how much a term in it counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    pub text: &'a str,
+    /// Times a term in this field is counted; a weight that is not positive and finite leaves the field out.
+    pub weight: f32,
+}
+
+/// How counts and lengths become a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bm25Settings {
+    /// How soon repeating a term stops to pay.
+    pub k1: f32,
+    /// How much a long text is held against it: 0 not at all, 1 in full.
+    pub b: f32,
+}
+
+impl Default for Bm25Settings {
+    /// Lin, Ma, Lin, Yang, Pradeep, Nogueira: "Pyserini" (SIGIR 2021) for short passages.
+    fn default() -> Self {
+        Self { k1: 0.9, b: 0.4 }
+    }
+}
+
+/// What a term adds to the rows it stands in; rows ascend.
+#[derive(Clone, Debug, Default)]
+struct Postings {
+    rows: Vec<u32>,
+    scores: Vec<f32>,
+}
+
+impl Postings {
+    fn score(&self, row: u32) -> Option<f32> {
+        self.rows.binary_search(&row).ok().map(|at| self.scores[at])
+    }
+}
+
+/// A keyword index over rows of text. Immutable; the same rows give the same scores, to the bit.
+#[derive(Clone, Debug)]
+pub struct Bm25 {
+    rows: usize,
+    terms: HashMap<String, u32>,
+    postings: Vec<Postings>,
+}
+
+impl Bm25 {
+    /// Indexes documents, each a list of fields, in row order.
+    pub fn build<'a, D, F>(documents: D, settings: Bm25Settings) -> Self
+    where
+        D: IntoIterator<Item = F>,
+        F: AsRef<[Field<'a>]>,
+    {
+        let mut counts = Counts::default();
+        for document in documents {
+            counts.add(document.as_ref());
+        }
+        counts.finish(settings)
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The `limit` best rows that share a term with the prompt, by score descending, then row.
+    pub fn search(&self, prompt: &str, limit: usize) -> Vec<Hit> {
+        let mut top = Top::new(limit, self.rows);
+        for (row, &score) in self.add_up(prompt).iter().enumerate() {
+            if score > 0.0 {
+                top.push(Hit { row: row as u32, score });
+            }
+        }
+        top.into_sorted()
+    }
+
+    /// Every row that shares a term with the prompt, by score descending, then row.
+    pub fn matches(&self, prompt: &str) -> Vec<Hit> {
+        let scores = self.add_up(prompt).into_iter().enumerate();
+        let hits = scores.map(|(row, score)| Hit { row: row as u32, score });
+        let mut hits: Vec<_> = hits.filter(|hit| hit.score > 0.0).collect();
+        hits.sort_unstable_by(best_first);
+        hits
+    }
+
+    /// The score of each of `rows`, in their order; 0 for a row that shares no term.
+    ///
+    /// [`Error::Row`] for a row that does not exist.
+    pub fn score(&self, prompt: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        let Rows::Only(rows) = rows else { return Ok(self.add_up(prompt)) };
+        if let Some(&row) = rows.iter().find(|row| **row as usize >= self.rows) {
+            return Err(Error::Row { row, rows: self.rows });
+        }
+        let terms = self.known_terms(prompt);
+        let score = |row| terms.iter().filter_map(|&term| self.postings[term as usize].score(row)).sum();
+        Ok(rows.iter().map(|&row| score(row)).collect())
+    }
+
+    /// The words of the prompt by which it found `row`, as they stand in the prompt, each once.
+    pub fn matched_terms(&self, row: u32, prompt: &str) -> Vec<String> {
+        let mut matched = Vec::new();
+        for term in query_terms(prompt) {
+            let found = self.terms.get(&term.text).map(|&id| &self.postings[id as usize]);
+            let is_match = found.is_some_and(|postings| postings.score(row).is_some());
+            if is_match && !matched.contains(&term.surface) {
+                matched.push(term.surface);
+            }
+        }
+        matched
+    }
+
+    /// The prompt's terms that some row has, each once, in an order that does not depend on the
+    /// prompt's: so do not the scores.
+    fn known_terms(&self, prompt: &str) -> Vec<u32> {
+        let terms = query_terms(prompt);
+        let mut known: Vec<_> =
+            terms.iter().filter_map(|term| self.terms.get(&term.text).copied()).collect();
+        known.sort_unstable();
+        known.dedup();
+        known
+    }
+
+    fn add_up(&self, prompt: &str) -> Vec<f32> {
+        let mut sums = vec![0.0; self.rows];
+        for term in self.known_terms(prompt) {
+            let postings = &self.postings[term as usize];
+            for (&row, &score) in postings.rows.iter().zip(&postings.scores) {
+                sums[row as usize] += score;
+            }
+        }
+        sums
+    }
+}
+
+/// Weighted counts, gathered row by row.
+#[derive(Default)]
+struct Counts {
+    terms: HashMap<String, u32>,
+    /// Per term, the rows it stands in and its weighted count there.
+    postings: Vec<Postings>,
+    /// Per row, the weighted number of terms.
+    lengths: Vec<f32>,
+}
+
+impl Counts {
+    fn add(&mut self, fields: &[Field<'_>]) {
+        let row = self.lengths.len() as u32;
+        let mut length = 0.0;
+        // Ordered, so that terms get the same numbers every time.
+        let mut counts: BTreeMap<String, f32> = BTreeMap::new();
+        for field in fields.iter().filter(|field| field.weight > 0.0 && field.weight.is_finite()) {
+            for term in document_terms(field.text) {
+                if !term.extra {
+                    length += field.weight;
+                }
+                *counts.entry(term.text).or_default() += field.weight;
+            }
+        }
+        for (term, count) in counts {
+            let next = self.postings.len() as u32;
+            let id = *self.terms.entry(term).or_insert(next);
+            if id == next {
+                self.postings.push(Postings::default());
+            }
+            let postings = &mut self.postings[id as usize];
+            postings.rows.push(row);
+            postings.scores.push(count);
+        }
+        self.lengths.push(length);
+    }
+
+    /// Turns counts into scores in place.
+    fn finish(mut self, Bm25Settings { k1, b }: Bm25Settings) -> Bm25 {
+        let rows = self.lengths.len();
+        let mean = (self.lengths.iter().sum::<f32>() / rows.max(1) as f32).max(f32::MIN_POSITIVE);
+        let norms: Vec<_> =
+            self.lengths.iter().map(|length| k1 * (1.0 - b + b * length / mean)).collect();
+        for postings in &mut self.postings {
+            let having = postings.rows.len() as f32;
+            let rarity = (1.0 + (rows as f32 - having + 0.5) / (having + 0.5)).ln();
+            for (row, score) in postings.rows.iter().zip(&mut postings.scores) {
+                let count = *score;
+                *score = rarity * count * (k1 + 1.0) / (count + norms[*row as usize]);
+            }
+        }
+        Bm25 { rows, terms: self.terms, postings: self.postings }
+    }
+}
+
+#[cfg(test)]
+mod tests;

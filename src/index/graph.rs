@@ -1,0 +1,279 @@
+//! A finished navigable graph: who is linked to whom, and the search over it.
+//!
+//! `hnsw.rs` has the vendor build the links; this file owns what is kept of them. The vendor's own
+//! file format is not used: it is written in place in two files without a checksum, and reading a
+//! damaged one ends the process, prints to stdout or reads beyond a buffer (hnsw_rs 0.3.5,
+//! `hnswio.rs:818,1159,1163,1172`). Here the links are row numbers, all checked on the way in, so
+//! that a [`Graph`] that exists can be walked without a panic. Walking them ourselves also spares
+//! the vendor's lock, reference count and heap allocation per visited row.
+
+use std::collections::BinaryHeap;
+
+use super::dot::dot;
+use super::top::{Top, Worst};
+use super::{Hit, Vectors};
+
+/// A hierarchy of links between rows, after Malkov and Yashunin (arXiv 1603.09320).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    rows: u32,
+    entry: u32,
+    /// From the ground floor, which has every row, to the top, which has the entry.
+    layers: Vec<Layer>,
+}
+
+/// `links[starts[row]..starts[row + 1]]` are the rows that `row` is linked to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layer {
+    starts: Vec<u32>,
+    links: Vec<u32>,
+}
+
+impl Layer {
+    /// From the neighbours of each row, in row order.
+    pub fn new<I: IntoIterator<Item = Vec<u32>>>(neighbours: I) -> Self {
+        let (mut starts, mut links) = (vec![0], Vec::new());
+        for row in neighbours {
+            links.extend(row);
+            starts.push(links.len() as u32);
+        }
+        Self { starts, links }
+    }
+
+    fn neighbours(&self, row: u32) -> &[u32] {
+        let row = row as usize;
+        &self.links[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    fn is_sound(&self, rows: u32) -> bool {
+        self.starts.len() == rows as usize + 1
+            && self.starts.first() == Some(&0)
+            && self.starts.last().map(|end| *end as usize) == Some(self.links.len())
+            && self.starts.is_sorted()
+            && self.links.iter().all(|&row| row < rows)
+    }
+}
+
+/// Why stored bytes are not a graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    #[error("the stored graph has {got} bytes, expected {expected}: build the index again")]
+    Length { expected: u64, got: u64 },
+
+    #[error("the stored graph links to rows that do not exist: build the index again")]
+    Unsound,
+}
+
+impl Graph {
+    pub(super) fn new(entry: u32, layers: Vec<Layer>) -> Result<Self, GraphError> {
+        let starts = layers.first().map_or(0, |ground| ground.starts.len());
+        let rows = starts.saturating_sub(1) as u32;
+        let sound = entry < rows && layers.iter().all(|layer| layer.is_sound(rows));
+        if sound { Ok(Self { rows, entry, layers }) } else { Err(GraphError::Unsound) }
+    }
+
+    /// Number of rows that the graph covers.
+    pub fn len(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Whether the graph covers no rows; it always covers one.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The best rows found by keeping `width` candidates on the ground floor.
+    ///
+    /// `vectors` has at least as many rows as the graph, `query` their dimension.
+    pub(super) fn search(&self, vectors: &Vectors, query: &[f32], width: usize) -> Vec<Hit> {
+        let hit = |row| Hit { row, score: similarity(vectors, query, row) };
+        let mut best = hit(self.entry);
+        for layer in self.layers.iter().skip(1).rev() {
+            while let Some(better) = best_neighbour(layer, best, hit) {
+                best = better;
+            }
+        }
+        match self.layers.first() {
+            Some(ground) => self.spread(ground, best, width, hit),
+            None => Vec::new(),
+        }
+    }
+
+    /// Best-first from `start` until no candidate can improve the best `width`.
+    fn spread(
+        &self,
+        ground: &Layer,
+        start: Hit,
+        width: usize,
+        hit: impl Fn(u32) -> Hit,
+    ) -> Vec<Hit> {
+        let mut seen = Seen::new(self.len());
+        let mut top = Top::new(width.max(1), self.len());
+        let mut open = BinaryHeap::from([Best(start)]);
+        seen.first_visit(start.row);
+        top.push(start);
+        while let Some(Best(from)) = open.pop() {
+            if top.is_full() && top.worst().is_some_and(|worst| from.score < worst.score) {
+                break;
+            }
+            for &row in ground.neighbours(from.row) {
+                if seen.first_visit(row) {
+                    let found = hit(row);
+                    if top.push(found) {
+                        open.push(Best(found));
+                    }
+                }
+            }
+        }
+        top.into_sorted()
+    }
+}
+
+/// Zero stands in for a row without a vector, which a caller that keeps the contract never has.
+fn similarity(vectors: &Vectors, query: &[f32], row: u32) -> f32 {
+    vectors.get(row).map_or(0.0, |vector| dot(query, vector))
+}
+
+/// The best neighbour of `from` that is better than it.
+fn best_neighbour(layer: &Layer, from: Hit, hit: impl Fn(u32) -> Hit) -> Option<Hit> {
+    let neighbours = layer.neighbours(from.row).iter().map(|&row| hit(row));
+    neighbours.filter(|found| found.score > from.score).max_by(|a, b| a.score.total_cmp(&b.score))
+}
+
+/// A hit ordered so that the greatest is the best.
+#[derive(PartialEq, Eq)]
+struct Best(Hit);
+
+impl Eq for Hit {}
+
+impl Ord for Best {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        Worst(other.0).cmp(&Worst(self.0))
+    }
+}
+
+impl PartialOrd for Best {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// One bit per row: has it been looked at?
+struct Seen(Vec<u64>);
+
+impl Seen {
+    fn new(rows: usize) -> Self {
+        Self(vec![0; rows.div_ceil(64)])
+    }
+
+    fn first_visit(&mut self, row: u32) -> bool {
+        let (word, bit) = (&mut self.0[row as usize / 64], 1_u64 << (row % 64));
+        let first = *word & bit == 0;
+        *word |= bit;
+        first
+    }
+}
+
+/// Stored form: `rows`, `entry`, number of layers, number of links per layer, then starts and links
+/// of each layer; all little-endian `u32`.
+impl Graph {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let head = [self.rows, self.entry, self.layers.len() as u32];
+        let sizes = self.layers.iter().map(|layer| layer.links.len() as u32);
+        let body = self.layers.iter().flat_map(|layer| layer.starts.iter().chain(&layer.links));
+        let numbers = head.into_iter().chain(sizes).chain(body.copied());
+        numbers.flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// Nothing is allocated before the sizes that the bytes claim add up to the bytes there are.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, GraphError> {
+        let (words, rest) = bytes.as_chunks::<4>();
+        let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
+        let got = bytes.len() as u64;
+        let (Some(rows), Some(entry), Some(layers)) = (word(0), word(1), word(2)) else {
+            return Err(GraphError::Length { expected: 12, got });
+        };
+        let first = 3 + u64::from(layers);
+        let sizes = words.get(3..first as usize).unwrap_or_default();
+        let links = sizes.iter().map(|size| u64::from(u32::from_le_bytes(*size)));
+        let numbers = first + u64::from(layers) * (u64::from(rows) + 1) + links.sum::<u64>();
+        let expected = numbers.saturating_mul(4);
+        if expected != got || !rest.is_empty() || sizes.len() != layers as usize {
+            return Err(GraphError::Length { expected, got });
+        }
+        let mut body = words[first as usize..].iter().map(|word| u32::from_le_bytes(*word));
+        let layers = sizes.iter().map(|size| Layer {
+            starts: body.by_ref().take(rows as usize + 1).collect(),
+            links: body.by_ref().take(u32::from_le_bytes(*size) as usize).collect(),
+        });
+        Self::new(entry, layers.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chain(rows: u32) -> Graph {
+        let neighbours = |row: u32| {
+            [row.checked_sub(1), (row + 1 < rows).then_some(row + 1)].into_iter().flatten()
+        };
+        Graph::new(0, vec![Layer::new((0..rows).map(|row| neighbours(row).collect()))]).unwrap()
+    }
+
+    #[test]
+    fn walks_links_to_the_best_row() {
+        let turn = |row: u32| [(row as f32 / 20.0).cos(), (row as f32 / 20.0).sin()];
+        let vectors = Vectors::from_rows(&(0..30).map(turn).collect::<Vec<_>>()).unwrap();
+        let found = chain(30).search(&vectors, &turn(17), 3);
+        assert_eq!(found.iter().map(|hit| hit.row).collect::<Vec<_>>(), [17, 16, 18]);
+    }
+
+    #[test]
+    fn refuses_links_to_nowhere() {
+        assert_eq!(Graph::new(0, vec![Layer::new([vec![1]])]), Err(GraphError::Unsound));
+        assert_eq!(Graph::new(1, vec![Layer::new([vec![0]])]), Err(GraphError::Unsound));
+        let one_short = vec![Layer::new([vec![], vec![]]), Layer::new([vec![]])];
+        assert_eq!(Graph::new(0, one_short), Err(GraphError::Unsound));
+        assert_eq!(Graph::new(0, vec![]), Err(GraphError::Unsound));
+    }
+
+    #[test]
+    fn comes_back_from_bytes_and_never_from_fewer() {
+        let (graph, bytes) = (chain(9), chain(9).to_bytes());
+        assert_eq!(Graph::from_bytes(&bytes), Ok(graph));
+        for length in 0..bytes.len() {
+            let error = Graph::from_bytes(&bytes[..length]).unwrap_err();
+            assert!(matches!(error, GraphError::Length { .. }), "{length}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_beyond_memory_are_refused_unallocated() {
+        let bytes: Vec<u8> = [u32::MAX; 3].into_iter().flat_map(u32::to_le_bytes).collect();
+        assert!(matches!(Graph::from_bytes(&bytes), Err(GraphError::Length { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_graph_or_an_error(bytes in prop::collection::vec(0_u8..4, 0..200)) {
+            if let Ok(graph) = Graph::from_bytes(&bytes) {
+                prop_assert_eq!(graph.to_bytes(), bytes);
+            }
+        }
+
+        #[test]
+        fn a_changed_byte_is_refused_or_harmless(at in 0_usize..200, to in any::<u8>()) {
+            let mut bytes = chain(9).to_bytes();
+            let at = at % bytes.len();
+            bytes[at] = to;
+            if let Ok(graph) = Graph::from_bytes(&bytes) {
+                let vectors = Vectors::from_rows(&[[1.0]; 9]).unwrap();
+                graph.search(&vectors, &[1.0], 4);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The matrix that every index shares.
+
+use std::borrow::Cow;
+
+use ndarray::{Array2, ArrayView1};
+
+use super::dot::dot;
+use super::{Error, Place, Rows};
+
+/// How far the squared length of a vector may be from one before it is scaled to one.
+///
+/// A 384-number vector normalised in f32 is within a few 1e-7 of one. Vectors within the tolerance
+/// stay bit for bit, so that what a snapshot gives back is what was saved.
+const UNIT_TOLERANCE: f64 = 1e-5;
+
+/// Unit vectors, one per row, that nobody changes: share them as `Arc<Vectors>`.
+///
+/// Every row is finite and not zero. A row of another length than one is scaled to it on the way
+/// in, which makes a dot product a cosine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectors {
+    rows: Array2<f32>,
+}
+
+impl Vectors {
+    /// Takes a matrix of one vector per row.
+    ///
+    /// [`Error::Zero`] or [`Error::NotFinite`] with the first row that has no direction.
+    pub fn new(rows: Array2<f32>) -> Result<Self, Error> {
+        let most = u32::MAX as usize;
+        if rows.nrows() > most {
+            return Err(Error::TooMany { rows: rows.nrows(), most });
+        }
+        let mut rows = rows.as_standard_layout().into_owned();
+        for (at, mut row) in rows.rows_mut().into_iter().enumerate() {
+            let scale = scale_to_unit(row.view(), Place::Row(at as u32))?;
+            if let Some(scale) = scale {
+                row.mapv_inplace(|number| (f64::from(number) * scale) as f32);
+            }
+        }
+        Ok(Self { rows })
+    }
+
+    /// Takes rows one by one; their dimension is that of the first.
+    ///
+    /// [`Error::Dimension`] with the first row that has another.
+    pub fn from_rows<R: AsRef<[f32]>>(rows: &[R]) -> Result<Self, Error> {
+        let dimension = rows.first().map_or(0, |row| row.as_ref().len());
+        let mut numbers = Vec::with_capacity(rows.len().saturating_mul(dimension));
+        for (at, row) in rows.iter().enumerate() {
+            let row = row.as_ref();
+            if row.len() != dimension {
+                let place = Place::Row(at as u32);
+                return Err(Error::Dimension { place, expected: dimension, got: row.len() });
+            }
+            numbers.extend_from_slice(row);
+        }
+        let matrix = Array2::from_shape_vec((rows.len(), dimension), numbers)
+            .expect("as many numbers as rows times dimension. This is a bug.");
+        Self::new(matrix)
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.nrows()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Numbers per row.
+    pub fn dimension(&self) -> usize {
+        self.rows.ncols()
+    }
+
+    /// One vector, or none where there is no such row.
+    pub fn get(&self, row: u32) -> Option<&[f32]> {
+        let start = (row as usize).checked_mul(self.dimension())?;
+        if row as usize >= self.len() {
+            return None;
+        }
+        self.as_slice().get(start..start + self.dimension())
+    }
+
+    /// All rows, end to end.
+    pub fn as_slice(&self) -> &[f32] {
+        self.rows.as_slice().expect("the constructor made the matrix contiguous. This is a bug.")
+    }
+
+    /// A query ready for dot products: of the right dimension, finite and of length one.
+    pub(super) fn prepare<'q>(&self, query: &'q [f32]) -> Result<Cow<'q, [f32]>, Error> {
+        let (expected, got) = (self.dimension(), query.len());
+        if got != expected {
+            return Err(Error::Dimension { place: Place::Query, expected, got });
+        }
+        Ok(match scale_to_unit(ArrayView1::from(query), Place::Query)? {
+            None => Cow::Borrowed(query),
+            Some(scale) => query.iter().map(|x| (f64::from(*x) * scale) as f32).collect(),
+        })
+    }
+
+    /// Exact cosines of the rows asked for.
+    pub(super) fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        let query = self.prepare(query)?;
+        match rows {
+            Rows::All => {
+                let mut scores = vec![0.0; self.len()];
+                super::dot::dot_rows(&query, self.as_slice(), &mut scores);
+                Ok(scores)
+            }
+            Rows::Only(rows) => rows
+                .iter()
+                .map(|&row| match self.get(row) {
+                    Some(vector) => Ok(dot(&query, vector)),
+                    None => Err(Error::Row { row, rows: self.len() }),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What to multiply a vector by to give it length one; none where it has that length.
+fn scale_to_unit(vector: ArrayView1<'_, f32>, place: Place) -> Result<Option<f64>, Error> {
+    let squared: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    if !squared.is_finite() {
+        // f64 holds the square of every finite f32, so the culprit is in the vector itself.
+        let culprit = vector.iter().enumerate().find(|(_, x)| !x.is_finite());
+        let (position, value) = culprit.map_or((0, f32::NAN), |(at, x)| (at, *x));
+        return Err(Error::NotFinite { place, position, value: value.to_string() });
+    }
+    if squared == 0.0 {
+        return Err(Error::Zero { place });
+    }
+    Ok(((squared - 1.0).abs() > UNIT_TOLERANCE).then(|| squared.sqrt().recip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_rows_and_queries_to_length_one() {
+        let vectors = Vectors::from_rows(&[[3.0, 4.0]]).unwrap();
+        assert_eq!(vectors.get(0).unwrap(), [0.6, 0.8]);
+        assert_eq!(vectors.score(&[30.0, 40.0], Rows::All).unwrap(), [1.0]);
+    }
+
+    #[test]
+    fn what_has_length_one_stays_bit_for_bit() {
+        let once = Vectors::from_rows(&[[0.1, 0.7, -3.0]]).unwrap();
+        let twice = Vectors::from_rows(&[once.get(0).unwrap()]).unwrap();
+        assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn names_the_row_that_has_no_direction() {
+        let zero = Vectors::from_rows(&[[1.0, 0.0], [0.0, 0.0]]);
+        assert_eq!(zero, Err(Error::Zero { place: Place::Row(1) }));
+        let nan = Vectors::from_rows(&[[1.0, f32::NAN]]).unwrap_err();
+        assert!(nan.to_string().starts_with("the vector of row 0 holds NaN at position 1"));
+        let infinite = Vectors::from_rows(&[[f32::NEG_INFINITY, 1.0]]).unwrap_err();
+        assert!(matches!(infinite, Error::NotFinite { position: 0, .. }));
+    }
+
+    #[test]
+    fn extreme_but_finite_numbers_have_a_direction() {
+        for size in [f32::MAX, f32::MIN_POSITIVE, 1e-45] {
+            let vectors = Vectors::from_rows(&[[size, 0.0]]).unwrap();
+            assert_eq!(vectors.get(0).unwrap(), [1.0, 0.0], "{size}");
+        }
+    }
+
+    #[test]
+    fn refuses_rows_of_another_dimension_and_rows_that_do_not_exist() {
+        let ragged = Vectors::from_rows(&[vec![1.0], vec![1.0, 2.0]]);
+        let place = Place::Row(1);
+        assert_eq!(ragged, Err(Error::Dimension { place, expected: 1, got: 2 }));
+        let vectors = Vectors::from_rows(&[[1.0, 0.0]]).unwrap();
+        let outside = vectors.score(&[1.0, 0.0], Rows::Only(&[0, 1]));
+        assert_eq!(outside, Err(Error::Row { row: 1, rows: 1 }));
+        assert_eq!(vectors.get(1), None);
+    }
+
+    #[test]
+    fn no_rows_are_fine() {
+        let none = Vectors::from_rows::<[f32; 3]>(&[]).unwrap();
+        assert!(none.is_empty());
+        assert_eq!(none.get(0), None);
+    }
+}
