@@ -1,7 +1,49 @@
 //! What tools exist.
+//!
+//! This room reads tools from files in the formats in which they are found in the wild (MCP
+//! `tools/list` results, OpenAI and Anthropic tool lists, OpenAPI 3, JSON lines, TOML), checks
+//! them, gives each an id and a row, and says by which texts it is to be found.
+//!
+//! It must never know how tools are searched, ranked or called: no vectors, scores or connections,
+//! and none of the rooms that have them. Of the outside world it reads only the files whose paths
+//! it is given; no environment variables.
+//!
+//! ```
+//! use toolroute::catalog::{Catalog, Tool, embedding_text};
+//!
+//! let tools = vec![
+//!     Tool::new(Some("files"), "readText", "Read a text file."),
+//!     Tool::new(Some("web"), "fetch", "Fetch a page."),
+//! ];
+//! let catalog = Catalog::from_tools(tools).catalog;
+//!
+//! assert_eq!(catalog.get("files:readText"), catalog.get("files__readText"));
+//! assert_eq!(catalog.row("fetch"), Some(1));
+//! assert_eq!(catalog.near("read_txt", 1)[0].as_str(), "files__readText");
+//! assert_eq!(embedding_text(&catalog.tools()[0]), "files: read Text. Read a text file.");
+//! ```
 
+mod details;
+mod error;
+mod import;
+mod list;
+mod load;
+mod overlay;
+mod problem;
+mod row;
+mod source;
+#[cfg(test)]
+mod tests;
+mod text;
 mod tool;
+mod unknown;
+mod validate;
 
+pub use error::Error;
+pub use list::{Catalog, Loaded};
+pub use load::LoadOptions;
+pub use problem::{Problem, Severity};
+pub use text::{KeywordFields, embedding_text, keyword_fields, parameter_names, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,
 };

@@ -1,5 +1,6 @@
 //! What a tool is: identity, declared tiers, behaviour hints and facets.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -44,6 +45,14 @@ impl fmt::Display for ToolId {
 impl fmt::Debug for ToolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", &self.0)
+    }
+}
+
+/// Lets a map keyed by id be asked with a plain string. Sound, because the derived `Hash`, `Eq` and
+/// `Ord` are those of the text.
+impl Borrow<str> for ToolId {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -140,6 +149,10 @@ impl Schema {
     /// The schema's text as it stood in its source.
     pub fn as_str(&self) -> &str {
         self.0.get()
+    }
+
+    pub(super) fn raw(&self) -> &RawValue {
+        &self.0
     }
 
     /// The schema as a value; `None` only for JSON nested deeper than the parser allows.

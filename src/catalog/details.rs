@@ -1,0 +1,126 @@
+//! Tiers, facets and the other things that a tool's author or an overlay may declare.
+
+use super::row::Row;
+use super::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool};
+
+type Slot = fn(&mut Tool) -> &mut Vec<String>;
+
+/// Lists that stand beside a tool's name.
+const LISTS: [(&str, Slot); 8] = [
+    ("categories", |tool| &mut tool.categories),
+    ("tags", |tool| &mut tool.tags),
+    ("examples", |tool| &mut tool.examples),
+    ("capabilities", |tool| &mut tool.capabilities),
+    ("satisfies", |tool| &mut tool.satisfies),
+    ("consumes", |tool| &mut tool.consumes),
+    ("preconditions", |tool| &mut tool.preconditions),
+    ("postconditions", |tool| &mut tool.postconditions),
+];
+
+/// Lists that stand beside the name or under `facets`.
+const FACET_LISTS: [(&str, Slot); 3] = [
+    ("phases", |tool| &mut tool.facets.phases),
+    ("languages", |tool| &mut tool.facets.languages),
+    ("task_types", |tool| &mut tool.facets.task_types),
+];
+
+const FACET_FIELDS: [&str; 4] = ["phases", "languages", "task_types", "complexity"];
+const HINT_FIELDS: [&str; 3] = ["read_only", "destructive", "idempotent"];
+
+/// Every field that [`Details::read`] looks at.
+pub(super) const FIELDS: [&str; 18] = [
+    "categories",
+    "tags",
+    "examples",
+    "capabilities",
+    "satisfies",
+    "consumes",
+    "preconditions",
+    "postconditions",
+    "phases",
+    "languages",
+    "task_types",
+    "complexity",
+    "reliability",
+    "cost",
+    "latency_ms",
+    "latency_tier",
+    "hints",
+    "facets",
+];
+
+/// What was declared; applied to a tool, it changes only that.
+#[derive(Default)]
+pub(super) struct Details {
+    lists: Vec<(Slot, Vec<String>)>,
+    reliability: Option<Reliability>,
+    cost: Option<Cost>,
+    latency_ms: Option<u64>,
+    latency_tier: Option<LatencyTier>,
+    hints: Hints,
+    complexity: Option<ComplexityRange>,
+}
+
+impl Details {
+    pub fn read(row: &mut Row<'_>) -> Self {
+        let mut details = Self {
+            reliability: row.word("reliability", &["low", "medium", "high"]),
+            cost: row.word("cost", &["tiny", "low", "medium", "high"]),
+            latency_ms: row.millis("latency_ms"),
+            latency_tier: row.word("latency_tier", &["fast", "medium", "slow", "very_slow"]),
+            ..Self::default()
+        };
+        details.read_lists(row, &LISTS);
+        details.read_facets(row);
+        if let Some(mut facets) = row.child("facets") {
+            details.read_facets(&mut facets);
+            facets.warn_unknown(&FACET_FIELDS);
+            row.absorb(facets);
+        }
+        if let Some(mut hints) = row.child("hints") {
+            details.hints = Hints {
+                read_only: hints.flag("read_only"),
+                destructive: hints.flag("destructive"),
+                idempotent: hints.flag("idempotent"),
+            };
+            hints.warn_unknown(&HINT_FIELDS);
+            row.absorb(hints);
+        }
+        details
+    }
+
+    fn read_facets(&mut self, row: &mut Row<'_>) {
+        self.read_lists(row, &FACET_LISTS);
+        self.complexity = row.complexity("complexity").or(self.complexity);
+    }
+
+    fn read_lists(&mut self, row: &mut Row<'_>, lists: &[(&str, Slot)]) {
+        for (name, slot) in lists {
+            if let Some(list) = row.list(name) {
+                self.lists.push((*slot, list));
+            }
+        }
+    }
+
+    /// Replaces what was declared and leaves the rest of the tool alone.
+    pub fn apply(&self, tool: &mut Tool) {
+        for (slot, list) in &self.lists {
+            slot(tool).clone_from(list);
+        }
+        tool.reliability = self.reliability.or(tool.reliability);
+        tool.cost = self.cost.or(tool.cost);
+        self.apply_latency(tool);
+        tool.hints.read_only = self.hints.read_only.or(tool.hints.read_only);
+        tool.hints.destructive = self.hints.destructive.or(tool.hints.destructive);
+        tool.hints.idempotent = self.hints.idempotent.or(tool.hints.idempotent);
+        tool.facets.complexity = self.complexity.or(tool.facets.complexity);
+    }
+
+    /// A tier set later is meant to count, so it takes milliseconds declared earlier away.
+    fn apply_latency(&self, tool: &mut Tool) {
+        if self.latency_ms.is_some() || self.latency_tier.is_some() {
+            tool.latency_ms = self.latency_ms;
+            tool.declared_latency_tier = self.latency_tier;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Which format a single tool is written in, by its fields.
+
+use super::super::row::{Fields, fields, is_null, string};
+use super::jsonl;
+
+/// The formats of a tool that stands as one JSON object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// MCP: `inputSchema`.
+    Mcp,
+    /// OpenAI chat completions: `{"type": "function", "function": {…}}`.
+    OpenAiNested,
+    /// OpenAI responses and the old `functions`: name and `parameters` side by side.
+    OpenAiFlat,
+    /// Anthropic: `input_schema`, or a versioned `type` without a schema.
+    Anthropic,
+    /// An entry of vLLM semantic router's `tools_db.json`.
+    VllmEntry,
+    /// Our own row.
+    Own,
+}
+
+/// Fields of an Anthropic tool definition, from its API reference.
+const ANTHROPIC_FIELDS: [&str; 11] = [
+    "name",
+    "description",
+    "input_schema",
+    "type",
+    "cache_control",
+    "defer_loading",
+    "allowed_callers",
+    "input_examples",
+    "eager_input_streaming",
+    "strict",
+    "max_uses",
+];
+
+/// The format of an object; `None` where it is no tool. `listed` says that it stood in a list of
+/// tools, where less proof is asked for, and `mcp` that the list was MCP's.
+pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
+    let has = |key: &str| row.get(key).is_some_and(|raw| !is_null(raw));
+    let is_object = |key: &str| row.get(key).is_some_and(|raw| fields(raw).is_some());
+    let kind = row.get("type").and_then(|raw| string(raw));
+    if is_object("tool") {
+        return Some(Format::VllmEntry);
+    }
+    if is_object("function") && kind.as_deref().is_none_or(|kind| kind == "function") {
+        return Some(Format::OpenAiNested);
+    }
+    if !has("name") {
+        return (listed && kind.is_some()).then_some(Format::Anthropic);
+    }
+    if mcp || has("annotations") || has("outputSchema") || has("_meta") {
+        return Some(Format::Mcp);
+    }
+    if jsonl::MARKS.iter().any(|mark| row.contains_key(*mark)) {
+        return Some(Format::Own);
+    }
+    Some(match kind.as_deref() {
+        _ if has("inputSchema") => Format::Mcp,
+        Some("function") => Format::OpenAiFlat,
+        Some(_) => Format::Anthropic,
+        None if has("input_schema") && only(row, &ANTHROPIC_FIELDS) => Format::Anthropic,
+        None if has("parameters") => Format::OpenAiFlat,
+        None if listed || mostly_known(row) => Format::Own,
+        None => return None,
+    })
+}
+
+fn only(row: &Fields<'_>, known: &[&str]) -> bool {
+    row.keys().all(|key| known.contains(&key.as_str()))
+}
+
+/// A `package.json` has a name and a description too; what tells it apart is all the rest.
+fn mostly_known(row: &Fields<'_>) -> bool {
+    row.keys().filter(|key| jsonl::is_known(key)).count() * 2 > row.len()
+}

@@ -1,0 +1,71 @@
+//! Our own row: one tool as one JSON object, on one line. The same fields make a TOML table.
+
+use super::super::details::{self, Details};
+use super::super::row::Row;
+use super::super::{Tool, ToolId};
+
+/// Fields that only our own rows have.
+pub(super) const MARKS: [&str; 20] = [
+    "id",
+    "server",
+    "categories",
+    "tags",
+    "examples",
+    "capabilities",
+    "satisfies",
+    "consumes",
+    "preconditions",
+    "postconditions",
+    "phases",
+    "languages",
+    "task_types",
+    "complexity",
+    "reliability",
+    "cost",
+    "latency_ms",
+    "latency_tier",
+    "hints",
+    "facets",
+];
+
+const PLAIN: [&str; 6] =
+    ["name", "title", "description", "input_schema", "inputSchema", "parameters"];
+
+/// MCP's fields may stand in a row of ours, because rows are made by adding to MCP's tools.
+const FOREIGN: [&str; 6] = ["annotations", "outputSchema", "execution", "icons", "_meta", "type"];
+
+const SCHEMA_KEYS: [&str; 3] = ["input_schema", "inputSchema", "parameters"];
+
+/// Whether a row of ours may have the field.
+pub(super) fn is_known(key: &str) -> bool {
+    PLAIN.contains(&key) || MARKS.contains(&key) || FOREIGN.contains(&key)
+}
+
+/// A row of ours. Its `id`, where there is one, stands as it is.
+pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let own_server = row.text("server");
+    let mut tool = row.named(own_server.as_deref().or(server))?;
+    if let Some(id) = row.text("id") {
+        tool.id = ToolId::new(id);
+    }
+    let (hints, title) = row.annotations();
+    tool.title = row.text("title").or(title);
+    tool.hints = hints;
+    let schema_key = SCHEMA_KEYS.iter().find(|key| row.value(key).is_some());
+    tool.input_schema = schema_key.and_then(|key| row.schema(key));
+    Details::read(row).apply(&mut tool);
+    let known: Vec<&str> =
+        PLAIN.into_iter().chain(["id", "server"]).chain(details::FIELDS).chain(FOREIGN).collect();
+    row.warn_unknown(&known);
+    Some(tool)
+}
+
+/// A tool as one line that [`read`] makes the same tool of.
+///
+/// A schema keeps its bytes, except that a line break in it becomes a space: JSON allows line
+/// breaks only between tokens, so the schema says the same.
+pub(in super::super) fn to_row(tool: &Tool) -> String {
+    let row = serde_json::to_string(tool)
+        .expect("a tool has string keys and finite numbers only. This is a bug.");
+    if row.contains(['\n', '\r']) { row.replace(['\n', '\r'], " ") } else { row }
+}

@@ -1,0 +1,109 @@
+//! From a file's text to JSON documents, whatever syntax it is in.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::super::source::Source;
+use super::super::{Problem, Severity};
+use super::toml;
+
+/// The JSON values of a source, in order, and the lines that were none.
+#[derive(Debug, Default)]
+pub(in super::super) struct Documents<'a> {
+    pub values: Vec<Cow<'a, RawValue>>,
+    pub problems: Vec<Problem>,
+}
+
+/// Finds the syntax by trying: JSON values one after the other, JSON lines with some broken ones,
+/// TOML, YAML. YAML is last, because nearly every text is YAML.
+pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
+    let text = source.text();
+    if text.trim().is_empty() {
+        let cure = "write the tools into it, or leave the file out";
+        let problem = Problem::new(Severity::Error, "a file with tools", "an empty file", cure);
+        return Err(Box::new(problem));
+    }
+    let json = match json_values(text) {
+        Ok(values) => return Ok(Documents { values, problems: Vec::new() }),
+        Err(error) => error,
+    };
+    if let Some(documents) = json_lines(source) {
+        return Ok(documents);
+    }
+    if looks_like_json(text) {
+        return Err(Box::new(unreadable("JSON", &json)));
+    }
+    let toml = match toml::to_json(text) {
+        Ok(value) => return Ok(converted(value)),
+        Err(error) => error,
+    };
+    match serde_saphyr::from_str::<serde_json::Value>(text) {
+        Ok(value) if value.is_object() || value.is_array() => Ok(converted(value)),
+        Ok(_) => Err(Box::new(no_syntax())),
+        Err(_) if looks_like_toml(text) => Err(Box::new(unreadable("TOML", &toml.message()))),
+        Err(error) => Err(Box::new(unreadable("JSON, TOML or YAML", &error))),
+    }
+}
+
+fn json_values(text: &str) -> Result<Vec<Cow<'_, RawValue>>, serde_json::Error> {
+    serde_json::Deserializer::from_str(text)
+        .into_iter::<&RawValue>()
+        .map(|value| value.map(Cow::Borrowed))
+        .collect()
+}
+
+/// Reads line by line where at least half of the lines look like JSON objects; a broken line costs
+/// only itself.
+fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
+    let lines = || source.text().lines().map(str::trim).filter(|line| !line.is_empty());
+    let alike = lines().filter(|line| line.starts_with('{') && line.ends_with('}')).count();
+    if alike * 2 < lines().count() {
+        return None;
+    }
+    let mut documents = Documents::default();
+    for line in lines() {
+        match serde_json::from_str::<&RawValue>(line) {
+            Ok(value) => documents.values.push(Cow::Borrowed(value)),
+            Err(error) => {
+                let problem = unreadable("a line of JSON", &error);
+                documents.problems.push(source.locate(problem, source.line_of(line)));
+            }
+        }
+    }
+    (!documents.values.is_empty()).then_some(documents)
+}
+
+fn looks_like_json(text: &str) -> bool {
+    let mut start = text.trim_start().chars();
+    match start.next() {
+        Some('{') => true,
+        // `[[tools]]` and `[section]` are TOML.
+        Some('[') => {
+            matches!(start.find(|c| !c.is_whitespace()), Some('{' | '"' | ']') | None)
+        }
+        _ => false,
+    }
+}
+
+fn looks_like_toml(text: &str) -> bool {
+    text.lines().map(str::trim_start).any(|line| line.starts_with("[[") || line.contains(" = "))
+}
+
+fn converted<'a>(value: serde_json::Value) -> Documents<'a> {
+    let value = serde_json::value::to_raw_value(&value)
+        .expect("a JSON value has string keys and finite numbers only. This is a bug.");
+    Documents { values: vec![Cow::Owned(value)], problems: Vec::new() }
+}
+
+fn unreadable(expected: &str, error: &dyn std::fmt::Display) -> Problem {
+    // A parser's report may have several lines with an excerpt; a problem has one.
+    let report = error.to_string();
+    let found = report.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+    Problem::new(Severity::Error, expected, found, "correct the text at this place")
+}
+
+fn no_syntax() -> Problem {
+    let expected = "tools in JSON, JSON lines, TOML or YAML";
+    Problem::new(Severity::Error, expected, "plain text", "check that this is the right file")
+}

@@ -1,0 +1,263 @@
+//! From a JSON document down to the tools in it.
+
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+
+use super::super::row::{Fields, Row, describe, elements, fields, string};
+use super::super::source::Source;
+use super::super::validate;
+use super::super::{Problem, Severity};
+use super::format::{self, Format};
+use super::syntax::Documents;
+use super::{Found, Import, anthropic, jsonl, mcp, openai, openapi};
+
+/// Deepest known capture: array of pages, response, result, tools. The limit keeps a hostile file
+/// from exhausting the stack.
+const MAX_DEPTH: usize = 8;
+
+pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Import, Box<Problem>> {
+    let mut walker = Walker::new(source);
+    for document in &documents.values {
+        walker.value(document, &Scope::default());
+    }
+    walker.import.problems.extend(documents.problems.iter().cloned());
+    walker.finish()
+}
+
+/// What is known of a place from what encloses it.
+#[derive(Clone, Default)]
+struct Scope {
+    server: Option<String>,
+    /// Inside a list of tools.
+    listed: bool,
+    /// Inside the result of an MCP response.
+    mcp: bool,
+    depth: usize,
+}
+
+impl Scope {
+    fn deeper(&self) -> Self {
+        Self { depth: self.depth + 1, ..self.clone() }
+    }
+
+    fn of_server(&self, server: Option<String>) -> Self {
+        Self { server: server.or_else(|| self.server.clone()), ..self.deeper() }
+    }
+}
+
+struct Walker<'s, 't> {
+    source: &'s Source<'t>,
+    import: Import,
+    /// Whether anything at all was a list of tools, a tool or an API description.
+    recognised: bool,
+    strangers: Vec<Problem>,
+    /// The server that introduced itself in an earlier response of the same capture.
+    introduced: Option<String>,
+    /// The line of the last MCP page, where it said that another one follows.
+    unfinished: Option<Option<usize>>,
+    unknown_fields: HashSet<String>,
+}
+
+impl<'s, 't> Walker<'s, 't> {
+    fn new(source: &'s Source<'t>) -> Self {
+        Self {
+            source,
+            import: Import::default(),
+            recognised: false,
+            strangers: Vec::new(),
+            introduced: None,
+            unfinished: None,
+            unknown_fields: HashSet::new(),
+        }
+    }
+
+    fn finish(mut self) -> Result<Import, Box<Problem>> {
+        if let Some(line) = self.unfinished {
+            let cure = "capture the pages that follow the cursor too";
+            let found = "a last page with nextCursor";
+            let problem = Problem::new(Severity::Warning, "all pages of tools/list", found, cure);
+            self.import.problems.push(self.source.locate(problem, line));
+        }
+        if !self.recognised && !self.strangers.is_empty() {
+            return Err(Box::new(self.strangers.swap_remove(0)));
+        }
+        self.import.problems.append(&mut self.strangers);
+        Ok(self.import)
+    }
+
+    fn value(&mut self, raw: &RawValue, scope: &Scope) {
+        if scope.depth > MAX_DEPTH {
+            self.stranger(raw);
+        } else if let Some(items) = elements(raw) {
+            self.recognised |= items.is_empty();
+            let inside = Scope { listed: true, ..scope.deeper() };
+            items.into_iter().for_each(|item| self.value(item, &inside));
+        } else if let Some(members) = fields(raw) {
+            self.object(raw, &members, scope);
+        } else {
+            self.stranger(raw);
+        }
+    }
+
+    fn object(&mut self, raw: &RawValue, members: &Fields<'_>, scope: &Scope) {
+        let is_object = |key: &str| members.get(key).is_some_and(|raw| fields(raw).is_some());
+        if openapi::is_document(members) {
+            self.recognised = true;
+            self.import_api(raw);
+        } else if is_object("result") && !members.contains_key("name") {
+            self.response(members["result"], scope);
+        } else if self.lists(members, scope) {
+            self.recognised = true;
+        } else if let Some(format) = format::of(members, scope.listed, scope.mcp) {
+            self.recognised = true;
+            self.tool(raw, format, scope);
+        } else if is_object("servers") {
+            self.captures(members["servers"], scope);
+        } else if is_capture_map(members) {
+            self.captures(raw, scope);
+        } else {
+            self.stranger(raw);
+        }
+    }
+
+    /// A JSON-RPC response. That of `initialize` has no tools, but says whose the later ones are.
+    fn response(&mut self, result: &RawValue, scope: &Scope) {
+        let Some(members) = fields(result) else { return self.stranger(result) };
+        if let Some(server) = server_name(&members) {
+            self.introduced = Some(server);
+        }
+        let inside = Scope { mcp: true, ..scope.deeper() };
+        if self.lists(&members, &inside) {
+            self.recognised = true;
+        } else if !members.contains_key("serverInfo") {
+            self.stranger(result);
+        }
+    }
+
+    /// An object with a list of tools: an MCP result, a request body, or a file of ours.
+    fn lists(&mut self, members: &Fields<'_>, scope: &Scope) -> bool {
+        let list = |key: &str| members.get(key).and_then(|raw| elements(raw));
+        let (tools, functions) = (list("tools"), list("functions"));
+        if tools.is_none() && functions.is_none() {
+            return false;
+        }
+        let inside = Scope { listed: true, ..scope.of_server(server_name(members)) };
+        for item in tools.into_iter().chain(functions).flatten() {
+            self.value(item, &inside);
+        }
+        let more = members.get("nextCursor").filter(|raw| string(raw).is_some());
+        self.unfinished = more.map(|raw| self.source.line_of(raw.get()));
+        true
+    }
+
+    /// `{"one server": {"tools": […]}, "another": […]}`.
+    fn captures(&mut self, raw: &RawValue, scope: &Scope) {
+        let Some(servers) = ordered(raw) else { return self.stranger(raw) };
+        for (server, capture) in servers {
+            self.value(capture, &Scope { mcp: true, ..scope.of_server(Some(server)) });
+        }
+    }
+
+    fn tool(&mut self, raw: &RawValue, format: Format, scope: &Scope) {
+        let Some(mut row) = Row::new(raw, self.source) else { return self.stranger(raw) };
+        let server = scope.server.clone().or_else(|| self.introduced.clone()).or_else(|| {
+            // Only MCP's results are lists of one server that does not always say its name.
+            (format == Format::Mcp).then(|| self.source.stem().map(str::to_owned)).flatten()
+        });
+        let server = server.as_deref();
+        let tool = match format {
+            Format::Mcp => mcp::read(&mut row, server),
+            Format::OpenAiNested => openai::read_nested(&mut row, server),
+            Format::OpenAiFlat => openai::read_flat(&mut row, server),
+            Format::Anthropic => anthropic::read(&mut row, server),
+            Format::VllmEntry => openai::read_entry(&mut row, server),
+            Format::Own => jsonl::read(&mut row, server),
+        };
+        let name = tool.as_ref().map(|tool| tool.id.to_string()).or_else(|| row.text("name"));
+        for problem in &mut row.problems {
+            problem.tool.clone_from(&name);
+        }
+        let line = row.line;
+        row.problems.extend(tool.iter().flat_map(validate::check));
+        let failed = row.failed();
+        self.report(row.problems, line);
+        self.import.tools.extend(tool.filter(|_| !failed).map(|tool| Found { tool, line }));
+    }
+
+    fn import_api(&mut self, raw: &RawValue) {
+        let api = openapi::read(raw, self.source);
+        self.import.tools.extend(api.tools);
+        self.report(api.problems, None);
+    }
+
+    /// Keeps problems; an unknown field is told once a file, not once a tool.
+    fn report(&mut self, problems: Vec<Problem>, line: Option<usize>) {
+        for problem in problems {
+            let unknown = problem.found.starts_with("the unknown field");
+            if !unknown || self.unknown_fields.insert(problem.found.clone()) {
+                self.import.problems.push(self.source.locate(problem, line));
+            }
+        }
+    }
+
+    fn stranger(&mut self, raw: &RawValue) {
+        let members = fields(raw);
+        let has = |key: &str| members.as_ref().is_some_and(|m| m.contains_key(key));
+        let (found, cure) = if has("swagger") {
+            ("a Swagger 2 description".into(), "convert it to OpenAPI 3")
+        } else if has("mcpServers") {
+            ("a list of servers to start".into(), "capture each server's tools/list result")
+        } else if has("jsonrpc") && has("error") {
+            ("an error response".into(), "capture the response again")
+        } else {
+            let formats = "write MCP, OpenAI, Anthropic, OpenAPI 3 or toolroute's own rows";
+            (with_keys(raw, members.as_ref()), formats)
+        };
+        let problem = Problem::new(Severity::Error, "a tool or a list of tools", found, cure);
+        let line = self.source.line_of(raw.get());
+        self.strangers.push(self.source.locate(problem, line));
+    }
+}
+
+fn with_keys(raw: &RawValue, members: Option<&Fields<'_>>) -> String {
+    const SHOWN: usize = 5;
+    let keys: Vec<&str> = members.iter().flat_map(|m| m.keys()).map(String::as_str).collect();
+    match keys.as_slice() {
+        [] => describe(raw),
+        keys => format!("an object with {}", keys[..keys.len().min(SHOWN)].join(", ")),
+    }
+}
+
+/// The server's name as a capture tells it: `serverInfo.name`, `server`, or the capture's `name`.
+fn server_name(members: &Fields<'_>) -> Option<String> {
+    let inner = |key: &str| {
+        let info = fields(members.get(key)?)?;
+        string(info.get("name")?)
+    };
+    let plain = |key: &str| members.get(key).and_then(|raw| string(raw));
+    inner("serverInfo")
+        .or_else(|| plain("server"))
+        .or_else(|| inner("server"))
+        .or_else(|| plain("name"))
+}
+
+/// Whether every member is itself a capture, so that the keys are servers' names.
+fn is_capture_map(members: &Fields<'_>) -> bool {
+    let is_capture = |raw: &&RawValue| {
+        fields(raw).is_some_and(|inner| {
+            let lists = inner.get("tools").is_some_and(|tools| elements(tools).is_some());
+            lists || inner.get("result").is_some_and(|result| fields(result).is_some())
+        })
+    };
+    !members.is_empty() && members.values().all(is_capture)
+}
+
+/// An object's members in the order of the file, for the order of the catalog.
+fn ordered(raw: &RawValue) -> Option<Vec<(String, &RawValue)>> {
+    let members = fields(raw)?;
+    // Members are slices of one text, so their addresses are their order.
+    let mut members: Vec<_> = members.into_iter().collect();
+    members.sort_by_key(|(_, value)| value.get().as_ptr());
+    Some(members)
+}

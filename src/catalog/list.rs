@@ -1,0 +1,165 @@
+//! The catalog itself: tools in a fixed order, found by id.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::{Problem, Severity, Tool, ToolId, import, validate};
+
+/// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    tools: Vec<Tool>,
+    rows: HashMap<ToolId, usize>,
+    /// Rows by bare name; `None` where several servers have a tool of that name.
+    names: HashMap<String, Option<usize>>,
+}
+
+/// A catalog, and what was wrong with its sources.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Loaded {
+    pub catalog: Catalog,
+    pub problems: Vec<Problem>,
+}
+
+impl Catalog {
+    /// A catalog of tools made by hand. Tools that cannot be used are left out and reported.
+    pub fn from_tools(tools: Vec<Tool>) -> Loaded {
+        let mut gathered = Gathered::default();
+        for tool in tools {
+            let mut problems = validate::check(&tool);
+            if !problems.iter().any(Problem::is_error) {
+                problems.extend(gathered.push(tool));
+            }
+            gathered.problems.extend(problems);
+        }
+        gathered.into_loaded()
+    }
+
+    /// All tools, in the order of their sources. The rest of the program knows a tool by its row
+    /// in this slice.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Tool> {
+        self.tools.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// The tool of an id, of `server:tool`, or of a bare name that only one tool has.
+    pub fn get(&self, id: &str) -> Option<&Tool> {
+        self.row(id).and_then(|row| self.tools.get(row))
+    }
+
+    /// The row of what [`Catalog::get`] finds.
+    pub fn row(&self, id: &str) -> Option<usize> {
+        self.rows
+            .get(id)
+            .or_else(|| self.row_by_colon(id))
+            .copied()
+            .or_else(|| self.names.get(id).copied().flatten())
+    }
+
+    /// Both parts may hold colons themselves, so each one is tried as the one between them.
+    fn row_by_colon(&self, id: &str) -> Option<&usize> {
+        id.match_indices(':').find_map(|(at, _)| {
+            let (server, name) = (&id[..at], &id[at + 1..]);
+            self.rows.get(ToolId::scoped(Some(server), name).as_str())
+        })
+    }
+
+    /// Up to `limit` ids that may have been meant by one that is not there, the likeliest first.
+    pub fn near(&self, id: &str, limit: usize) -> Vec<&ToolId> {
+        /// Below this, names have no more in common than any two names.
+        const ALIKE: f64 = 0.5;
+        let wanted = comparable(id);
+        let mut near: Vec<(f64, &ToolId)> = self
+            .tools
+            .iter()
+            .map(|tool| {
+                let by_id = likeness(&wanted, &comparable(tool.id.as_str()));
+                (by_id.max(likeness(&wanted, &comparable(&tool.name))), &tool.id)
+            })
+            .filter(|(likeness, _)| *likeness >= ALIKE)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        near.into_iter().take(limit).map(|(_, id)| id).collect()
+    }
+
+    /// The catalog as JSON lines that load as the same catalog.
+    pub fn to_jsonl(&self) -> String {
+        self.tools.iter().map(|tool| import::to_row(tool) + "\n").collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a Catalog {
+    type Item = &'a Tool;
+    type IntoIter = std::slice::Iter<'a, Tool>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Case and the choice of separator are what people get wrong most; neither counts.
+fn comparable(id: &str) -> String {
+    id.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// 1 for the same, down to 0. One that contains the other is at least 0.6 alike.
+fn likeness(a: &str, b: &str) -> f64 {
+    const CONTAINED: f64 = 0.6;
+    const MIN_CONTAINED: usize = 3;
+    let edits = strsim::normalized_damerau_levenshtein(a, b);
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    if short.len() >= MIN_CONTAINED && long.contains(short) {
+        edits.max(CONTAINED + (1.0 - CONTAINED) * short.len() as f64 / long.len() as f64)
+    } else {
+        edits
+    }
+}
+
+/// A catalog in the making.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub tools: Vec<Tool>,
+    pub problems: Vec<Problem>,
+    rows: HashMap<ToolId, usize>,
+}
+
+impl Gathered {
+    /// Adds a tool. Of two that share an id the first stays; a problem, unless they are the same.
+    pub fn push(&mut self, tool: Tool) -> Option<Problem> {
+        match self.rows.entry(tool.id.clone()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(self.tools.len());
+                self.tools.push(tool);
+                None
+            }
+            Entry::Occupied(first) if self.tools[*first.get()] == tool => None,
+            Entry::Occupied(_) => {
+                let cure = "give one of them another id or server; the first was kept";
+                let found = "a second, different tool with the same id";
+                let problem = Problem::new(Severity::Error, "a unique id", found, cure);
+                Some(problem.tool(tool.id.as_str()).field("id"))
+            }
+        }
+    }
+
+    pub fn into_loaded(self) -> Loaded {
+        let mut names: HashMap<String, Option<usize>> = HashMap::new();
+        for (row, tool) in self.tools.iter().enumerate() {
+            names.entry(tool.name.clone()).and_modify(|known| *known = None).or_insert(Some(row));
+        }
+        let catalog = Catalog { tools: self.tools, rows: self.rows, names };
+        Loaded { catalog, problems: self.problems }
+    }
+}

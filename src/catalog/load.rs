@@ -1,0 +1,123 @@
+//! Catalogs from files and directories.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::import::{self, Import};
+use super::list::Gathered;
+use super::source::Source;
+use super::{Catalog, Error, Loaded, Problem, Severity, overlay};
+
+const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
+
+/// How to load a catalog.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Fail on the first error instead of leaving out what is wrong.
+    pub strict: bool,
+    /// Files that set tiers and facets by id pattern; later ones win.
+    pub overlays: Vec<PathBuf>,
+}
+
+impl Catalog {
+    /// Loads tools from files and directories, in the order given and, within a directory, by
+    /// name. The format of a file is told by its content.
+    ///
+    /// # Errors
+    /// A path that cannot be read, a named file without anything that is a tool, and, in strict
+    /// mode, any problem of level error.
+    pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, Error> {
+        let mut gathered = Gathered::default();
+        for path in paths {
+            if path.is_dir() {
+                load_directory(path, &mut gathered)?;
+            } else {
+                add(path, import_file(path)?, &mut gathered);
+            }
+        }
+        for path in &options.overlays {
+            let problems = overlay::apply(path, &mut gathered.tools)?;
+            gathered.problems.extend(problems);
+        }
+        if options.strict && gathered.problems.iter().any(Problem::is_error) {
+            return Err(Error::Strict { problems: gathered.problems });
+        }
+        Ok(gathered.into_loaded())
+    }
+}
+
+/// A file that was only met, not named, is reported where it is not understood.
+fn load_directory(directory: &Path, gathered: &mut Gathered) -> Result<(), Error> {
+    let mut files = Vec::new();
+    list_files(directory, &mut files, &mut HashSet::new())?;
+    for path in files {
+        match import_file(&path) {
+            Ok(import) => add(&path, import, gathered),
+            Err(Error::Unrecognised { problem }) => gathered.problems.push(*problem),
+            Err(error) => gathered.problems.push(unreadable(&path, &error)),
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, error: &Error) -> Problem {
+    let cure = "check its permissions, or move it out of the directory";
+    let mut problem = Problem::new(Severity::Error, "a readable file", error.to_string(), cure);
+    problem.file = Some(path.to_owned());
+    problem
+}
+
+/// Catalog files below a directory by name; hidden ones are left out, links followed once.
+fn list_files(
+    directory: &Path,
+    files: &mut Vec<PathBuf>,
+    seen: &mut HashSet<PathBuf>,
+) -> Result<(), Error> {
+    let failed = |source| Error::Unreadable { path: directory.to_owned(), source };
+    if !seen.insert(directory.canonicalize().map_err(failed)?) {
+        return Ok(());
+    }
+    let entries: Result<Vec<_>, _> = std::fs::read_dir(directory).map_err(failed)?.collect();
+    let mut entries = entries.map_err(failed)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            list_files(&path, files, seen)?;
+        } else if has_catalog_extension(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn has_catalog_extension(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
+}
+
+fn import_file(path: &Path) -> Result<Import, Error> {
+    let text = read_text(path)?;
+    import::read(&Source::new(path, &text)).map_err(|problem| Error::Unrecognised { problem })
+}
+
+/// A file as UTF-8 text.
+pub(super) fn read_text(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path)
+        .map_err(|source| Error::Unreadable { path: path.to_owned(), source })
+}
+
+fn add(path: &Path, import: Import, gathered: &mut Gathered) {
+    tracing::debug!(file = %path.display(), tools = import.tools.len(), "read tools");
+    gathered.problems.extend(import.problems);
+    for found in import.tools {
+        if let Some(mut problem) = gathered.push(found.tool) {
+            problem.file = Some(path.to_owned());
+            problem.line = found.line;
+            gathered.problems.push(problem);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Overlays: tiers and facets for tools that somebody else wrote.
+//!
+//! ```toml
+//! [[overlay]]
+//! match = ["filesystem__*", "git__log"]
+//! reliability = "high"
+//! latency_tier = "fast"
+//! ```
+
+use std::path::Path;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde_json::value::RawValue;
+
+use super::details::{self, Details};
+use super::import::documents;
+use super::row::{Row, elements, fields};
+use super::source::Source;
+use super::{Error, Problem, Severity, Tool, load, validate};
+
+/// Changes the tools by the entries of a file, in their order, and says what was wrong with them.
+pub(super) fn apply(path: &Path, tools: &mut [Tool]) -> Result<Vec<Problem>, Error> {
+    let text = load::read_text(path)?;
+    let source = Source::new(path, &text);
+    let unrecognised =
+        |problem| Error::Unrecognised { problem: Box::new(source.locate(problem, None)) };
+    let documents = documents(&source).map_err(|problem| unrecognised(*problem))?;
+    let mut problems = documents.problems;
+    for document in &documents.values {
+        let entries = entries(document).ok_or_else(|| unrecognised(no_entries()))?;
+        for raw in entries {
+            problems.extend(apply_entry(raw, &source, tools));
+        }
+    }
+    Ok(problems)
+}
+
+fn entries(document: &RawValue) -> Option<Vec<&RawValue>> {
+    match fields(document) {
+        Some(members) => elements(members.get("overlay")?),
+        None => elements(document),
+    }
+}
+
+fn no_entries() -> Problem {
+    let cure = "begin each entry with [[overlay]] and give it a match";
+    Problem::new(Severity::Error, "overlay entries", "none", cure)
+}
+
+fn apply_entry(raw: &RawValue, source: &Source<'_>, tools: &mut [Tool]) -> Vec<Problem> {
+    let Some(mut row) = Row::new(raw, source) else {
+        return vec![source.locate(no_entries(), source.line_of(raw.get()))];
+    };
+    let patterns = row.list("match").unwrap_or_default();
+    let matcher = matcher(&patterns, &mut row);
+    let details = Details::read(&mut row);
+    let known: Vec<&str> = details::FIELDS.into_iter().chain(["match"]).collect();
+    row.warn_unknown(&known);
+    let line = row.line;
+    let mut problems = row.problems;
+    if let Some(matcher) = matcher.filter(|_| !problems.iter().any(Problem::is_error)) {
+        problems.extend(change(tools, &patterns, &matcher, &details));
+    }
+    problems.into_iter().map(|problem| source.locate(problem, line)).collect()
+}
+
+fn matcher(patterns: &[String], row: &mut Row<'_>) -> Option<GlobSet> {
+    const CURE: &str = "write a pattern over tool ids such as \"filesystem__*\"";
+    let mut reject = |found: String| {
+        row.problem("match", Problem::new(Severity::Error, "a pattern over ids", found, CURE));
+        None
+    };
+    if patterns.is_empty() {
+        return reject("none".to_owned());
+    }
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        match Glob::new(pattern) {
+            Ok(glob) => set.add(glob),
+            Err(error) => return reject(error.to_string()),
+        };
+    }
+    set.build().or_else(|error| reject(error.to_string()).ok_or(())).ok()
+}
+
+/// Changes each tool that matches. A change that would make a tool unusable is not made.
+fn change(
+    tools: &mut [Tool],
+    patterns: &[String],
+    matcher: &GlobSet,
+    details: &Details,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut matched = false;
+    for tool in tools.iter_mut().filter(|tool| matcher.is_match(tool.id.as_str())) {
+        matched = true;
+        let mut changed = tool.clone();
+        details.apply(&mut changed);
+        let faults: Vec<Problem> =
+            validate::check(&changed).into_iter().filter(Problem::is_error).collect();
+        if faults.is_empty() {
+            *tool = changed;
+        }
+        problems.extend(faults);
+    }
+    if !matched {
+        let cure = "compare the pattern with the catalog's ids, or remove the entry";
+        let found = format!("none for {patterns:?}");
+        let expected = "a tool whose id matches";
+        problems.push(Problem::new(Severity::Warning, expected, found, cure).field("match"));
+    }
+    problems
+}

@@ -1,0 +1,93 @@
+//! What is wrong with one tool, one field or one file, told so that it can be cured.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Whether a [`Problem`] cost something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Everything was kept; something looks like a mistake.
+    Warning,
+    /// The tool, entry or file was left out.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// One thing wrong in a source of tools. Its `Display` is a single line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Problem {
+    pub severity: Severity,
+    /// Absent for tools that did not come from a file.
+    pub file: Option<PathBuf>,
+    /// Counted from 1; known for JSON and JSON lines only.
+    pub line: Option<usize>,
+    pub tool: Option<String>,
+    pub field: Option<String>,
+    pub expected: String,
+    pub found: String,
+    pub cure: String,
+}
+
+impl Problem {
+    pub fn new(
+        severity: Severity,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        cure: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity,
+            file: None,
+            line: None,
+            tool: None,
+            field: None,
+            expected: expected.into(),
+            found: found.into(),
+            cure: cure.into(),
+        }
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    pub(super) fn field(mut self, field: &str) -> Self {
+        self.field = Some(field.to_owned());
+        self
+    }
+
+    pub(super) fn tool(mut self, tool: &str) -> Self {
+        self.tool = Some(tool.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.severity)?;
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{}:{line}: ", file.display())?,
+            (Some(file), None) => write!(f, "{}: ", file.display())?,
+            _ => {}
+        }
+        match (&self.tool, &self.field) {
+            (Some(tool), Some(field)) => write!(f, "tool {tool:?}, field {field:?}: ")?,
+            (Some(tool), None) => write!(f, "tool {tool:?}: ")?,
+            (None, Some(field)) => write!(f, "field {field:?}: ")?,
+            (None, None) => {}
+        }
+        write!(f, "expected {}, found {}; {}", self.expected, self.found, self.cure)
+    }
+}

@@ -1,0 +1,254 @@
+//! One JSON object, read field by field, with a [`Problem`] for each field of the wrong type.
+//!
+//! Not a derived `Deserialize`: that stops at the first fault and, with `flatten` or `untagged`,
+//! rewrites the schema's bytes.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::source::Source;
+use super::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
+
+pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
+/// The members of a JSON object; `None` for anything else.
+pub(super) fn fields(raw: &RawValue) -> Option<Fields<'_>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// The elements of a JSON array; `None` for anything else.
+pub(super) fn elements(raw: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// A non-empty JSON string; `None` for anything else.
+pub(super) fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok().filter(|text: &String| !text.is_empty())
+}
+
+pub(super) fn is_null(raw: &RawValue) -> bool {
+    raw.get() == "null"
+}
+
+/// The JSON type, with the value where it is short: what a message says was found.
+pub(super) fn describe(raw: &RawValue) -> String {
+    const SHOWN: usize = 40;
+    let text = raw.get();
+    let kind = match text.as_bytes().first() {
+        Some(b'{') => return "an object".to_owned(),
+        Some(b'[') => return "an array".to_owned(),
+        Some(b'"') => "the string",
+        Some(b't' | b'f') => "the boolean",
+        Some(b'n') => return "null".to_owned(),
+        _ => "the number",
+    };
+    let shown: String = text.chars().take(SHOWN).collect();
+    let dots = if shown.len() < text.len() { "…" } else { "" };
+    format!("{kind} {shown}{dots}")
+}
+
+/// A JSON object under reading. Problems gather here; an error among them loses the object.
+pub(super) struct Row<'a> {
+    pub fields: Fields<'a>,
+    pub problems: Vec<Problem>,
+    pub line: Option<usize>,
+    path: String,
+}
+
+impl<'a> Row<'a> {
+    pub fn new(raw: &'a RawValue, source: &Source<'_>) -> Option<Self> {
+        let line = source.line_of(raw.get());
+        Some(Self { fields: fields(raw)?, problems: Vec::new(), line, path: String::new() })
+    }
+
+    pub fn failed(&self) -> bool {
+        self.problems.iter().any(Problem::is_error)
+    }
+
+    /// A field's value; a `null` is the same as no field at all.
+    pub fn value(&self, key: &str) -> Option<&'a RawValue> {
+        self.fields.get(key).copied().filter(|raw| !is_null(raw))
+    }
+
+    pub fn problem(&mut self, key: &str, problem: Problem) {
+        self.problems.push(problem.field(&format!("{}{key}", self.path)));
+    }
+
+    fn wrong(&mut self, key: &str, expected: &str, raw: &RawValue) {
+        let problem = Problem::new(
+            Severity::Error,
+            expected,
+            describe(raw),
+            format!("write {expected} or leave the field out"),
+        );
+        self.problem(key, problem);
+    }
+
+    fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
+        let raw = self.value(key)?;
+        let value = serde_json::from_str(raw.get()).ok();
+        if value.is_none() {
+            self.wrong(key, expected, raw);
+        }
+        value
+    }
+
+    pub fn text(&mut self, key: &str) -> Option<String> {
+        self.typed(key, "a string")
+    }
+
+    pub fn flag(&mut self, key: &str) -> Option<bool> {
+        self.typed(key, "true or false")
+    }
+
+    /// A list of strings; a single string is a list of one, and `{"kind": "x"}` stands for `x`.
+    pub fn list(&mut self, key: &str) -> Option<Vec<String>> {
+        const EXPECTED: &str = "a list of strings";
+        let raw = self.value(key)?;
+        if let Ok(one) = serde_json::from_str(raw.get()) {
+            return Some(vec![one]);
+        }
+        let Some(items) = elements(raw) else {
+            self.wrong(key, EXPECTED, raw);
+            return None;
+        };
+        let mut list = Vec::with_capacity(items.len());
+        for item in items {
+            match word_or_kind(item) {
+                Some(text) => list.push(text),
+                None => self.wrong(key, EXPECTED, item),
+            }
+        }
+        Some(list)
+    }
+
+    /// One of an enum's words, without regard to case.
+    pub fn word<T: DeserializeOwned>(&mut self, key: &str, words: &[&str]) -> Option<T> {
+        let word = self.text(key)?;
+        let wanted = word.trim().to_lowercase().replace(['-', ' '], "_");
+        let value = serde_json::from_value(serde_json::Value::String(wanted)).ok();
+        if value.is_none() {
+            let expected = format!("one of {}", words.join(", "));
+            let cure = near_word(&word, words)
+                .map_or_else(|| "write one of these words".to_owned(), |w| format!("write {w:?}"));
+            let problem = Problem::new(Severity::Error, expected, format!("{word:?}"), cure);
+            self.problem(key, problem);
+        }
+        value
+    }
+
+    /// Milliseconds; a fraction is rounded.
+    pub fn millis(&mut self, key: &str) -> Option<u64> {
+        const EXPECTED: &str = "a number of milliseconds from 0 up";
+        let raw = self.value(key)?;
+        if let Ok(whole) = serde_json::from_str::<u64>(raw.get()) {
+            return Some(whole);
+        }
+        match serde_json::from_str::<f64>(raw.get()) {
+            Ok(ms) if ms >= 0.0 && ms < u64::MAX as f64 => Some(ms.round() as u64),
+            _ => {
+                self.wrong(key, EXPECTED, raw);
+                None
+            }
+        }
+    }
+
+    /// `{"min": 0.2, "max": 0.7}` or `[0.2, 0.7]`; a missing bound is the end of the scale.
+    pub fn complexity(&mut self, key: &str) -> Option<ComplexityRange> {
+        const EXPECTED: &str = "a range such as {\"min\": 0.2, \"max\": 0.7}";
+        let raw = self.value(key)?;
+        if let Ok([min, max]) = serde_json::from_str::<[f32; 2]>(raw.get()) {
+            return Some(ComplexityRange { min, max });
+        }
+        let Some(bounds) = fields(raw) else {
+            self.wrong(key, EXPECTED, raw);
+            return None;
+        };
+        let bound = |name: &str, end: f32| match bounds.get(name).filter(|raw| !is_null(raw)) {
+            Some(raw) => serde_json::from_str::<f32>(raw.get()).ok(),
+            None => Some(end),
+        };
+        match (bound("min", 0.0), bound("max", 1.0)) {
+            (Some(min), Some(max)) => Some(ComplexityRange { min, max }),
+            _ => {
+                self.wrong(key, EXPECTED, raw);
+                None
+            }
+        }
+    }
+
+    /// A schema as its source wrote it. A string that holds an object is opened: TOML files and
+    /// some exports carry schemas that way.
+    pub fn schema(&mut self, key: &str) -> Option<Schema> {
+        let raw = self.value(key)?;
+        let inner = serde_json::from_str::<String>(raw.get())
+            .ok()
+            .and_then(|text| serde_json::from_str::<Box<RawValue>>(&text).ok());
+        Some(Schema::new(inner.unwrap_or_else(|| raw.to_owned())))
+    }
+
+    /// An object inside this one; its problems name their whole path.
+    pub fn child(&mut self, key: &str) -> Option<Row<'a>> {
+        let raw = self.value(key)?;
+        let Some(fields) = fields(raw) else {
+            self.wrong(key, "an object", raw);
+            return None;
+        };
+        let path = format!("{}{key}.", self.path);
+        Some(Row { fields, problems: Vec::new(), line: self.line, path })
+    }
+
+    /// Takes over what was found wrong inside a child.
+    pub fn absorb(&mut self, child: Row<'_>) {
+        self.problems.extend(child.problems);
+    }
+
+    /// Name, description and server: what every format has. `None` without a name.
+    pub fn named(&mut self, server: Option<&str>) -> Option<Tool> {
+        if self.value("name").is_none() {
+            let cure = "give the tool the name by which it is called";
+            self.problem("name", Problem::new(Severity::Error, "a name", "none", cure));
+            return None;
+        }
+        let name = self.text("name")?;
+        let description = self.text("description").unwrap_or_default();
+        Some(Tool::new(server.filter(|s| !s.is_empty()), &name, &description))
+    }
+
+    /// MCP's tool annotations: side effects and a title. Foreign, so a fault is only a warning.
+    pub fn annotations(&mut self) -> (Hints, Option<String>) {
+        let Some(mut notes) = self.child("annotations") else { return Default::default() };
+        let hints = Hints {
+            read_only: notes.flag("readOnlyHint"),
+            destructive: notes.flag("destructiveHint"),
+            idempotent: notes.flag("idempotentHint"),
+        };
+        let title = notes.text("title");
+        for problem in &mut notes.problems {
+            problem.severity = Severity::Warning;
+        }
+        self.absorb(notes);
+        (hints, title)
+    }
+}
+
+fn word_or_kind(raw: &RawValue) -> Option<String> {
+    if let Ok(text) = serde_json::from_str(raw.get()) {
+        return Some(text);
+    }
+    string(fields(raw)?.get("kind")?)
+}
+
+/// The word that was probably meant; `None` where none is close.
+pub(super) fn near_word<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
+    const CLOSE: f64 = 0.6;
+    let word = word.to_lowercase();
+    words
+        .iter()
+        .map(|known| (strsim::normalized_damerau_levenshtein(&word, known), *known))
+        .filter(|(likeness, _)| *likeness >= CLOSE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}

@@ -1,0 +1,51 @@
+//! A file's text, and where in it something stood.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use super::Problem;
+
+/// The text that tools are read from. JSON values borrow from it, so their line can be found.
+pub(super) struct Source<'a> {
+    file: &'a Path,
+    text: &'a str,
+    line_starts: OnceCell<Vec<usize>>,
+}
+
+impl<'a> Source<'a> {
+    /// Windows editors put a byte-order mark first; it is no part of the data.
+    pub fn new(file: &'a Path, text: &'a str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self { file, text, line_starts: OnceCell::new() }
+    }
+
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The file's name without its extension: the best guess at an MCP server's name.
+    pub fn stem(&self) -> Option<&str> {
+        self.file.file_stem()?.to_str()
+    }
+
+    /// The line, from 1, at which `part` starts; `None` where it is no slice of the text, as for
+    /// TOML and YAML, which are read through a JSON rendering.
+    pub fn line_of(&self, part: &str) -> Option<usize> {
+        let offset = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
+        (offset < self.text.len()).then(|| self.line_at(offset))
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        let starts = self.line_starts.get_or_init(|| {
+            self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect()
+        });
+        starts.partition_point(|&newline| newline < offset) + 1
+    }
+
+    /// Says of a problem in which file it is.
+    pub fn locate(&self, mut problem: Problem, line: Option<usize>) -> Problem {
+        problem.file.get_or_insert_with(|| self.file.to_owned());
+        problem.line = problem.line.or(line);
+        problem
+    }
+}

@@ -1,0 +1,95 @@
+//! What a tool's values must satisfy, whatever format they came in.
+
+use super::{LatencyTier, Problem, Severity, Tool};
+
+/// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
+/// tools has 187. More is a description in the wrong place.
+const NAME_CHARS: usize = 256;
+
+/// The longest description among the same tools has 10,467 characters.
+const DESCRIPTION_CHARS: usize = 16_384;
+
+/// A day. Longer than any tool call that an agent waits for; most often seconds times 1,000 twice.
+const LATENCY_MS: u64 = 86_400_000;
+
+/// Everything wrong with one tool; an error among it means that the tool cannot be used.
+pub(super) fn check(tool: &Tool) -> Vec<Problem> {
+    let mut problems: Vec<Problem> =
+        [check_name(tool), check_id(tool), check_description(tool), check_schema(tool)]
+            .into_iter()
+            .chain([check_latency(tool), check_tier(tool), check_complexity(tool)])
+            .flatten()
+            .collect();
+    for problem in &mut problems {
+        problem.tool = Some(tool.id.to_string()).filter(|id| !id.is_empty());
+    }
+    problems
+}
+
+fn check_name(tool: &Tool) -> Option<Problem> {
+    if tool.name.trim().is_empty() {
+        let cure = "give the tool the name by which it is called";
+        let found = format!("{:?}", tool.name);
+        return Some(Problem::new(Severity::Error, "a name", found, cure).field("name"));
+    }
+    too_long("name", &tool.name, NAME_CHARS)
+}
+
+fn check_id(tool: &Tool) -> Option<Problem> {
+    tool.id.as_str().is_empty().then(|| {
+        let cure = "write an id, or leave it out to have it made from server and name";
+        Problem::new(Severity::Error, "an id", "an empty string", cure).field("id")
+    })
+}
+
+fn check_description(tool: &Tool) -> Option<Problem> {
+    too_long("description", &tool.description, DESCRIPTION_CHARS)
+}
+
+fn too_long(field: &str, text: &str, limit: usize) -> Option<Problem> {
+    // Bytes are never fewer than characters, so most texts need no count.
+    let chars = if text.len() > limit { text.chars().count() } else { 0 };
+    (chars > limit).then(|| {
+        let expected = format!("at most {limit} characters");
+        let cure = "shorten it; only the first 1,000 characters of a tool's text are searched";
+        Problem::new(Severity::Warning, expected, format!("{chars} characters"), cure).field(field)
+    })
+}
+
+fn check_schema(tool: &Tool) -> Option<Problem> {
+    let schema = tool.input_schema.as_ref()?;
+    (!schema.as_str().trim_start().starts_with('{')).then(|| {
+        let found: String = schema.as_str().chars().take(40).collect();
+        let cure = "write a JSON Schema such as {\"type\": \"object\", \"properties\": {}}";
+        Problem::new(Severity::Error, "a schema that is an object", found, cure)
+            .field("input_schema")
+    })
+}
+
+fn check_latency(tool: &Tool) -> Option<Problem> {
+    let ms = tool.latency_ms.filter(|ms| *ms > LATENCY_MS)?;
+    let expected = format!("milliseconds up to {LATENCY_MS} (a day)");
+    let cure = "check the unit: it is milliseconds";
+    Some(Problem::new(Severity::Warning, expected, ms.to_string(), cure).field("latency_ms"))
+}
+
+fn check_tier(tool: &Tool) -> Option<Problem> {
+    let (ms, declared) = (tool.latency_ms?, tool.declared_latency_tier?);
+    let measured = LatencyTier::from_ms(ms);
+    (measured != declared).then(|| {
+        let expected = format!("latency_tier {measured} for {ms} ms");
+        let cure = "remove one of the two; the milliseconds count";
+        Problem::new(Severity::Warning, expected, declared.to_string(), cure).field("latency_tier")
+    })
+}
+
+fn check_complexity(tool: &Tool) -> Option<Problem> {
+    let range = tool.facets.complexity?;
+    let scale = 0.0..=1.0;
+    let good = scale.contains(&range.min) && scale.contains(&range.max) && range.min <= range.max;
+    (!good).then(|| {
+        let found = format!("{} to {}", range.min, range.max);
+        let cure = "write min and max between 0 and 1, min not above max";
+        Problem::new(Severity::Error, "a range within 0 to 1", found, cure).field("complexity")
+    })
+}
