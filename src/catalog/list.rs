@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use super::{Problem, Severity, Tool, ToolId, import, validate};
 
 /// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    tools: Vec<Tool>,
-    rows: HashMap<ToolId, usize>,
+    tools: Vec<Arc<Tool>>,
+    rows: HashMap<ToolId, u32>,
     /// Rows by bare name; `None` where several servers have a tool of that name.
-    names: HashMap<String, Option<usize>>,
+    names: HashMap<String, Option<u32>>,
 }
 
 /// A catalog, and what was wrong with its sources.
@@ -38,12 +39,12 @@ impl Catalog {
 
     /// All tools, in the order of their sources. The rest of the program knows a tool by its row
     /// in this slice.
-    pub fn tools(&self) -> &[Tool] {
+    pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
     }
 
-    pub fn iter(&self) -> std::slice::Iter<'_, Tool> {
-        self.tools.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().map(AsRef::as_ref)
     }
 
     pub fn len(&self) -> usize {
@@ -56,11 +57,11 @@ impl Catalog {
 
     /// The tool of an id, of `server:tool`, or of a bare name that only one tool has.
     pub fn get(&self, id: &str) -> Option<&Tool> {
-        self.row(id).and_then(|row| self.tools.get(row))
+        self.row(id).map(|row| self.tools[row as usize].as_ref())
     }
 
     /// The row of what [`Catalog::get`] finds.
-    pub fn row(&self, id: &str) -> Option<usize> {
+    pub fn row(&self, id: &str) -> Option<u32> {
         self.rows
             .get(id)
             .or_else(|| self.row_by_colon(id))
@@ -69,7 +70,7 @@ impl Catalog {
     }
 
     /// Both parts may hold colons themselves, so each one is tried as the one between them.
-    fn row_by_colon(&self, id: &str) -> Option<&usize> {
+    fn row_by_colon(&self, id: &str) -> Option<&u32> {
         id.match_indices(':').find_map(|(at, _)| {
             let (server, name) = (&id[..at], &id[at + 1..]);
             self.rows.get(ToolId::scoped(Some(server), name).as_str())
@@ -97,15 +98,6 @@ impl Catalog {
     /// The catalog as JSON lines that load as the same catalog.
     pub fn to_jsonl(&self) -> String {
         self.tools.iter().map(|tool| import::to_row(tool) + "\n").collect()
-    }
-}
-
-impl<'a> IntoIterator for &'a Catalog {
-    type Item = &'a Tool;
-    type IntoIter = std::slice::Iter<'a, Tool>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
     }
 }
 
@@ -155,11 +147,13 @@ impl Gathered {
     }
 
     pub fn into_loaded(self) -> Loaded {
-        let mut names: HashMap<String, Option<usize>> = HashMap::new();
-        for (row, tool) in self.tools.iter().enumerate() {
+        let mut names: HashMap<String, Option<u32>> = HashMap::new();
+        for (row, tool) in (0u32..).zip(&self.tools) {
             names.entry(tool.name.clone()).and_modify(|known| *known = None).or_insert(Some(row));
         }
-        let catalog = Catalog { tools: self.tools, rows: self.rows, names };
+        let rows = self.rows.into_iter().map(|(id, row)| (id, row as u32)).collect();
+        let tools = self.tools.into_iter().map(Arc::new).collect();
+        let catalog = Catalog { tools, rows, names };
         Loaded { catalog, problems: self.problems }
     }
 }

@@ -9,9 +9,9 @@ use ndarray::Array2;
 use rayon::prelude::*;
 use tokenizers::{Tokenizer, TruncationParams};
 
+use super::Error;
 use super::embedder::{Embedded, Embedder, ModelIdentity, Role};
 use super::files::{ModelConfig, ModelFiles};
-use super::Error;
 
 /// Sequences in one forward pass. Larger batches gain nothing on a CPU and pad more.
 const BATCH: usize = 32;
@@ -111,7 +111,9 @@ impl Embedder for BertEmbedder {
         let start = Instant::now();
         let ids = match texts {
             [text] => vec![self.tokenize(text, role)?],
-            _ => texts.par_iter().map(|text| self.tokenize(text, role)).collect::<Result<_, _>>()?,
+            _ => {
+                texts.par_iter().map(|text| self.tokenize(text, role)).collect::<Result<_, _>>()?
+            }
         };
         let tokenize: Duration = start.elapsed();
         // Texts of like length share a batch, so that little of it is padding.

@@ -14,7 +14,9 @@ pub enum Error {
     )]
     ModelMissing { name: String, path: PathBuf, command: String },
 
-    #[error("no manifest for model `{name}`: known are {known}; give a directory, or pull `owner/name` from the hub")]
+    #[error(
+        "no manifest for model `{name}`: known are {known}; give a directory, or pull `owner/name` from the hub"
+    )]
     UnknownModel { name: String, known: String },
 
     #[error(
@@ -34,7 +36,9 @@ pub enum Error {
     )]
     Unsupported { path: PathBuf, what: &'static str, found: String, supported: &'static str },
 
-    #[error("`{name}` cannot name a model: expected letters, digits, `.`, `_` and `-`, at most 100 of them")]
+    #[error(
+        "`{name}` cannot name a model: expected letters, digits, `.`, `_` and `-`, at most 100 of them"
+    )]
     BadName { name: String },
 
     #[error("cannot {action} {}: {source}", .path.display())]
@@ -55,12 +59,17 @@ pub enum Error {
     )]
     BadVector { row: usize, norm: f32 },
 
-    #[error("cannot fetch {file} of {repo} from the hub: {message}; without a network use `toolroute model pull NAME --from DIR`")]
+    #[error(
+        "cannot fetch {file} of {repo} from the hub: {message}; without a network use `toolroute model pull NAME --from DIR`"
+    )]
     Hub { repo: String, file: String, message: String },
 }
 
 impl Error {
-    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+    pub(super) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }

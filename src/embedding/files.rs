@@ -127,7 +127,8 @@ impl ModelFiles {
             kind: String,
         }
         let modules: Vec<Module> = self.json("modules.json")?;
-        let kinds: Vec<_> = modules.iter().map(|m| m.kind.rsplit('.').next().unwrap_or("")).collect();
+        let kinds: Vec<_> =
+            modules.iter().map(|m| m.kind.rsplit('.').next().unwrap_or("")).collect();
         match kinds.as_slice() {
             ["Transformer", "Pooling"] | ["Transformer", "Pooling", "Normalize"] => Ok(()),
             _ => Err(self.unsupported(
@@ -151,7 +152,13 @@ impl ModelFiles {
         }
     }
 
-    fn unsupported(&self, file: &str, what: &'static str, found: &str, supported: &'static str) -> Error {
+    fn unsupported(
+        &self,
+        file: &str,
+        what: &'static str,
+        found: &str,
+        supported: &'static str,
+    ) -> Error {
         Error::Unsupported { path: self.path(file), what, found: found.to_owned(), supported }
     }
 

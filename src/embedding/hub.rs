@@ -60,7 +60,12 @@ fn pull_unknown(
 ) -> Result<ModelFiles, Error> {
     let info = api.info().map_err(failed(repo, "the list of files"))?;
     let listed = |file: &&str| info.siblings.iter().any(|sibling| sibling.rfilename == **file);
-    let files: Vec<_> = FILES.into_iter().enumerate().filter(|(at, f)| *at < REQUIRED || listed(f)).map(|(_, f)| f).collect();
+    let files: Vec<_> = FILES
+        .into_iter()
+        .enumerate()
+        .filter(|(at, f)| *at < REQUIRED || listed(f))
+        .map(|(_, f)| f)
+        .collect();
     let snapshot = fetch_all(files.iter().copied(), fetch)?;
     let name = repo.rsplit('/').next().unwrap_or(repo);
     let mut manifest = Manifest::describe(name, &snapshot, &files)?;
@@ -74,7 +79,9 @@ fn locate(model: &str) -> Result<(String, Option<Manifest>), Error> {
     let known = Manifest::built_in();
     let wanted = |m: &&Manifest| m.name == model || m.repo.as_deref() == Some(model);
     match known.iter().find(wanted) {
-        Some(Manifest { repo: Some(repo), .. }) => Ok((repo.clone(), known.iter().find(wanted).cloned())),
+        Some(Manifest { repo: Some(repo), .. }) => {
+            Ok((repo.clone(), known.iter().find(wanted).cloned()))
+        }
         None if model.split('/').count() == 2 => Ok((model.to_owned(), None)),
         _ => {
             let known = known.into_iter().map(|m| m.name).collect::<Vec<_>>().join(", ");
@@ -99,7 +106,12 @@ fn connect(
     builder.build().map_err(failed(repo, "anything"))
 }
 
-fn fetch(api: &ApiRepo, repo: &str, file: &str, progress: OnProgress<'_>) -> Result<PathBuf, Error> {
+fn fetch(
+    api: &ApiRepo,
+    repo: &str,
+    file: &str,
+    progress: OnProgress<'_>,
+) -> Result<PathBuf, Error> {
     let report = Report { file: file.to_owned(), done: 0, total: 0, tell: progress };
     api.download_with_progress(file, report).map_err(failed(repo, file))
 }

@@ -89,10 +89,16 @@ impl Manifest {
 
     fn verify_file(&self, entry: &FileEntry, path: &Path) -> Result<(), Error> {
         let Ok(meta) = std::fs::metadata(path) else {
-            return Err(self.tampered(entry, "size", format!("{} bytes", entry.bytes), "no such file".into()));
+            return Err(self.tampered(
+                entry,
+                "size",
+                format!("{} bytes", entry.bytes),
+                "no such file".into(),
+            ));
         };
         if meta.len() != entry.bytes {
-            let (expected, found) = (format!("{} bytes", entry.bytes), format!("{} bytes", meta.len()));
+            let (expected, found) =
+                (format!("{} bytes", entry.bytes), format!("{} bytes", meta.len()));
             return Err(self.tampered(entry, "size", expected, found));
         }
         let found = sha256_file(path)?;
@@ -102,7 +108,13 @@ impl Manifest {
         Ok(())
     }
 
-    fn tampered(&self, entry: &FileEntry, what: &'static str, expected: String, found: String) -> Error {
+    fn tampered(
+        &self,
+        entry: &FileEntry,
+        what: &'static str,
+        expected: String,
+        found: String,
+    ) -> Error {
         Error::Tampered { name: self.name.clone(), file: entry.path.clone(), what, expected, found }
     }
 }

@@ -30,4 +30,4 @@ pub use error::Error;
 pub use files::ModelFiles;
 pub use manifest::{FileEntry, Manifest};
 pub use pooling::Pooling;
-pub use store::{Installed, ModelStore, DEFAULT_MODEL};
+pub use store::{DEFAULT_MODEL, Installed, ModelStore};

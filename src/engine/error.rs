@@ -14,7 +14,9 @@ pub enum Error {
     #[error("none of the {count} candidates is in the catalog; the first is `{first}`{}", suggestion(.near))]
     UnknownCandidates { count: usize, first: String, near: Vec<String> },
 
-    #[error("the {strategy} strategy needs a model and this engine has none; give it an embedder or use the keyword strategy")]
+    #[error(
+        "the {strategy} strategy needs a model and this engine has none; give it an embedder or use the keyword strategy"
+    )]
     NoModel { strategy: Strategy },
 
     #[error("semantic weight {found} is out of range; expected 0 to 1")]

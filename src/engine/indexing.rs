@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
 use super::Error;
@@ -85,7 +86,8 @@ pub(super) fn index(
     let vectors = Arc::new(work.vectors()?);
     let index = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
-        let snapshot = Snapshot::new(model, work.hashes, vectors)?.with_graph(index.graph().cloned())?;
+        let snapshot =
+            Snapshot::new(model, work.hashes, vectors)?.with_graph(index.graph().cloned())?;
         if let Err(error) = snapshot.save(path) {
             state = SnapshotState::NotSaved { because: error.to_string() };
         }
@@ -136,9 +138,22 @@ fn open(path: Option<&Path>, model: &ModelKey) -> (Option<Snapshot>, SnapshotSta
         Ok(found) => (Some(found), SnapshotState::Updated),
         Err(SnapshotError::Missing { .. }) => (None, SnapshotState::Created),
         Err(error) => {
+            if let SnapshotError::Foreign { .. } = error {
+                keep_aside(path);
+            }
             tracing::warn!("the index is rebuilt: {error}");
             (None, SnapshotState::Rebuilt { because: error.to_string() })
         }
+    }
+}
+
+/// A file that never was a snapshot is somebody's: it is moved, not written over.
+fn keep_aside(path: &Path) {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".not-a-snapshot");
+    match std::fs::rename(path, &aside) {
+        Ok(()) => tracing::warn!("{} is kept as {}", path.display(), aside.display()),
+        Err(error) => tracing::warn!("{} cannot be moved aside: {error}", path.display()),
     }
 }
 
@@ -189,7 +204,17 @@ impl Work<'_> {
     }
 
     fn vectors(&self) -> Result<Vectors, Error> {
-        let rows: Vec<&Vec<f32>> = self.hashes.iter().map(|hash| &self.known[hash]).collect();
-        Ok(Vectors::from_rows(&rows)?)
+        let mut rows = Array2::zeros((self.hashes.len(), self.embedder.identity().dimension));
+        for (hash, mut row) in self.hashes.iter().zip(rows.rows_mut()) {
+            row.assign(&ArrayView1::from(&self.known[hash]));
+        }
+        Ok(Vectors::new(rows)?)
     }
+}
+
+/// SHA-256, in hex, over texts and the borders between them: whether two jobs are the same.
+pub fn fingerprint(texts: &[&str]) -> String {
+    let parts: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
+    let bytes = parts.as_flattened().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    text_hash(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

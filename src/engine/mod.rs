@@ -11,7 +11,8 @@
 //! let catalog = Catalog::from_tools(vec![
 //!     Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
 //!     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
-//! ])?;
+//! ])
+//! .catalog;
 //! // Without an embedder the engine still ranks, by words alone, and says so.
 //! let engine = Engine::builder(catalog).build()?;
 //! let selection = engine.select(&SelectRequest::new("send an email to Dana"))?;
@@ -30,6 +31,12 @@ mod select;
 pub use builder::EngineBuilder;
 pub use config::{DEFAULT_LIMIT, EngineConfig};
 pub use error::Error;
-pub use indexing::{IndexReport, SnapshotState};
+pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use select::Engine;
+
+// What requests, answers and the configuration are made of: rooms above need not reach below.
+pub use crate::index::IndexKind;
+pub use crate::selection::{
+    Explanation, Fusion, Normalization, Part, Policy, Strategy, Tiers, Undeclared,
+};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::builder::EngineBuilder;
 use super::ranking::{Ranked, rank};
 use super::request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-use super::{EngineConfig, Error, IndexReport};
+use super::{EngineConfig, Error, IndexReport, fingerprint};
 use crate::catalog::Catalog;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
@@ -50,6 +50,12 @@ impl Engine {
     /// What building the index took: embedded, reused, and the snapshot's state.
     pub fn index_report(&self) -> &IndexReport {
         &self.report
+    }
+
+    /// Tells engines apart that may answer differently: the catalog's tools and the model.
+    pub fn fingerprint(&self) -> String {
+        let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
+        fingerprint(&[&self.catalog.to_jsonl(), model])
     }
 
     /// The tools for one prompt, best first.
@@ -125,7 +131,11 @@ impl Engine {
         found.map(AsRef::as_ref).ok_or(Error::NoModel { strategy })
     }
 
-    fn answer(&self, request: &SelectRequest, embedding: Embedding<'_>) -> Result<Selection, Error> {
+    fn answer(
+        &self,
+        request: &SelectRequest,
+        embedding: Embedding<'_>,
+    ) -> Result<Selection, Error> {
         let (strategy, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
         let policy = request.policy.unwrap_or(self.config.policy);
@@ -187,7 +197,10 @@ impl Engine {
     }
 
     /// The rows of the request's candidates, ascending, and the ids that lead to none.
-    fn candidate_rows(&self, request: &SelectRequest) -> Result<(Option<Vec<u32>>, Vec<String>), Error> {
+    fn candidate_rows(
+        &self,
+        request: &SelectRequest,
+    ) -> Result<(Option<Vec<u32>>, Vec<String>), Error> {
         let Some(ids) = &request.candidates else { return Ok((None, Vec::new())) };
         let (mut rows, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
         for id in ids {

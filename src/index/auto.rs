@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Error, FlatIndex, Graph, HnswIndex, VectorIndex, Vectors};
 
 /// Rows from which [`IndexKind::Auto`] takes the graph.
@@ -10,7 +12,8 @@ use super::{Error, FlatIndex, Graph, HnswIndex, VectorIndex, Vectors};
 pub const HNSW_FROM_ROWS: usize = 100_000;
 
 /// How rows are searched by vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum IndexKind {
     /// [`Self::Exact`] below [`HNSW_FROM_ROWS`], [`Self::Hnsw`] from there.

@@ -111,7 +111,8 @@ impl Bm25 {
             return Err(Error::Row { row, rows: self.rows });
         }
         let terms = self.known_terms(prompt);
-        let score = |row| terms.iter().filter_map(|&term| self.postings[term as usize].score(row)).sum();
+        let score =
+            |row| terms.iter().filter_map(|&term| self.postings[term as usize].score(row)).sum();
         Ok(rows.iter().map(|&row| score(row)).collect())
     }
 

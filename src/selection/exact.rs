@@ -47,7 +47,8 @@ fn is_quote(c: char) -> bool {
 fn identifier(word: &str) -> Option<&str> {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
     let inner = |joints: &[char]| bare.chars().any(|c| joints.contains(&c));
-    let hump = bare.chars().zip(bare.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let hump =
+        bare.chars().zip(bare.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let is_identifier = word.contains('`') || hump || inner(&['_', ':', '.', '/', '-']);
     (is_identifier && !bare.is_empty()).then_some(bare)
 }
@@ -57,7 +58,13 @@ mod tests {
     use super::*;
 
     fn find(prompt: &str) -> Vec<u32> {
-        let names = [(0, "read_file"), (0, "fs__read_file"), (1, "read_file"), (2, "fetch"), (3, "EvalMath")];
+        let names = [
+            (0, "read_file"),
+            (0, "fs__read_file"),
+            (1, "read_file"),
+            (2, "fetch"),
+            (3, "EvalMath"),
+        ];
         ExactNames::new(names.into_iter()).find(prompt)
     }
 

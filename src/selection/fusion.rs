@@ -4,13 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::retriever::Score;
 
-/// The share of the semantic part in the default blend. It is the design's own constant (Victor's
-/// 70/30), measured against others in docs/quality.md.
-pub const SEMANTIC_WEIGHT: f32 = 0.7;
-
-/// The k of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
-pub const RRF_K: f32 = 60.0;
-
 /// How the scores of a part are brought to a common scale, over the candidates of one prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,18 +27,31 @@ pub enum Fusion {
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self::Weighted { semantic_weight: SEMANTIC_WEIGHT, normalization: Normalization::MinMax }
+        Self::Weighted {
+            semantic_weight: Self::SEMANTIC_WEIGHT,
+            normalization: Normalization::MinMax,
+        }
     }
 }
 
 impl Fusion {
+    /// The share of the semantic part in the default blend: the design's own 70/30, as Victor has
+    /// it. `toolroute eval` measures any other.
+    pub const SEMANTIC_WEIGHT: f32 = 0.7;
+
+    /// The k of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
+    pub const RRF_K: f32 = 60.0;
+
     /// The parts' scores at each position; both slices hold one raw score a candidate.
     pub(super) fn apply(self, semantic: &[f32], keyword: &[f32]) -> Vec<(Score, Score)> {
         let (semantic, keyword) = match self {
             Self::Weighted { semantic_weight: w, normalization } => {
                 (weighted(semantic, normalization, w), weighted(keyword, normalization, 1.0 - w))
             }
-            Self::Rrf { k } => (reciprocal_ranks(semantic, k, f32::NEG_INFINITY), reciprocal_ranks(keyword, k, 0.0)),
+            Self::Rrf { k } => (
+                reciprocal_ranks(semantic, k, f32::NEG_INFINITY),
+                reciprocal_ranks(keyword, k, 0.0),
+            ),
         };
         semantic.into_iter().zip(keyword).collect()
     }

@@ -24,7 +24,11 @@ struct Both {
 }
 
 impl HybridRetriever {
-    pub fn new(semantic: Arc<SemanticRetriever>, keyword: Arc<KeywordRetriever>, fusion: Fusion) -> Arc<Self> {
+    pub fn new(
+        semantic: Arc<SemanticRetriever>,
+        keyword: Arc<KeywordRetriever>,
+        fusion: Fusion,
+    ) -> Arc<Self> {
         Arc::new(Self { semantic, keyword, fusion })
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::exact::ExactNames;
-use super::retriever::{Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy};
+use super::retriever::{
+    Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+};
 use crate::catalog::{KeywordFields, Tool, keyword_fields};
 use crate::index::{Bm25, Bm25Settings, Field, Hit, Rows};
 
@@ -19,9 +21,9 @@ impl KeywordRetriever {
     pub fn new(tools: &[Arc<Tool>]) -> Arc<Self> {
         let documents: Vec<KeywordFields> = tools.iter().map(|tool| keyword_fields(tool)).collect();
         let bm25 = Bm25::build(documents.iter().map(weighted), Bm25Settings::default());
-        let names = (0u32..).zip(tools).flat_map(|(row, tool)| {
-            [(row, tool.id.as_str()), (row, tool.name.as_str())]
-        });
+        let names = (0u32..)
+            .zip(tools)
+            .flat_map(|(row, tool)| [(row, tool.id.as_str()), (row, tool.name.as_str())]);
         Arc::new(Self { bm25, exact: ExactNames::new(names) })
     }
 
@@ -80,7 +82,13 @@ impl Retriever for KeywordRetriever {
             // Above every tool that is not named, whatever the scale of the scores.
             let exact_name = if named.binary_search(&hit.row).is_ok() { best } else { 0.0 };
             let total = hit.score + exact_name;
-            Candidate { row: hit.row, score: total, semantic: None, keyword: Some(score), exact_name }
+            Candidate {
+                row: hit.row,
+                score: total,
+                semantic: None,
+                keyword: Some(score),
+                exact_name,
+            }
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { keyword: start.elapsed(), ..StageTimes::default() };

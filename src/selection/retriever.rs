@@ -63,7 +63,9 @@ pub enum Error {
     #[error("unknown strategy `{name}`; expected auto, keyword, semantic or hybrid")]
     UnknownStrategy { name: String },
 
-    #[error("the {strategy} strategy needs the prompt's vector, and none came; embed the prompt first or use the keyword strategy")]
+    #[error(
+        "the {strategy} strategy needs the prompt's vector, and none came; embed the prompt first or use the keyword strategy"
+    )]
     NoVector { strategy: Strategy },
 
     #[error(transparent)]

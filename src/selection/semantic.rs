@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::retriever::{Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy};
+use super::retriever::{
+    Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+};
 use crate::index::{Hit, Rows, VectorIndex};
 
 /// Ranks by the cosine between the prompt's vector and each tool's.

@@ -7,7 +7,11 @@ use super::*;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
 
 fn reliability() -> impl Strategy2<Reliability> {
-    prop::option::of(prop::sample::select(vec![Reliability::Low, Reliability::Medium, Reliability::High]))
+    prop::option::of(prop::sample::select(vec![
+        Reliability::Low,
+        Reliability::Medium,
+        Reliability::High,
+    ]))
 }
 
 fn cost() -> impl Strategy2<Cost> {
@@ -104,7 +108,8 @@ fn the_order_is_reliability_then_cost_then_latency_then_name() {
 #[test]
 fn a_tool_without_tiers_counts_as_medium_unless_told_otherwise() {
     let bare = Tool::new(None, "bare", "");
-    let asks = |min_reliability, undeclared| Policy { min_reliability, undeclared, ..Policy::default() };
+    let asks =
+        |min_reliability, undeclared| Policy { min_reliability, undeclared, ..Policy::default() };
     assert!(asks(Some(Reliability::Medium), Undeclared::Medium).admit(&bare).is_ok());
     let high = asks(Some(Reliability::High), Undeclared::Medium).admit(&bare).unwrap_err();
     assert_eq!(high.to_string(), "reliability is not declared, and high is asked for");

@@ -4,17 +4,16 @@
 /// they look without their apostrophe. Words that tell tools apart (`get`, `find`, `show`, `all`,
 /// `not`, `when`, `where`) are left in. Sorted, for the search below.
 const STOP_WORDS: [&str; 115] = [
-    "a", "about", "also", "am", "an", "and", "any", "are", "arent", "as", "at", "be",
-    "because", "been", "being", "but", "by", "can", "cannot", "cant", "could", "couldnt",
-    "did", "didnt", "do", "does", "doesnt", "doing", "dont", "for", "from", "had", "has",
-    "have", "having", "he", "hello", "her", "here", "hers", "hi", "him", "his", "how", "i",
-    "if", "im", "in", "into", "is", "isnt", "it", "its", "ive", "just", "lets", "may", "me",
-    "might", "mine", "my", "need", "of", "on", "or", "our", "ours", "please", "shall", "she",
-    "should", "so", "some", "such", "than", "thank", "thanks", "that", "thats", "the",
-    "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "to", "too",
-    "us", "very", "want", "was", "wasnt", "we", "were", "what", "whats", "which", "who",
-    "whom", "will", "with", "wont", "would", "wouldnt", "you", "youd", "youll", "your",
-    "youre", "yours", "youve",
+    "a", "about", "also", "am", "an", "and", "any", "are", "arent", "as", "at", "be", "because",
+    "been", "being", "but", "by", "can", "cannot", "cant", "could", "couldnt", "did", "didnt",
+    "do", "does", "doesnt", "doing", "dont", "for", "from", "had", "has", "have", "having", "he",
+    "hello", "her", "here", "hers", "hi", "him", "his", "how", "i", "if", "im", "in", "into", "is",
+    "isnt", "it", "its", "ive", "just", "lets", "may", "me", "might", "mine", "my", "need", "of",
+    "on", "or", "our", "ours", "please", "shall", "she", "should", "so", "some", "such", "than",
+    "thank", "thanks", "that", "thats", "the", "their", "theirs", "them", "then", "there", "these",
+    "they", "this", "those", "to", "too", "us", "very", "want", "was", "wasnt", "we", "were",
+    "what", "whats", "which", "who", "whom", "will", "with", "wont", "would", "wouldnt", "you",
+    "youd", "youll", "your", "youre", "yours", "youve",
 ];
 
 /// Whether a folded word says nothing.

@@ -1,0 +1,355 @@
+//! What may be typed. Nothing here reads a file or decides anything.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::catalog::{Cost, LatencyTier, Reliability};
+use crate::engine::{
+    DEFAULT_LIMIT, Fusion, IndexKind, Normalization, Policy, Strategy, Undeclared,
+};
+
+/// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
+#[derive(Parser)]
+#[command(name = "toolroute", version, max_term_width = 100, after_help = AFTER)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER: &str = "Exit codes: 0 done, 1 failed, 2 bad arguments, 3 bad input data, \
+                     4 model missing or refused, 5 cannot read or write";
+
+#[derive(Args)]
+pub struct Global {
+    /// Print JSON to stdout instead of tables
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress and no warnings
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// More logs on stderr; twice for all of them
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Threads to use at most [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
+    pub threads: Option<usize>,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Embed a catalog of tools once and keep the vectors
+    Index(IndexArgs),
+    /// Rank the tools of a catalog for one prompt
+    Route(RouteArgs),
+    /// Look at a catalog: list, show, validate
+    Tools(ToolsArgs),
+    /// Get, list and check models
+    Model(ModelArgs),
+    /// Answer a file of prompts
+    Batch(BatchArgs),
+    /// Measure ranking quality on prompts with known answers
+    Eval(EvalArgs),
+    /// Measure latency by stage and throughput
+    Bench(BenchArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to write for
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args)]
+pub struct CatalogArgs {
+    /// Files or folders of tools: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3, JSONL, TOML
+    #[arg(
+        short,
+        long,
+        required = true,
+        env = "TOOLROUTE_TOOLS",
+        value_name = "PATH",
+        value_delimiter = ','
+    )]
+    pub tools: Vec<PathBuf>,
+    /// Files that set tiers and facets for tools by id pattern
+    #[arg(long, value_name = "FILE")]
+    pub overlay: Vec<PathBuf>,
+    /// Fail on the first bad tool or row instead of leaving it out
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args)]
+pub struct EngineArgs {
+    /// A model of the store, or the folder of a sentence-transformer
+    #[arg(long, env = "TOOLROUTE_MODEL", default_value = crate::embedding::DEFAULT_MODEL, value_name = "NAME|DIR")]
+    pub model: String,
+    /// Where models are kept [default: the user's data folder]
+    #[arg(long, env = "TOOLROUTE_MODELS", value_name = "DIR")]
+    pub models: Option<PathBuf>,
+    /// The file that keeps the vectors [default: one a catalog in the user's cache folder]
+    #[arg(long, env = "TOOLROUTE_INDEX", value_name = "FILE")]
+    pub index: Option<PathBuf>,
+    /// Keep no vectors on disk
+    #[arg(long, conflicts_with = "index")]
+    pub no_save: bool,
+    /// How vectors are searched; auto decides by the number of tools
+    #[arg(long, default_value = "auto", value_parser = index_kind(), value_name = "auto|exact|hnsw")]
+    pub search: IndexKind,
+}
+
+#[derive(Args)]
+pub struct SelectArgs {
+    /// How tools are found; auto is hybrid where a model is at hand, keyword where not
+    #[arg(short, long, default_value = "auto", value_parser = strategies(), value_name = "STRATEGY")]
+    pub strategy: Strategy,
+    /// How hybrid blends meaning and words
+    #[arg(long, value_enum, default_value_t = FusionMethod::Weighted)]
+    pub fusion: FusionMethod,
+    /// Share of the meaning in the weighted blend, 0 to 1
+    #[arg(long, default_value_t = Fusion::SEMANTIC_WEIGHT, value_name = "W")]
+    pub semantic_weight: f32,
+    /// How both parts of the weighted blend are brought to one scale
+    #[arg(long, value_enum, default_value_t = Scale::MinMax)]
+    pub normalization: Scale,
+    /// The k of reciprocal rank fusion
+    #[arg(long, default_value_t = Fusion::RRF_K, value_name = "K")]
+    pub rrf_k: f32,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+#[derive(Args)]
+pub struct PolicyArgs {
+    /// Leave out tools below this reliability
+    #[arg(long, value_name = "low|medium|high", value_parser = tier(&[("low", Reliability::Low), ("medium", Reliability::Medium), ("high", Reliability::High)]))]
+    pub min_reliability: Option<Reliability>,
+    /// Leave out tools above this cost
+    #[arg(long, value_name = "tiny|low|medium|high", value_parser = tier(&[("tiny", Cost::Tiny), ("low", Cost::Low), ("medium", Cost::Medium), ("high", Cost::High)]))]
+    pub max_cost: Option<Cost>,
+    /// Leave out tools above this latency tier: under 3 s, 15 s, 120 s, or above
+    #[arg(long, value_name = "fast|medium|slow|very_slow", value_parser = tier(&[("fast", LatencyTier::Fast), ("medium", LatencyTier::Medium), ("slow", LatencyTier::Slow), ("very_slow", LatencyTier::VerySlow)]))]
+    pub max_latency: Option<LatencyTier>,
+    /// What a tool without a declared tier counts as under these filters
+    #[arg(long, default_value = "medium", value_name = "medium|admit|exclude", value_parser = tier(&[("medium", Undeclared::Medium), ("admit", Undeclared::Admit), ("exclude", Undeclared::Exclude)]))]
+    pub undeclared: Undeclared,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FusionMethod {
+    Weighted,
+    Rrf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scale {
+    MinMax,
+    ZScore,
+}
+
+impl SelectArgs {
+    pub fn fusion(&self) -> Fusion {
+        match self.fusion {
+            FusionMethod::Rrf => Fusion::Rrf { k: self.rrf_k },
+            FusionMethod::Weighted => Fusion::Weighted {
+                semantic_weight: self.semantic_weight,
+                normalization: match self.normalization {
+                    Scale::MinMax => Normalization::MinMax,
+                    Scale::ZScore => Normalization::ZScore,
+                },
+            },
+        }
+    }
+}
+
+impl PolicyArgs {
+    pub fn policy(&self) -> Policy {
+        Policy {
+            min_reliability: self.min_reliability,
+            max_cost: self.max_cost,
+            max_latency: self.max_latency,
+            undeclared: self.undeclared,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct IndexArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+#[derive(Args)]
+pub struct RouteArgs {
+    /// What is wanted; `-` or nothing reads it from stdin
+    pub prompt: Vec<String>,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Tools to show at most
+    #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
+    pub limit: usize,
+    /// Rank only these tools
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub candidates: Option<Vec<String>>,
+    /// Show how each score came about
+    #[arg(long)]
+    pub explain: bool,
+    /// Show where the time went
+    #[arg(long)]
+    pub timings: bool,
+}
+
+#[derive(Args)]
+pub struct ToolsArgs {
+    #[command(subcommand)]
+    pub command: ToolsCommand,
+}
+
+#[derive(Subcommand)]
+pub enum ToolsCommand {
+    /// List the tools of a catalog with their tiers
+    List(CatalogArgs),
+    /// Show one tool whole
+    Show {
+        /// Its id, `server:tool`, or a name that only one tool has
+        id: String,
+        #[command(flatten)]
+        catalog: CatalogArgs,
+    },
+    /// Say what is wrong with a catalog; exit code 3 where a tool was left out
+    Validate(CatalogArgs),
+}
+
+#[derive(Args)]
+pub struct ModelArgs {
+    /// Where models are kept [default: the user's data folder]
+    #[arg(long, env = "TOOLROUTE_MODELS", value_name = "DIR", global = true)]
+    pub models: Option<PathBuf>,
+    #[command(subcommand)]
+    pub command: ModelCommand,
+}
+
+#[derive(Subcommand)]
+pub enum ModelCommand {
+    /// Get a model: from the hub, or from a folder with --from. The only command with a network
+    Pull(PullArgs),
+    /// List the models that are known and those that are here
+    List,
+    /// Compare a model's files with its manifest
+    Verify {
+        /// The model's name
+        #[arg(default_value = crate::embedding::DEFAULT_MODEL)]
+        name: String,
+    },
+}
+
+#[derive(Args)]
+pub struct PullArgs {
+    /// A name that `model list` shows, or `owner/name` on the hub
+    #[arg(default_value = crate::embedding::DEFAULT_MODEL)]
+    pub name: String,
+    /// Copy it from this folder; no network
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
+    /// Get it even if it is here and whole
+    #[arg(long)]
+    pub force: bool,
+    /// Commit, tag or branch on the hub [default: the pinned one]
+    #[arg(long, value_name = "REV", conflicts_with = "from")]
+    pub revision: Option<String>,
+    /// A mirror of the hub
+    #[arg(long, env = "HF_ENDPOINT", value_name = "URL", conflicts_with = "from")]
+    pub endpoint: Option<String>,
+    /// A token for gated models
+    #[arg(long, env = "HF_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    pub token: Option<String>,
+}
+
+#[derive(Args)]
+pub struct BatchArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Rows {"id","query"}, optionally "candidates":[tool ids] to re-rank only those
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Tools a row at most
+    #[arg(short, long, default_value_t = 10, value_name = "N")]
+    pub limit: usize,
+    /// Put the whole explanation beside each score
+    #[arg(long)]
+    pub explain: bool,
+}
+
+#[derive(Args)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Rows {"id","query","gold":[tool ids]}
+    #[arg(long, value_name = "FILE")]
+    pub queries: PathBuf,
+    /// Compare keyword, semantic and hybrid side by side
+    #[arg(long, conflicts_with = "strategy")]
+    pub all: bool,
+}
+
+#[derive(Args)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Rows {"id","query"}
+    #[arg(long, value_name = "FILE")]
+    pub queries: PathBuf,
+    /// Prompts to time one by one; the file is repeated or cut to so many
+    #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
+    pub samples: usize,
+    /// Tools an answer at most
+    #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
+    pub limit: usize,
+}
+
+/// Reads one of a few words as a value; clap lists them in its errors and completions.
+fn tier<T: Copy + Send + Sync + 'static>(
+    known: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> + Clone {
+    PossibleValuesParser::new(known.iter().map(|(name, _)| *name)).map(move |chosen| {
+        let named = known.iter().find(|(name, _)| *name == chosen);
+        named.expect("clap admits only the names given. This is a bug.").1
+    })
+}
+
+fn strategies() -> impl TypedValueParser<Value = Strategy> + Clone {
+    use Strategy::{Auto, Hybrid, Keyword, Semantic};
+    tier(
+        const { &[("auto", Auto), ("keyword", Keyword), ("semantic", Semantic), ("hybrid", Hybrid)] },
+    )
+}
+
+fn index_kind() -> impl TypedValueParser<Value = IndexKind> + Clone {
+    tier(
+        const { &[("auto", IndexKind::Auto), ("exact", IndexKind::Exact), ("hnsw", IndexKind::Hnsw)] },
+    )
+}

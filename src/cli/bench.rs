@@ -1,0 +1,91 @@
+//! `toolroute bench`: where the time of a selection goes.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::args::{BenchArgs, Global};
+use super::progress::Progress;
+use super::setup::{self, Wanted};
+use super::{eval, render};
+use crate::engine::{IndexReport, SelectRequest, Strategy};
+use crate::eval::{Error, StageReport, StageTimer};
+
+/// Selections before the clock starts: caches, page faults, frequency.
+const WARM_UP: usize = 10;
+
+/// Prompts ranked together when throughput is measured.
+const CHUNK: usize = 256;
+
+#[derive(Serialize)]
+struct Report {
+    tools: usize,
+    strategy: Strategy,
+    threads: usize,
+    samples: usize,
+    stages: Vec<StageReport>,
+    /// Prompts a second, many at a time.
+    throughput_per_s: f64,
+    index: IndexReport,
+}
+
+pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let wanted = Wanted::new(&args.select, args.limit);
+    let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    let (queries, _) = eval::read(&args.queries)?;
+    if queries.is_empty() {
+        return Err(Error::NoRows { path: args.queries.clone() }.into());
+    }
+    let requests: Vec<SelectRequest> = queries
+        .iter()
+        .cycle()
+        .take(args.samples.max(1))
+        .map(|query| SelectRequest::new(&query.query))
+        .collect();
+    for request in requests.iter().take(WARM_UP) {
+        engine.select(request)?;
+    }
+    let progress = Progress::new("timing", "prompts", global.quiet);
+    let (mut timer, mut strategy) = (StageTimer::default(), Strategy::Auto);
+    for (done, request) in (1..).zip(&requests) {
+        let selection = engine.select(request)?;
+        strategy = selection.strategy;
+        timer.add(selection.timings);
+        progress.tell(done, requests.len());
+    }
+    let start = Instant::now();
+    for chunk in requests.chunks(CHUNK) {
+        engine.select_many(chunk).into_iter().try_for_each(|answer| answer.map(drop))?;
+    }
+    let report = Report {
+        tools: engine.catalog().len(),
+        strategy,
+        threads: rayon::current_num_threads(),
+        samples: requests.len(),
+        stages: timer.report(),
+        throughput_per_s: requests.len() as f64 / start.elapsed().as_secs_f64(),
+        index: engine.index_report().clone(),
+    };
+    show(&report, global)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(report);
+    }
+    let mut table =
+        render::table(&["stage", "p50 ms", "p95 ms", "p99 ms", "max ms"], &[1, 2, 3, 4]);
+    for StageReport { stage, times } in &report.stages {
+        let values = [times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms];
+        let values = values.map(|value| format!("{value:.3}"));
+        table.add_row([(*stage).to_owned()].into_iter().chain(values));
+    }
+    render::print(&table)?;
+    let Report { tools, strategy, threads, samples, throughput_per_s: rate, .. } = report;
+    println!(
+        "{samples} prompts, {tools} tools, {strategy}, {threads} threads; many at a time: {rate:.0} a second"
+    );
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Logs go to stderr, never to stdout, and hold no prompts below debug level.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging. `TOOLROUTE_LOG` (as `RUST_LOG`) decides over the flags.
+pub fn init(verbose: u8, quiet: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => "error",
+        (false, 0) => "warn",
+        (false, 1) => "info",
+        (false, _) => "debug",
+    };
+    let filter = std::env::var("TOOLROUTE_LOG").unwrap_or_else(|_| format!("toolroute={level}"));
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .without_time();
+    // A second call in one process (a test) keeps the first logger.
+    logs.try_init().ok();
+}

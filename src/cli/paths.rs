@@ -1,0 +1,33 @@
+//! Where models and vectors lie when the user names no place.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::embedding::ModelStore;
+use crate::engine::fingerprint;
+
+/// The model store: `--models`, or `toolroute/models` in the user's data folder.
+pub fn model_store(chosen: Option<&Path>) -> anyhow::Result<ModelStore> {
+    if let Some(chosen) = chosen {
+        return Ok(ModelStore::new(chosen));
+    }
+    let data = dirs::data_dir().context(
+        "this user has no data folder; say where models are kept with --models or TOOLROUTE_MODELS",
+    )?;
+    Ok(ModelStore::new(data.join("toolroute").join("models")))
+}
+
+/// The default file for the vectors of a catalog: one for each set of paths and model, so that
+/// two catalogs never overwrite each other's.
+pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
+    let folder = dirs::cache_dir()?.join("toolroute").join("indexes");
+    let absolute = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    let mut parts: Vec<String> =
+        tools.iter().map(|path| absolute(path).to_string_lossy().into_owned()).collect();
+    parts.push(model.to_owned());
+    let key = fingerprint(&parts.iter().map(String::as_str).collect::<Vec<_>>());
+    let stem = tools.first().and_then(|path| path.file_stem()).unwrap_or_default();
+    let file = format!("{}-{}.snapshot", stem.to_string_lossy(), &key[..16]);
+    Some(folder.join(file))
+}

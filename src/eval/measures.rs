@@ -1,0 +1,103 @@
+//! How good a ranking is, given the right tools. Binary relevance throughout.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+/// How deep the measures look: a ranking needs no more than this many tools.
+pub const DEPTH: usize = 10;
+
+/// Measures of one ranking, or their mean over several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Measures {
+    /// Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), log2 discount; the
+    /// ideal ranking is that of `min(right tools, k)`.
+    #[serde(rename = "ndcg@1")]
+    pub ndcg_at_1: f64,
+    #[serde(rename = "ndcg@5")]
+    pub ndcg_at_5: f64,
+    #[serde(rename = "ndcg@10")]
+    pub ndcg_at_10: f64,
+    /// Share of the right tools among the first k.
+    #[serde(rename = "recall@1")]
+    pub recall_at_1: f64,
+    #[serde(rename = "recall@5")]
+    pub recall_at_5: f64,
+    #[serde(rename = "recall@10")]
+    pub recall_at_10: f64,
+    /// One over the rank of the first right tool, 0 beyond the tenth.
+    pub mrr: f64,
+}
+
+impl Measures {
+    /// Scores a ranking, best first, against the right ids. Without right ids all is 0.
+    pub fn of<T: AsRef<str>, G: AsRef<str>>(ranked: &[T], gold: &[G]) -> Self {
+        let gold: HashSet<&str> = gold.iter().map(AsRef::as_ref).collect();
+        let hits: Vec<bool> =
+            ranked.iter().take(DEPTH).map(|id| gold.contains(id.as_ref())).collect();
+        if gold.is_empty() {
+            return Self::default();
+        }
+        let recall =
+            |k: usize| hits.iter().take(k).filter(|hit| **hit).count() as f64 / gold.len() as f64;
+        let ndcg = |k| ndcg(&hits, gold.len(), k);
+        Self {
+            ndcg_at_1: ndcg(1),
+            ndcg_at_5: ndcg(5),
+            ndcg_at_10: ndcg(10),
+            recall_at_1: recall(1),
+            recall_at_5: recall(5),
+            recall_at_10: recall(10),
+            mrr: hits.iter().position(|hit| *hit).map_or(0.0, |at| 1.0 / (at + 1) as f64),
+        }
+    }
+
+    /// The mean over rankings; all 0 over none.
+    pub fn mean(all: &[Self]) -> Self {
+        let mean =
+            |field: fn(&Self) -> f64| all.iter().map(field).sum::<f64>() / all.len().max(1) as f64;
+        Self {
+            ndcg_at_1: mean(|m| m.ndcg_at_1),
+            ndcg_at_5: mean(|m| m.ndcg_at_5),
+            ndcg_at_10: mean(|m| m.ndcg_at_10),
+            recall_at_1: mean(|m| m.recall_at_1),
+            recall_at_5: mean(|m| m.recall_at_5),
+            recall_at_10: mean(|m| m.recall_at_10),
+            mrr: mean(|m| m.mrr),
+        }
+    }
+}
+
+fn ndcg(hits: &[bool], right: usize, k: usize) -> f64 {
+    let discount = |at: usize| 1.0 / (at as f64 + 2.0).log2();
+    let gain: f64 = (0..k.min(hits.len())).filter(|&at| hits[at]).map(discount).sum();
+    let ideal: f64 = (0..k.min(right)).map(discount).sum();
+    gain / ideal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_perfect_ranking_scores_1() {
+        let best = Measures::of(&["a", "b", "x"], &["b", "a"]);
+        assert_eq!((best.ndcg_at_5, best.recall_at_5, best.mrr), (1.0, 1.0, 1.0));
+        assert_eq!((best.ndcg_at_1, best.recall_at_1), (1.0, 0.5));
+    }
+
+    #[test]
+    fn values_worked_out_by_hand() {
+        let m = Measures::of(&["x", "a", "y", "b"], &["a", "b", "c"]);
+        let ideal = 1.0 + 1.0 / 3f64.log2() + 0.5;
+        assert!((m.ndcg_at_5 - (1.0 / 3f64.log2() + 1.0 / 5f64.log2()) / ideal).abs() < 1e-12);
+        assert_eq!((m.recall_at_5, m.mrr, m.ndcg_at_1), (2.0 / 3.0, 0.5, 0.0));
+    }
+
+    #[test]
+    fn nothing_found_or_nothing_to_find_is_0() {
+        assert_eq!(Measures::of(&["x"], &["a"]), Measures::default());
+        assert_eq!(Measures::of::<&str, &str>(&["x"], &[]), Measures::default());
+        assert_eq!(Measures::mean(&[]), Measures::default());
+    }
+}

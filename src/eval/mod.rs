@@ -1,0 +1,30 @@
+//! Runs an engine over files of prompts: to answer them ([`batch`]), to score the answers against
+//! known ones ([`measures`]) and to time them ([`latency`]).
+//!
+//! This room reads and writes rows of JSON. It must never know how an engine finds its answers,
+//! nor print: progress goes to the caller.
+//!
+//! ```
+//! use toolroute::eval::Measures;
+//!
+//! let ranked = ["a", "b", "c"];
+//! let measures = Measures::of(&ranked, &["b"]);
+//! assert_eq!(measures.recall_at_1, 0.0);
+//! assert_eq!(measures.recall_at_5, 1.0);
+//! assert_eq!(measures.mrr, 0.5);
+//! ```
+
+mod batch;
+mod dataset;
+mod error;
+mod latency;
+mod measures;
+mod resume;
+mod score;
+
+pub use batch::{BatchJob, BatchSummary};
+pub use dataset::{BadRow, Query, parse_query};
+pub use error::Error;
+pub use latency::{Percentiles, StageReport, StageTimer};
+pub use measures::{DEPTH, Measures};
+pub use score::{Scored, score};
