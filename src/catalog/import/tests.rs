@@ -222,6 +222,30 @@ fn own_rows() {
 }
 
 #[test]
+fn a_row_made_by_adding_to_an_mcp_tool_keeps_what_was_added() {
+    let import = read_text(
+        r#"{"id": "x y", "name": "x", "inputSchema": {}, "annotations": {"readOnlyHint": true}, "cost": "low"}"#,
+    );
+    let tool = &import.tools[0].tool;
+    assert_eq!((tool.id.as_str(), tool.cost), ("x y", Some(Cost::Low)));
+    assert_eq!(tool.hints.read_only, Some(true));
+}
+
+#[test]
+fn broken_texts_say_where() {
+    for (text, says) in [
+        ("{\n  \"tools\": [\n    oops\n", "any.json:3: expected JSON"),
+        ("[[tools]]\nname = \"a\"\nserver = = 1\n", "any.json:3: expected TOML"),
+        ("a: [1\nb: {\n", "expected JSON, TOML or YAML"),
+    ] {
+        let source = super::Source::new(std::path::Path::new("any.json"), text);
+        let problem = super::read(&source).unwrap_err().to_string();
+        assert!(problem.contains(says) && !problem.contains('\n'), "{problem}");
+        eprintln!("{problem}");
+    }
+}
+
+#[test]
 fn concatenated_documents() {
     let text =
         "{\n  \"id\": \"a\",\n  \"name\": \"a\"\n}\n{\n  \"id\": \"b\",\n  \"name\": \"b\"\n}\n";

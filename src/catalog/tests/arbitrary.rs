@@ -199,6 +199,10 @@ fn deep_nesting_does_not_exhaust_the_stack() {
         read(&format!("{}1{}", open.repeat(DEEP), close.repeat(DEEP)));
         read(&open.repeat(DEEP));
     }
+    read(&format!("a = {}", "[".repeat(DEEP)));
+    read(&format!("a = {}{}", "[".repeat(DEEP), "]".repeat(DEEP)));
+    read(&"- ".repeat(DEEP));
+    read(&format!("a: {}", "[".repeat(DEEP)));
     let deep = format!("{}{}", "[".repeat(DEEP), "]".repeat(DEEP));
     let tools = read(&format!("{{\"id\":\"x\",\"name\":\"x\",\"input_schema\":{{\"a\":{deep}}}}}"));
     assert_eq!(tools.unwrap().len(), 1, "a schema is kept, however deep");
