@@ -79,8 +79,6 @@ impl Catalog {
 
     /// Up to `limit` ids that may have been meant by one that is not there, the likeliest first.
     pub fn near(&self, id: &str, limit: usize) -> Vec<&ToolId> {
-        /// Below this, names have no more in common than any two names.
-        const ALIKE: f64 = 0.5;
         let wanted = comparable(id);
         let mut near: Vec<(f64, &ToolId)> = self
             .tools
@@ -101,17 +99,27 @@ impl Catalog {
     }
 }
 
+/// Below this, two ids have no more in common than any two ids.
+const ALIKE: f64 = 0.5;
+
 /// Case and the choice of separator are what people get wrong most; neither counts.
 fn comparable(id: &str) -> String {
     id.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// 1 for the same, down to 0. One that contains the other is at least 0.6 alike.
+///
+/// Lengths that differ too much are not compared: a miss must stay quick in a catalog of 40,000.
 fn likeness(a: &str, b: &str) -> f64 {
     const CONTAINED: f64 = 0.6;
     const MIN_CONTAINED: usize = 3;
-    let edits = strsim::normalized_damerau_levenshtein(a, b);
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let edits = if short.len() as f64 >= ALIKE * long.len() as f64 {
+        // Bytes are never fewer than characters, so non-ASCII ids come out a little more alike.
+        1.0 - strsim::osa_distance(short, long) as f64 / long.len().max(1) as f64
+    } else {
+        0.0
+    };
     if short.len() >= MIN_CONTAINED && long.contains(short) {
         edits.max(CONTAINED + (1.0 - CONTAINED) * short.len() as f64 / long.len() as f64)
     } else {

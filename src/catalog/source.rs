@@ -35,7 +35,8 @@ impl<'a> Source<'a> {
         (offset < self.text.len()).then(|| self.line_at(offset))
     }
 
-    fn line_at(&self, offset: usize) -> usize {
+    /// The line, from 1, of a byte of the text.
+    pub fn line_at(&self, offset: usize) -> usize {
         let starts = self.line_starts.get_or_init(|| {
             self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect()
         });

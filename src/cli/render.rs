@@ -18,7 +18,7 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// A table in the house's style; columns of the given numbers are set right.
 pub fn table(header: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     for &column in numeric {

@@ -50,11 +50,15 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     if !has("name") {
         return (listed && kind.is_some()).then_some(Format::Anthropic);
     }
-    if mcp || has("annotations") || has("outputSchema") || has("_meta") {
+    if mcp {
         return Some(Format::Mcp);
     }
+    // Before MCP's own marks: rows of ours may be MCP's tools with something added.
     if jsonl::MARKS.iter().any(|mark| row.contains_key(*mark)) {
         return Some(Format::Own);
+    }
+    if has("annotations") || has("outputSchema") || has("_meta") {
+        return Some(Format::Mcp);
     }
     Some(match kind.as_deref() {
         _ if has("inputSchema") => Format::Mcp,

@@ -15,7 +15,10 @@ pub(super) fn read_nested(row: &mut Row<'_>, server: Option<&str>) -> Option<Too
 /// `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
 pub(super) fn read_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
-    tool.input_schema = row.schema("parameters");
+    // Some exports keep MCP's or Anthropic's key inside OpenAI's frame.
+    let key =
+        ["parameters", "inputSchema", "input_schema"].into_iter().find(|k| row.value(k).is_some());
+    tool.input_schema = key.and_then(|key| row.schema(key));
     Some(tool)
 }
 

@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 /// parameters need more than this many values.
 const MAX_VALUES: usize = 4_000;
 
-/// Deeper than any schema that a model could fill in, and shallow enough for the stack.
-const MAX_DEPTH: usize = 48;
+/// Deeper than any schema that a model could fill in, and shallow enough for the stack, with what
+/// the parser allows (128) on top.
+const MAX_DEPTH: usize = 64;
 
 /// Members whose content is data, where `$ref` would be a plain key.
 const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
@@ -16,12 +17,13 @@ const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 pub(super) struct Refs<'a> {
     root: &'a Value,
     open: Vec<String>,
+    depth: usize,
     values: usize,
 }
 
 impl<'a> Refs<'a> {
     pub fn new(root: &'a Value) -> Self {
-        Self { root, open: Vec::new(), values: 0 }
+        Self { root, open: Vec::new(), depth: 0, values: 0 }
     }
 
     /// The value that a chain of local references ends at; for parts that are read, not copied.
@@ -37,13 +39,12 @@ impl<'a> Refs<'a> {
     }
 
     /// A copy with all local references put in place. A reference into itself becomes an empty
-    /// schema that says so; references to other files or the network stay as they are.
+    /// schema that says so, and beyond the limits any reference becomes an empty one; references to
+    /// other files or the network stay as they are.
     pub fn resolve(&mut self, value: &Value) -> Value {
         self.values += 1;
-        if self.values > MAX_VALUES || self.open.len() > MAX_DEPTH {
-            return json!({});
-        }
-        match value {
+        self.depth += 1;
+        let resolved = match value {
             Value::Object(members) => match local(value) {
                 Some(path) => self.replace(path, members),
                 None => Value::Object(self.members(members)),
@@ -52,7 +53,9 @@ impl<'a> Refs<'a> {
                 Value::Array(items.iter().map(|item| self.resolve(item)).collect())
             }
             plain => plain.clone(),
-        }
+        };
+        self.depth -= 1;
+        resolved
     }
 
     fn members(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
@@ -67,6 +70,9 @@ impl<'a> Refs<'a> {
 
     /// OpenAPI 3.1 lets a description stand beside a reference; what stands beside it wins.
     fn replace(&mut self, path: &str, beside: &Map<String, Value>) -> Value {
+        if self.values > MAX_VALUES || self.depth > MAX_DEPTH {
+            return json!({});
+        }
         if self.open.iter().any(|open| open == path) {
             return json!({"description": format!("again the value of #{path}")});
         }

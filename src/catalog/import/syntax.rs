@@ -32,7 +32,8 @@ pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'
         return Ok(documents);
     }
     if looks_like_json(text) {
-        return Err(Box::new(unreadable("JSON", &json)));
+        let problem = unreadable("JSON", &json);
+        return Err(Box::new(source.locate(problem, Some(json.line()))));
     }
     let toml = match toml::to_json(text) {
         Ok(value) => return Ok(converted(value)),
@@ -41,7 +42,10 @@ pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'
     match serde_saphyr::from_str::<serde_json::Value>(text) {
         Ok(value) if value.is_object() || value.is_array() => Ok(converted(value)),
         Ok(_) => Err(Box::new(no_syntax())),
-        Err(_) if looks_like_toml(text) => Err(Box::new(unreadable("TOML", &toml.message()))),
+        Err(_) if looks_like_toml(text) => {
+            let line = toml.span().map(|span| source.line_at(span.start));
+            Err(Box::new(source.locate(unreadable("TOML", &toml.message()), line)))
+        }
         Err(error) => Err(Box::new(unreadable("JSON, TOML or YAML", &error))),
     }
 }
@@ -99,7 +103,8 @@ fn converted<'a>(value: serde_json::Value) -> Documents<'a> {
 fn unreadable(expected: &str, error: &dyn std::fmt::Display) -> Problem {
     // A parser's report may have several lines with an excerpt; a problem has one.
     let report = error.to_string();
-    let found = report.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+    let first = report.lines().next().unwrap_or_default();
+    let found = first.trim_start_matches("error: ").trim_end_matches(':').to_owned();
     Problem::new(Severity::Error, expected, found, "correct the text at this place")
 }
 

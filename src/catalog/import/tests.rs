@@ -1,1 +1,288 @@
+use serde_json::{Value, json};
 
+use super::super::tests::{ids, load, load_clean};
+use super::super::{Catalog, ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool};
+
+fn tool<'c>(catalog: &'c Catalog, id: &str) -> &'c Tool {
+    catalog.get(id).unwrap_or_else(|| panic!("no {id} in {:?}", ids(catalog)))
+}
+
+fn schema(catalog: &Catalog, id: &str) -> Value {
+    tool(catalog, id).input_schema.as_ref().unwrap().to_value().unwrap()
+}
+
+#[test]
+fn mcp_page() {
+    let catalog = load_clean("formats/mcp_page.json");
+    assert_eq!(ids(&catalog), ["mcp_page__append_note", "mcp_page__list_notes"]);
+    let append = tool(&catalog, "append_note");
+    assert_eq!(append.server.as_deref(), Some("mcp_page"), "from the file's name");
+    assert_eq!(append.title.as_deref(), Some("Append to a note"));
+    let hints = Hints { read_only: Some(false), destructive: Some(false), idempotent: Some(false) };
+    assert_eq!(append.hints, hints);
+    let list = tool(&catalog, "list_notes");
+    assert_eq!(list.title.as_deref(), Some("All notes"));
+    assert_eq!(list.hints, Hints { read_only: Some(true), ..Hints::default() });
+}
+
+#[test]
+fn mcp_session_of_several_pages() {
+    let catalog = load_clean("formats/mcp_session.jsonl");
+    assert_eq!(ids(&catalog), ["garden__water", "garden__mow"]);
+}
+
+#[test]
+fn mcp_servers_with_equal_names() {
+    let catalog = load_clean("formats/mcp_servers.json");
+    assert_eq!(ids(&catalog), ["zoo__list", "aquarium__list"], "in the file's order");
+}
+
+#[test]
+fn mcp_in_its_other_shapes() {
+    let tool = r#"{"name": "t", "inputSchema": {"type": "object"}}"#;
+    for (text, id) in [
+        (format!("[{tool}]"), "any__t"),
+        (format!("{{\"tools\": [{tool}]}}"), "any__t"),
+        (format!("{{\"tools\": [{tool}], \"serverInfo\": {{\"name\": \"s\"}}}}"), "s__t"),
+        (format!("{{\"server\": \"s\", \"tools\": [{tool}]}}"), "s__t"),
+        (format!("{{\"s\": {{\"tools\": [{tool}]}}}}"), "s__t"),
+        (format!("{{\"s\": {{\"result\": {{\"tools\": [{tool}]}}}}}}"), "s__t"),
+        (format!("{{\"servers\": {{\"s\": [{tool}]}}}}"), "s__t"),
+        (format!("{{\"servers\": [{{\"name\": \"s\", \"tools\": [{tool}]}}]}}"), "s__t"),
+        (format!("[{{\"jsonrpc\": \"2.0\", \"result\": {{\"tools\": [{tool}]}}}}]"), "any__t"),
+    ] {
+        assert_eq!(read_ids(&text), [id], "{text}");
+    }
+}
+
+fn read_text(text: &str) -> super::Import {
+    let source = super::Source::new(std::path::Path::new("dir/any.json"), text);
+    super::read(&source).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+fn read_ids(text: &str) -> Vec<String> {
+    let import = read_text(text);
+    assert_eq!(import.problems, [], "{text}");
+    import.tools.iter().map(|found| found.tool.id.to_string()).collect()
+}
+
+#[test]
+fn an_unfinished_capture_is_a_warning() {
+    let import = read_text(r#"{"result": {"tools": [], "nextCursor": "more"}}"#);
+    assert!(import.problems[0].to_string().contains("nextCursor"));
+}
+
+#[test]
+fn openai_nested_in_a_request_body() {
+    let catalog = load_clean("formats/openai_nested.json");
+    assert_eq!(
+        ids(&catalog),
+        ["get_water_temperature", "list_bathing_places", "file_search"],
+        "native tools are kept"
+    );
+    let written = r#"{"type":"object",  "properties":{"place":{"type":"string"},"unit":{"enum":["C","F"]}}, "required":["place"]}"#;
+    let schema = tool(&catalog, "get_water_temperature").input_schema.as_ref().unwrap();
+    assert_eq!(schema.as_str(), written, "byte for byte");
+    assert_eq!(tool(&catalog, "list_bathing_places").description, "");
+}
+
+#[test]
+fn openai_flat_and_legacy() {
+    let catalog = load_clean("formats/openai_flat.json");
+    assert_eq!(ids(&catalog), ["bookTable", "cancelTable"]);
+    let schema = tool(&catalog, "bookTable").input_schema.as_ref().unwrap();
+    assert!(schema.as_str().contains(r#""minimum": 1.0}"#), "numbers keep their spelling");
+    assert_eq!(ids(&load_clean("formats/openai_functions.json")), ["roll_dice"]);
+}
+
+#[test]
+fn anthropic_in_a_request_body() {
+    let catalog = load_clean("formats/anthropic.json");
+    assert_eq!(ids(&catalog), ["find_recipe", "web_search"]);
+    let schema = tool(&catalog, "find_recipe").input_schema.as_ref().unwrap();
+    assert!(schema.as_str().contains("{\n        \"type\""), "line breaks are kept");
+    assert!(tool(&catalog, "web_search").input_schema.is_none());
+}
+
+#[test]
+fn vllm_entries() {
+    let catalog = load_clean("formats/vllm_tools_db.json");
+    let parcel = tool(&catalog, "track_parcel");
+    assert!(parcel.description.starts_with("Where a parcel is"));
+    assert_eq!(parcel.categories, ["logistics"]);
+    assert_eq!(parcel.tags, ["parcel", "delivery"]);
+    assert!(parcel.input_schema.is_some());
+}
+
+#[test]
+fn openapi_in_yaml() {
+    let catalog = load_clean("formats/openapi.yaml");
+    let server = "lending-library-books-loans";
+    let expected = ["getBook", "delete_books_isbn", "lendBook"].map(|n| format!("{server}__{n}"));
+    assert_eq!(ids(&catalog), expected);
+    let get = tool(&catalog, "getBook");
+    assert_eq!(
+        get.description,
+        "Look up a book. Returns the book with its authors and all its copies."
+    );
+    assert_eq!(get.categories, ["books", "search"]);
+    assert_eq!(get.reliability, Some(Reliability::High), "from the top of the document");
+    assert_eq!(get.hints.read_only, Some(true));
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "fields": {"type": "array", "items": {"type": "string"}},
+            "isbn": {"type": "string", "pattern": "^[0-9]{13}$", "description": "The book's number."}
+        },
+        "required": ["isbn"]
+    });
+    assert_eq!(schema(&catalog, "getBook"), expected);
+    let delete = tool(&catalog, "delete_books_isbn");
+    let hints = Hints { read_only: Some(false), destructive: Some(true), idempotent: Some(true) };
+    assert_eq!(delete.hints, hints);
+    assert_eq!((delete.cost, delete.latency_ms), (Some(Cost::Medium), Some(4_000)));
+}
+
+#[test]
+fn openapi_references() {
+    let lend = schema(&load_clean("formats/openapi.yaml"), "lendBook");
+    assert_eq!(lend["required"], json!(["reader", "isbn"]));
+    let reader = &lend["properties"]["reader"]["properties"];
+    assert_eq!(reader["name"], json!({"type": "string"}));
+    let again = "again the value of #/components/schemas/Reader";
+    assert_eq!(reader["guardian"]["description"], again, "a ring ends");
+    assert_eq!(reader["address"], json!({"$ref": "https://schemas.example/address.json"}));
+}
+
+#[test]
+fn openapi_in_json() {
+    let catalog = load_clean("formats/openapi.json");
+    assert_eq!(
+        ids(&catalog),
+        ["thermostat__put_rooms_room_target", "thermostat__listRooms", "thermostat__importRooms"]
+    );
+    let put = schema(&catalog, "put_rooms_room_target");
+    assert_eq!(put["required"], json!(["room", "body"]), "a body with an equal name stays apart");
+    let degrees = &put["properties"]["body"]["properties"]["degrees"];
+    assert_eq!(degrees["example"], json!({"$ref": "#/not/a/reference"}), "examples are data");
+    let import = schema(&catalog, "importRooms");
+    assert_eq!(import["properties"]["body"]["type"], "array");
+    assert!(import.get("required").is_none());
+    assert_eq!(tool(&catalog, "importRooms").hints.destructive, None);
+}
+
+#[test]
+fn a_web_of_references_stays_small() {
+    let schemas: Vec<String> = (0..40)
+        .map(|i| {
+            let next = format!("{{\"$ref\": \"#/s/{}\"}}", i + 1);
+            format!("\"{i}\": {{\"properties\": {{\"a\": {next}, \"b\": {next}}}}}")
+        })
+        .collect();
+    let body = r##"{"content": {"application/json": {"schema": {"$ref": "#/s/0"}}}}"##;
+    let text = format!(
+        "{{\"openapi\": \"3.0.0\", \"paths\": {{\"/\": {{\"post\": {{\"requestBody\": {body}}}}}}}, \"s\": {{{}}}}}",
+        schemas.join(",")
+    );
+    let import = read_text(&text);
+    assert!(import.tools[0].tool.input_schema.as_ref().unwrap().as_str().len() < 500_000);
+}
+
+#[test]
+fn toml_tables() {
+    let catalog = load_clean("formats/tools.toml");
+    assert_eq!(ids(&catalog), ["shop__print_label", "shop | stock"]);
+    let label = tool(&catalog, "shop:print_label");
+    assert_eq!(label.tags, ["print"], "a string is a list of one");
+    assert_eq!(label.consumes, ["address", "weight"]);
+    assert_eq!(label.cost, Some(Cost::Tiny));
+    assert_eq!(label.declared_latency_tier, Some(LatencyTier::Fast));
+    assert_eq!(label.facets.complexity, Some(ComplexityRange { min: 0.0, max: 0.25 }));
+    assert_eq!(label.hints.read_only, Some(false));
+    assert_eq!(super::super::parameter_names(label), ["order", "copies", "before"]);
+    let stock = tool(&catalog, "shop | stock");
+    let text = r#"{"type": "object", "properties": {"article": {}}}"#;
+    assert_eq!(stock.input_schema.as_ref().unwrap().as_str(), text);
+    assert_eq!(stock.facets.languages, ["de", "en"]);
+    assert_eq!(stock.latency_tier(), Some(LatencyTier::Fast));
+}
+
+#[test]
+fn own_rows() {
+    let catalog = load_clean("formats/rows.jsonl");
+    assert_eq!(ids(&catalog), ["Weather::by city|v2", "hourly__by_city"]);
+    let first = tool(&catalog, "Weather::by city|v2");
+    let written = r#"{"type": "object",  "properties": {"z": {"maximum": 1e2}, "a": {}}}"#;
+    assert_eq!(first.input_schema.as_ref().unwrap().as_str(), written);
+    assert_eq!(first.server, None, "null is absent");
+    let second = tool(&catalog, "hourly:by_city");
+    assert!(second.input_schema.is_none());
+    assert_eq!(second.satisfies, ["forecast"]);
+    assert_eq!(second.reliability, Some(Reliability::High), "case does not matter");
+}
+
+#[test]
+fn a_row_made_by_adding_to_an_mcp_tool_keeps_what_was_added() {
+    let import = read_text(
+        r#"{"id": "x y", "name": "x", "inputSchema": {}, "annotations": {"readOnlyHint": true}, "cost": "low"}"#,
+    );
+    let tool = &import.tools[0].tool;
+    assert_eq!((tool.id.as_str(), tool.cost), ("x y", Some(Cost::Low)));
+    assert_eq!(tool.hints.read_only, Some(true));
+}
+
+#[test]
+fn broken_texts_say_where() {
+    for (text, says) in [
+        ("{\n  \"tools\": [\n    oops\n", "any.json:3: expected JSON"),
+        ("[[tools]]\nname = \"a\"\nserver = = 1\n", "any.json:3: expected TOML"),
+        ("a: [1\nb: {\n", "expected JSON, TOML or YAML"),
+    ] {
+        let source = super::Source::new(std::path::Path::new("any.json"), text);
+        let problem = super::read(&source).unwrap_err().to_string();
+        assert!(problem.contains(says) && !problem.contains('\n'), "{problem}");
+        eprintln!("{problem}");
+    }
+}
+
+#[test]
+fn concatenated_documents() {
+    let text =
+        "{\n  \"id\": \"a\",\n  \"name\": \"a\"\n}\n{\n  \"id\": \"b\",\n  \"name\": \"b\"\n}\n";
+    assert_eq!(read_ids(text), ["a", "b"]);
+}
+
+#[test]
+fn an_unknown_field_is_told_once_a_file() {
+    let rows = r#"{"id": "a", "name": "a", "tgas": []}"#.repeat(5).replace("}{", "}\n{");
+    let import = read_text(&rows);
+    assert_eq!(import.problems.len(), 1);
+    assert!(import.problems[0].cure.contains("\"tags\""));
+}
+
+#[test]
+fn a_wrong_annotation_does_not_cost_the_tool() {
+    let import = read_text(
+        r#"[{"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": "yes"}}]"#,
+    );
+    assert_eq!(import.tools.len(), 1);
+    let problem = &import.problems[0];
+    assert!(!problem.is_error());
+    assert_eq!(problem.field.as_deref(), Some("annotations.readOnlyHint"));
+}
+
+#[test]
+fn what_holds_no_tools_says_what_it_holds() {
+    for (text, says) in [
+        (r#"{"mcpServers": {}}"#, "tools/list"),
+        (r#"{"jsonrpc": "2.0", "error": {}}"#, "error response"),
+        ("[1, 2]", "the number 1"),
+        ("{}", "an object"),
+    ] {
+        let source = super::Source::new(std::path::Path::new("any.json"), text);
+        let problem = super::read(&source).unwrap_err();
+        assert!(problem.to_string().contains(says), "{problem}");
+    }
+    assert_eq!(load("formats/mcp_page.json").catalog.len(), 2);
+    assert_eq!(read_ids("[]"), [""; 0]);
+}

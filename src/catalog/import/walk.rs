@@ -83,6 +83,7 @@ impl<'s, 't> Walker<'s, 't> {
             return Err(Box::new(self.strangers.swap_remove(0)));
         }
         self.import.problems.append(&mut self.strangers);
+        self.import.problems.sort_by_key(|problem| problem.line);
         Ok(self.import)
     }
 
@@ -112,8 +113,8 @@ impl<'s, 't> Walker<'s, 't> {
         } else if let Some(format) = format::of(members, scope.listed, scope.mcp) {
             self.recognised = true;
             self.tool(raw, format, scope);
-        } else if is_object("servers") {
-            self.captures(members["servers"], scope);
+        } else if let Some(servers) = servers(members) {
+            self.captures(servers, scope);
         } else if is_capture_map(members) {
             self.captures(raw, scope);
         } else {
@@ -151,8 +152,11 @@ impl<'s, 't> Walker<'s, 't> {
         true
     }
 
-    /// `{"one server": {"tools": […]}, "another": […]}`.
+    /// `{"one server": {"tools": […]}, "another": […]}`, or a list of captures with names.
     fn captures(&mut self, raw: &RawValue, scope: &Scope) {
+        if elements(raw).is_some() {
+            return self.value(raw, &Scope { mcp: true, ..scope.clone() });
+        }
         let Some(servers) = ordered(raw) else { return self.stranger(raw) };
         for (server, capture) in servers {
             self.value(capture, &Scope { mcp: true, ..scope.of_server(Some(server)) });
@@ -174,7 +178,10 @@ impl<'s, 't> Walker<'s, 't> {
             Format::VllmEntry => openai::read_entry(&mut row, server),
             Format::Own => jsonl::read(&mut row, server),
         };
-        let name = tool.as_ref().map(|tool| tool.id.to_string()).or_else(|| row.text("name"));
+        let name = tool
+            .as_ref()
+            .map(|tool| tool.id.to_string())
+            .or_else(|| row.value("name").and_then(string));
         for problem in &mut row.problems {
             problem.tool.clone_from(&name);
         }
@@ -240,6 +247,10 @@ fn server_name(members: &Fields<'_>) -> Option<String> {
         .or_else(|| plain("server"))
         .or_else(|| inner("server"))
         .or_else(|| plain("name"))
+}
+
+fn servers<'a>(members: &Fields<'a>) -> Option<&'a RawValue> {
+    members.get("servers").copied().filter(|raw| fields(raw).is_some() || elements(raw).is_some())
 }
 
 /// Whether every member is itself a capture, so that the keys are servers' names.

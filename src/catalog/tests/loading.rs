@@ -1,0 +1,132 @@
+use std::fs;
+use std::path::Path;
+
+use super::{about, fixture, ids, load};
+use crate::catalog::{Catalog, Error, LoadOptions, Severity};
+
+#[test]
+fn a_directory_is_read_by_name_and_strangers_are_reported() {
+    let loaded = load("mixed");
+    assert_eq!(ids(&loaded.catalog), ["one", "two", "three"]);
+    let [problem] = loaded.problems.as_slice() else { panic!("{:?}", loaded.problems) };
+    assert!(problem.to_string().contains("b_package.json"), "{problem}");
+}
+
+#[test]
+fn sources_keep_the_order_in_which_they_are_named() {
+    let paths = [fixture("mixed/d_last.toml"), fixture("mixed/a_tools.json")];
+    let loaded = Catalog::load(&paths, &LoadOptions::default()).unwrap();
+    assert_eq!(ids(&loaded.catalog), ["three", "one"]);
+}
+
+#[test]
+fn a_named_stranger_is_an_error_that_says_what_it_is() {
+    for (name, says) in [
+        ("mixed/b_package.json", "dependencies"),
+        ("bad/swagger.json", "convert it to OpenAPI 3"),
+        ("bad/truncated.json", "line 4"),
+        ("bad/prose.yaml", "prose.yaml"),
+    ] {
+        let error = Catalog::load(&[fixture(name)], &LoadOptions::default()).unwrap_err();
+        assert!(matches!(error, Error::Unrecognised { .. }), "{name}: {error}");
+        assert!(error.to_string().contains(says), "{name}: {error}");
+    }
+    let missing = Catalog::load(&[fixture("none.json")], &LoadOptions::default()).unwrap_err();
+    assert!(matches!(missing, Error::Unreadable { .. }), "{missing}");
+}
+
+#[test]
+fn one_bad_tool_does_not_lose_the_others() {
+    let loaded = load("bad/rows.jsonl");
+    assert_eq!(
+        ids(&loaded.catalog),
+        ["s__good", "s__typo", "s__twice", "s__contradiction", "s__last"]
+    );
+    let mut lines: Vec<_> = loaded.problems.iter().filter_map(|problem| problem.line).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [2, 3, 4, 5, 6, 7, 8, 10, 12, 13]);
+    assert_eq!(loaded.problems.len(), lines.len(), "each problem has its line");
+}
+
+#[test]
+fn each_problem_says_what_came_and_how_to_cure_it() {
+    let problems = load("bad/rows.jsonl").problems;
+    let said = |line: usize, parts: &[&str]| {
+        let problem = problems.iter().find(|problem| problem.line == Some(line)).unwrap();
+        let text = problem.to_string();
+        assert!(!text.contains('\n'), "{text}");
+        for part in parts {
+            assert!(text.contains(part), "{part:?} in {text}");
+        }
+    };
+    said(2, &["error: ", "rows.jsonl:2: ", "field \"name\"", "a string", "the number 7"]);
+    said(3, &["a name"]);
+    said(4, &["field \"cost\"", "tiny, low, medium, high", "\"lo\"", "write \"low\""]);
+    said(5, &["milliseconds", "-5"]);
+    said(6, &["0.9 to 0.1"]);
+    said(7, &["a schema that is an object", "[1]"]);
+    said(8, &["warning: ", "\"categries\"", "did you mean \"categories\"?"]);
+    said(10, &["a unique id", "s__twice"]);
+    said(12, &["warning: ", "latency_tier fast for 10 ms", "slow"]);
+    said(13, &["a line of JSON"]);
+    assert_eq!(about(&problems, "s__contradiction")[0].severity, Severity::Warning);
+}
+
+#[test]
+fn strict_mode_fails_with_all_problems() {
+    let options = LoadOptions { strict: true, ..LoadOptions::default() };
+    let error = Catalog::load(&[fixture("bad/rows.jsonl")], &options).unwrap_err();
+    let Error::Strict { problems } = &error else { panic!("{error}") };
+    assert_eq!(problems.len(), 10);
+    assert!(error.to_string().contains("did you mean"), "{error}");
+    assert!(Catalog::load(&[fixture("formats/tools.toml")], &options).is_ok());
+}
+
+#[test]
+fn byte_order_marks_and_windows_line_ends_do_not_matter() {
+    let directory = tempfile::tempdir().unwrap();
+    let windows = |name: &str| {
+        let text = fs::read_to_string(fixture(name)).unwrap().replace('\n', "\r\n");
+        let path = directory.path().join(Path::new(name).file_name().unwrap());
+        fs::write(&path, format!("\u{feff}{text}")).unwrap();
+        let loaded = Catalog::load(&[path], &LoadOptions::default()).unwrap();
+        assert_eq!(ids(&loaded.catalog), ids(&load(name).catalog), "{name}");
+        assert_eq!(loaded.problems.len(), load(name).problems.len(), "{name}");
+    };
+    for name in ["formats/rows.jsonl", "formats/tools.toml", "formats/openapi.yaml"] {
+        windows(name);
+    }
+    windows("bad/rows.jsonl");
+}
+
+#[test]
+fn a_file_that_is_not_text_does_not_sink_a_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.json"), [0xff, 0xfe, 0x00]).unwrap();
+    fs::write(directory.path().join("b.json"), r#"[{"id": "x", "name": "x"}]"#).unwrap();
+    fs::write(directory.path().join(".hidden.json"), "broken").unwrap();
+    let paths = [directory.path().to_owned()];
+    let loaded = Catalog::load(&paths, &LoadOptions::default()).unwrap();
+    assert_eq!(ids(&loaded.catalog), ["x"]);
+    assert_eq!(loaded.problems.len(), 1);
+}
+
+#[test]
+fn public_sets_load_without_a_problem() {
+    let sets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let Ok(entries) = fs::read_dir(&sets) else {
+        eprintln!("SKIPPED: no tool sets at {}", sets.display());
+        return;
+    };
+    for entry in entries {
+        let path = entry.unwrap().path().join("tools.jsonl");
+        // The largest one takes its time in an unoptimised build.
+        if !path.exists() || fs::metadata(&path).unwrap().len() > 10_000_000 {
+            continue;
+        }
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        let loaded = Catalog::load(&[path], &LoadOptions::default()).unwrap();
+        assert_eq!(loaded.problems, []);
+        assert_eq!(loaded.catalog.len(), lines);
+    }
+}
