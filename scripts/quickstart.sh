@@ -14,8 +14,8 @@ fi
 toolroute=${CARGO_TARGET_DIR:-target}/release/toolroute
 tools=examples/catalog
 prompts=(
-    "Will I need an umbrella in Bergen on Saturday?"
-    "Find an hour that suits Maya and Dan and put the review in their calendars"
+    "Should we move Sunday's picnic indoors because of rain?"
+    "Find an hour that suits both Maya and Dan and put the review in everyone's diary"
     "The new version is broken in production, go back to the one before"
 )
 
