@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# From a fresh clone to routed prompts: builds, fetches the model, embeds the sample catalog and
+# routes three prompts. A second run takes seconds and touches no network.
+set -euo pipefail
+
+say() { printf '\n== %s\n' "$*" >&2; }
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if ! command -v cargo >/dev/null; then
+    printf 'quickstart: cargo is missing. Install Rust with rustup, open a new shell and run this again.\n' >&2
+    exit 1
+fi
+
+toolroute=${CARGO_TARGET_DIR:-target}/release/toolroute
+tools=examples/catalog
+prompts=(
+    "Should we move Sunday's picnic indoors because of rain?"
+    "Find an hour that suits both Maya and Dan and put the review in everyone's diary"
+    "The new version is broken in production, go back to the one before"
+)
+
+say "building toolroute (the first time takes some minutes)"
+cargo build --release --locked
+
+say "fetching the model all-MiniLM-L6-v2"
+scripts/fetch_model.sh --binary "$toolroute"
+
+say "indexing $tools"
+"$toolroute" index --tools "$tools"
+
+for prompt in "${prompts[@]}"; do
+    say "toolroute route --tools $tools \"$prompt\""
+    "$toolroute" route --tools "$tools" "$prompt"
+done

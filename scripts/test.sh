@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Everything that the project tests, from a fresh clone. Every step runs even when one before it
+# failed; the last line is the count of all tests, alone: "N passed, N failed". The exit status is
+# 0 only when every step and every test passed.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+failed_steps=()
+skipped_steps=()
+
+# Runs one step and remembers its failure.
+step() {
+    local name=$1
+    shift
+    printf '\n== %s\n' "$name" >&2
+    if ! "$@"; then
+        printf '!! FAILED: %s\n' "$name" >&2
+        failed_steps+=("$name")
+    fi
+}
+
+# A step that needs a program which not everybody has.
+optional_step() {
+    local program=$1 name=$2
+    shift 2
+    if command -v "$program" >/dev/null; then
+        step "$name" "$@"
+    else
+        printf '\n!! SKIPPED: %s (%s is not installed)\n' "$name" "$program" >&2
+        skipped_steps+=("$name")
+    fi
+}
+
+python_self_checks() {
+    local script status=0
+    while IFS= read -r script; do
+        python3 "$script" --self-check || status=1
+    done < <(grep -l -e '--self-check' scripts/*.py)
+    return "$status"
+}
+
+build_and_fetch_model() {
+    cargo build --locked &&
+        scripts/fetch_model.sh --binary "${CARGO_TARGET_DIR:-target}/debug/toolroute"
+}
+
+cargo_tests() { cargo test --locked --no-fail-fast 2>&1 | tee "$log"; }
+
+step "format" cargo fmt --check
+# All targets: library, binary, tests and benchmarks. Not all features: `cuda` needs its toolkit.
+step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
+step "clippy, library without features" cargo clippy --locked --no-default-features --lib -- -D warnings
+step "build and model" build_and_fetch_model
+step "tests" cargo_tests
+optional_step python3 "self-checks of the Python scripts" python_self_checks
+optional_step shellcheck "shellcheck" shellcheck scripts/*.sh .ci/run
+# Only the checks that need no network; known vulnerabilities are cargo-audit's.
+optional_step cargo-deny "licences, bans and sources of dependencies" cargo deny check licenses bans sources
+optional_step cargo-audit "known vulnerabilities of dependencies" cargo audit
+
+printf '\n' >&2
+for name in ${skipped_steps[@]+"${skipped_steps[@]}"}; do printf 'skipped: %s\n' "$name" >&2; done
+for name in ${failed_steps[@]+"${failed_steps[@]}"}; do printf 'failed:  %s\n' "$name" >&2; done
+
+awk '/^test result:/ {
+    for (i = 2; i <= NF; i++) {
+        if ($i ~ /^passed/) passed += $(i - 1)
+        if ($i ~ /^failed/) failed += $(i - 1)
+    }
+}
+END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+
+((${#failed_steps[@]} == 0))
