@@ -60,7 +60,7 @@ impl Explanation {
         let exact_name = candidate.exact_name > 0.0;
         let named = exact_name.then(|| {
             let bonus = candidate.exact_name;
-            part("exact_name", Score { raw: 1.0, normalized: 1.0, contribution: bonus })
+            part("exact_name", Score { raw: 1.0, normalized: 1.0, weight: bonus })
         });
         let why = why(candidate, &matched_terms);
         let parts = semantic.into_iter().chain(keyword).chain(named).collect();
@@ -69,9 +69,8 @@ impl Explanation {
 }
 
 fn part(name: &'static str, score: Score) -> Part {
-    let Score { raw, normalized, contribution } = score;
-    let weight = if normalized == 0.0 { 0.0 } else { contribution / normalized };
-    Part { name, raw, normalized, weight, contribution }
+    let Score { raw, normalized, weight } = score;
+    Part { name, raw, normalized, weight, contribution: score.contribution() }
 }
 
 /// Cosines above which two texts are close, and below which they are far, for a sentence encoder

@@ -74,7 +74,7 @@ fn weighted(raw: &[f32], normalization: Normalization, weight: f32) -> Vec<Score
     };
     let score = |&raw: &f32| {
         let normalized = (raw - shift) * scale;
-        Score { raw, normalized, contribution: weight * normalized }
+        Score { raw, normalized, weight }
     };
     raw.iter().map(score).collect()
 }
@@ -104,14 +104,13 @@ fn z_score(raw: &[f32]) -> (f32, f32) {
 fn reciprocal_ranks(raw: &[f32], k: f32, floor: f32) -> Vec<Score> {
     let mut order: Vec<usize> = (0..raw.len()).filter(|&at| raw[at] > floor).collect();
     order.sort_by(|&a, &b| raw[b].total_cmp(&raw[a]));
-    let mut scores: Vec<Score> = raw.iter().map(|&raw| Score { raw, ..Score::default() }).collect();
+    let mut scores: Vec<Score> = raw.iter().map(|&raw| Score { raw, normalized: 0.0, weight: 1.0 }).collect();
     let mut rank = 0;
     for (position, &at) in order.iter().enumerate() {
         if position == 0 || raw[at] < raw[order[position - 1]] {
             rank = position + 1;
         }
-        let value = 1.0 / (k + rank as f32);
-        scores[at] = Score { raw: raw[at], normalized: value, contribution: value };
+        scores[at].normalized = 1.0 / (k + rank as f32);
     }
     scores
 }

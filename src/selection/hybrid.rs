@@ -91,6 +91,6 @@ impl Retriever for HybridRetriever {
 }
 
 fn fused(row: u32, semantic: super::Score, keyword: super::Score, exact_name: f32) -> Candidate {
-    let score = semantic.contribution + keyword.contribution + exact_name;
+    let score = semantic.contribution() + keyword.contribution() + exact_name;
     Candidate { row, score, semantic: Some(semantic), keyword: Some(keyword), exact_name }
 }

@@ -78,7 +78,7 @@ impl Retriever for KeywordRetriever {
         let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let named = self.named(prompt.text);
         let candidate = |hit: Hit| {
-            let score = Score { raw: hit.score, normalized: hit.score, contribution: hit.score };
+            let score = Score { raw: hit.score, normalized: hit.score, weight: 1.0 };
             // Above every tool that is not named, whatever the scale of the scores.
             let exact_name = if named.binary_search(&hit.row).is_ok() { best } else { 0.0 };
             let total = hit.score + exact_name;

@@ -98,8 +98,15 @@ pub struct Score {
     pub raw: f32,
     /// After normalisation over the candidates, or the reciprocal rank.
     pub normalized: f32,
+    /// What `normalized` counts for.
+    pub weight: f32,
+}
+
+impl Score {
     /// What it adds to the candidate's score.
-    pub contribution: f32,
+    pub fn contribution(self) -> f32 {
+        self.weight * self.normalized
+    }
 }
 
 /// A row of the catalog with its score and the parts that the score is the sum of.

@@ -58,7 +58,7 @@ impl Retriever for SemanticRetriever {
         let start = Instant::now();
         let hits = self.hits(prompt.vector_for(Strategy::Semantic)?, prompt)?;
         let candidate = |Hit { row, score: raw }: Hit| {
-            let score = Score { raw, normalized: raw, contribution: raw };
+            let score = Score { raw, normalized: raw, weight: 1.0 };
             Candidate { row, score: raw, semantic: Some(score), keyword: None, exact_name: 0.0 }
         };
         let candidates = hits.into_iter().map(candidate).collect();

@@ -80,7 +80,7 @@ proptest! {
         let keyword = vec![0.0; raw.len()];
         for (semantic, keyword) in Fusion::default().apply(&raw, &keyword) {
             prop_assert!((-1e-6..=1.0 + 1e-6).contains(&semantic.normalized));
-            prop_assert_eq!(keyword.contribution, 0.0);
+            prop_assert_eq!(keyword.contribution(), 0.0);
         }
     }
 }
@@ -120,8 +120,8 @@ fn a_tool_without_tiers_counts_as_medium_unless_told_otherwise() {
 #[test]
 fn rrf_gives_equal_scores_equal_ranks_and_nothing_for_no_match() {
     let fused = Fusion::Rrf { k: 60.0 }.apply(&[0.9, 0.5, 0.5, 0.1], &[0.0, 2.0, 0.0, 0.0]);
-    let semantic: Vec<f32> = fused.iter().map(|(s, _)| s.contribution).collect();
+    let semantic: Vec<f32> = fused.iter().map(|(s, _)| s.contribution()).collect();
     assert_eq!(semantic, [1.0 / 61.0, 1.0 / 62.0, 1.0 / 62.0, 1.0 / 64.0]);
-    let keyword: Vec<f32> = fused.iter().map(|(_, k)| k.contribution).collect();
+    let keyword: Vec<f32> = fused.iter().map(|(_, k)| k.contribution()).collect();
     assert_eq!(keyword, [0.0, 1.0 / 61.0, 0.0, 0.0]);
 }
