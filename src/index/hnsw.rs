@@ -142,7 +142,8 @@ fn link(vectors: &Arc<Vectors>) -> Graph {
     // The vendor's entry is the first row to have reached the highest layer.
     let entry = points.get_layer_iterator(top).next().map_or(0, |point| point.get_origin_id());
     let layers = links.into_iter().map(Layer::new).collect();
-    Graph::new(entry as u32, layers).expect("the vendor links rows that were inserted. This is a bug.")
+    Graph::new(entry as u32, layers)
+        .expect("the vendor links rows that were inserted. This is a bug.")
 }
 
 fn take_links(point: &Point<'_, u32>, links: &mut Links) {
@@ -164,7 +165,9 @@ mod tests {
     fn clustered(rows: u32, dimension: u32, seed: u32) -> Vec<Vec<f32>> {
         let mut state = u64::from(seed) + 1;
         let mut noise = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f32 / (1 << 23) as f32 - 1.0
         };
         let mut vector = move || (0..dimension).map(|_| noise()).collect::<Vec<f32>>();
@@ -188,7 +191,8 @@ mod tests {
         for query in rows.iter().step_by(40) {
             let query: Vec<_> = query.iter().rev().zip(query).map(|(a, b)| a * 0.2 + b).collect();
             let exact = index.exact.search(&query, 10).unwrap();
-            let near: HashSet<_> = index.search(&query, 10).unwrap().iter().map(|h| h.row).collect();
+            let near: HashSet<_> =
+                index.search(&query, 10).unwrap().iter().map(|h| h.row).collect();
             found += exact.iter().filter(|hit| near.contains(&hit.row)).count();
             all += exact.len();
         }

@@ -70,7 +70,8 @@ pub(super) fn encode(snapshot: &Snapshot) -> Vec<u8> {
 
 pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<Snapshot, SnapshotError> {
     let (header, body) = open(bytes, path)?;
-    let malformed = |what: &str| SnapshotError::Malformed { path: path.to_owned(), what: what.into() };
+    let malformed =
+        |what: &str| SnapshotError::Malformed { path: path.to_owned(), what: what.into() };
     // `open` has found these to add up to the size of the file, so they fit.
     let (rows, dimension) = (header.rows as usize, header.model.dimension);
     let (hashes, body) = body.split_at(rows * HASH);
@@ -94,7 +95,8 @@ fn open<'b>(bytes: &'b [u8], path: &Path) -> Result<(Header, &'b [u8]), Snapshot
     let Some(fixed) = bytes.first_chunk::<FIXED>() else {
         return Err(truncated((FIXED + HASH) as u64));
     };
-    let word = |at: usize| u32::from_le_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+    let word =
+        |at: usize| u32::from_le_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let (found, header_length) = (word(8), word(12));
     if found != VERSION {
         let path = path.to_owned();

@@ -63,25 +63,35 @@ pub enum SnapshotError {
     #[error("there is no snapshot at {path}, expected a file: index the catalog first")]
     Missing { path: PathBuf },
 
-    #[error("{path} cannot be used for a snapshot: {source}: check that it is a file, its permissions and the space on disk")]
+    #[error(
+        "{path} cannot be used for a snapshot: {source}: check that it is a file, its permissions and the space on disk"
+    )]
     Io { path: PathBuf, source: io::Error },
 
     #[error("{path} ends after {got} bytes, expected {expected}: index the catalog again")]
     Truncated { path: PathBuf, expected: u64, got: u64 },
 
-    #[error("{path} is not a snapshot, it does not begin like one: name another file, or remove this one and index the catalog again")]
+    #[error(
+        "{path} is not a snapshot, it does not begin like one: name another file, or remove this one and index the catalog again"
+    )]
     Foreign { path: PathBuf },
 
-    #[error("{path} has format {found}, expected {expected}: index the catalog again with this version")]
+    #[error(
+        "{path} has format {found}, expected {expected}: index the catalog again with this version"
+    )]
     Version { path: PathBuf, found: u32, expected: u32 },
 
-    #[error("{path} was changed after it was written, its SHA-256 is not the one it ends in: index the catalog again")]
+    #[error(
+        "{path} was changed after it was written, its SHA-256 is not the one it ends in: index the catalog again"
+    )]
     Checksum { path: PathBuf },
 
     #[error("{path} contradicts itself: {what}: index the catalog again")]
     Malformed { path: PathBuf, what: String },
 
-    #[error("the snapshot was made by {found} ({found_fingerprint}), expected {expected} ({expected_fingerprint}): index the catalog again, or configure the model that made it")]
+    #[error(
+        "the snapshot was made by {found} ({found_fingerprint}), expected {expected} ({expected_fingerprint}): index the catalog again, or configure the model that made it"
+    )]
     OtherModel {
         found: String,
         found_fingerprint: String,
@@ -89,7 +99,9 @@ pub enum SnapshotError {
         expected_fingerprint: String,
     },
 
-    #[error("{hashes} hashes and {rows} vectors of {dimension} numbers do not make a snapshot of {expected}-number vectors: give one hash per vector of the model's dimension")]
+    #[error(
+        "{hashes} hashes and {rows} vectors of {dimension} numbers do not make a snapshot of {expected}-number vectors: give one hash per vector of the model's dimension"
+    )]
     Shape { hashes: usize, rows: usize, dimension: usize, expected: usize },
 
     #[error(transparent)]
