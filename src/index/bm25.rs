@@ -6,6 +6,11 @@
 //!
 //! All that does not depend on the query is multiplied out when the index is built, so that a query
 //! adds one number per posting.
+//!
+//! Why not a library: over 5,000 tools and 1,200 prompts the 99th percentile is 0.1 ms here, 1.0 ms
+//! in tantivy 0.26 and 4.8 ms in the crate bm25 2.3.2, against a target of 0.5 ms. bm25 has no field
+//! weights either, and neither tells the prompt's words that matched without a second pass; our
+//! tokenizer could have been plugged into both (`benches/README.md`).
 
 use std::collections::{BTreeMap, HashMap};
 
