@@ -197,7 +197,8 @@ impl Graph {
         let first = 3 + u64::from(layers);
         let sizes = words.get(3..first as usize).unwrap_or_default();
         let links = sizes.iter().map(|size| u64::from(u32::from_le_bytes(*size)));
-        let numbers = first + u64::from(layers) * (u64::from(rows) + 1) + links.sum::<u64>();
+        let starts = u64::from(layers).saturating_mul(u64::from(rows) + 1);
+        let numbers = links.fold(first.saturating_add(starts), u64::saturating_add);
         let expected = numbers.saturating_mul(4);
         if expected != got || !rest.is_empty() || sizes.len() != layers as usize {
             return Err(GraphError::Length { expected, got });

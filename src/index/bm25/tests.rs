@@ -1,1 +1,112 @@
+use proptest::prelude::*;
 
+use super::*;
+
+const NAMES: [&str; 4] = ["read_file", "getWeather", "send_email", "search_issues"];
+const TEXTS: [&str; 4] = [
+    "Read a file from disk and return its text",
+    "Current weather and forecast for a city",
+    "Send a message with an attached file to a person",
+    "Search the issues of a repository by text",
+];
+
+fn index() -> Bm25 {
+    let fields = |row: usize| {
+        [Field { text: NAMES[row], weight: 2.0 }, Field { text: TEXTS[row], weight: 1.0 }]
+    };
+    Bm25::build((0..4).map(fields), Bm25Settings::default())
+}
+
+fn plain(texts: &[&str]) -> Bm25 {
+    let documents = texts.iter().map(|text| [Field { text, weight: 1.0 }]);
+    Bm25::build(documents, Bm25Settings::default())
+}
+
+#[test]
+fn the_formula_by_hand() {
+    // "apple" stands in one of two rows, twice, in a text of two counted terms; mean length 1.5.
+    let score = plain(&["apple apple", "pear"]).search("apples", 5)[0].score;
+    let rarity = (1.0_f32 + (2.0 - 1.0 + 0.5) / (1.0 + 0.5)).ln();
+    let expected = rarity * 2.0 * 2.2 / (2.0 + 1.2 * (1.0 - 0.75 + 0.75 * 2.0 / 1.5));
+    assert!((score - expected).abs() < 1e-6, "{score} is not {expected}");
+}
+
+#[test]
+fn the_heavier_field_wins() {
+    let rows: Vec<_> = index().search("a file", 9).iter().map(|hit| hit.row).collect();
+    assert_eq!(rows, [0, 2], "the name of row 0 says file, of row 2 only the text");
+}
+
+#[test]
+fn matched_terms_are_the_prompts_words() {
+    let index = index();
+    let prompt = "Please check the Weather forecasts in Cities near me, weather!";
+    assert_eq!(index.matched_terms(1, prompt), ["Weather", "forecasts", "Cities", "weather"]);
+    assert_eq!(index.matched_terms(0, prompt), Vec::<String>::new());
+    assert_eq!(index.matched_terms(99, prompt), Vec::<String>::new());
+}
+
+#[test]
+fn word_order_and_repetition_do_not_change_a_score() {
+    let index = index();
+    let all = |prompt| index.score(prompt, Rows::All).unwrap();
+    assert_eq!(all("file text search"), all("search text file file"));
+}
+
+#[test]
+fn a_prompt_of_stop_words_still_finds() {
+    let index = plain(&["tell who you are", "weather"]);
+    assert_eq!(index.search("who are you", 5).iter().map(|hit| hit.row).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn rows_that_do_not_exist_are_refused() {
+    let outside = index().score("file", Rows::Only(&[0, 4]));
+    assert_eq!(outside, Err(Error::Row { row: 4, rows: 4 }));
+}
+
+#[test]
+fn nothing_in_nothing_out() {
+    let empty = plain(&[]);
+    assert!(empty.is_empty() && empty.search("file", 3).is_empty());
+    let silent = plain(&["", "!?"]);
+    assert_eq!(silent.len(), 2);
+    assert!(silent.search("file", 3).is_empty());
+    assert!(index().search("", 3).is_empty());
+    assert!(index().search("file", 0).is_empty());
+}
+
+#[test]
+fn a_field_of_no_sensible_weight_is_left_out() {
+    for weight in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let index = Bm25::build([[Field { text: "file", weight }]], Bm25Settings::default());
+        assert!(index.search("file", 3).is_empty(), "{weight}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_way_to_ask_gives_the_same_scores(
+        texts in prop::collection::vec("([abc]{1,2} ){0,6}", 1..12),
+        prompt in "([abc]{1,2} ){0,4}",
+        limit in 0_usize..14,
+    ) {
+        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+        let index = plain(&texts);
+        let all = index.score(&prompt, Rows::All).unwrap();
+        let rows: Vec<_> = (0..texts.len() as u32).rev().collect();
+        let mut reversed = index.score(&prompt, Rows::Only(&rows)).unwrap();
+        reversed.reverse();
+        prop_assert_eq!(&all, &reversed);
+
+        let matches = index.matches(&prompt);
+        prop_assert!(all.iter().all(|score| score.is_finite() && *score >= 0.0));
+        prop_assert_eq!(matches.len(), all.iter().filter(|score| **score > 0.0).count());
+        prop_assert_eq!(&index.search(&prompt, limit)[..], &matches[..limit.min(matches.len())]);
+        for hit in matches {
+            prop_assert_eq!(hit.score, all[hit.row as usize]);
+            prop_assert!(!index.matched_terms(hit.row, &prompt).is_empty());
+        }
+        prop_assert_eq!(plain(&texts).score(&prompt, Rows::All).unwrap(), all);
+    }
+}

@@ -1,1 +1,228 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use tempfile::{TempDir, tempdir};
+
+use super::layout::{FIXED, HASH, MAGIC, VERSION};
+use super::*;
+use crate::index::{HnswIndex, VectorIndex};
+
+fn model(name: &str) -> ModelKey {
+    ModelKey { name: name.into(), fingerprint: format!("{name}-1"), dimension: 3 }
+}
+
+fn snapshot(name: &str, rows: u16) -> Snapshot {
+    let vectors: Vec<_> = (0..rows).map(|row| [f32::from(row), 1.0, -0.5]).collect();
+    let vectors = match rows {
+        0 => Vectors::new(ndarray::Array2::zeros((0, 3))).unwrap(),
+        _ => Vectors::from_rows(&vectors).unwrap(),
+    };
+    let hashes = (0..rows).map(|row| text_hash(&format!("text {row}"))).collect();
+    Snapshot::new(model(name), hashes, Arc::new(vectors)).unwrap()
+}
+
+fn with_graph(rows: u16) -> Snapshot {
+    let snapshot = snapshot("m", rows);
+    let graph = HnswIndex::build(Arc::clone(snapshot.vectors())).graph().cloned();
+    snapshot.with_graph(graph).unwrap()
+}
+
+fn saved(snapshot: &Snapshot) -> (TempDir, PathBuf, Vec<u8>) {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("index.snapshot");
+    snapshot.save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    (folder, path, bytes)
+}
+
+#[test]
+fn comes_back_as_it_was() {
+    for snapshot in [snapshot("m", 0), snapshot("m", 7), with_graph(40)] {
+        let (_folder, path, _) = saved(&snapshot);
+        assert_eq!(Snapshot::load(&path).unwrap(), snapshot);
+    }
+}
+
+#[test]
+fn the_same_snapshot_is_the_same_file() {
+    assert_eq!(saved(&with_graph(20)).2, saved(&with_graph(20)).2);
+}
+
+#[test]
+fn saving_replaces_and_leaves_nothing_beside() {
+    let (folder, path, _) = saved(&snapshot("m", 7));
+    snapshot("m", 2).save(&path).unwrap();
+    assert_eq!(Snapshot::load(&path).unwrap().hashes().len(), 2);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn every_shorter_file_is_truncated() {
+    let (_folder, path, bytes) = saved(&with_graph(12));
+    for length in 0..bytes.len() {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let error = Snapshot::load(&path).unwrap_err();
+        assert!(matches!(error, SnapshotError::Truncated { .. }), "{length}: {error}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let (_folder, path, bytes) = saved(&with_graph(12));
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &changed).unwrap();
+        let error = Snapshot::load(&path).unwrap_err();
+        let expected = match at {
+            0..8 => matches!(error, SnapshotError::Foreign { .. }),
+            8..12 => matches!(error, SnapshotError::Version { expected: VERSION, .. }),
+            // A changed length can ask for more than there is.
+            _ => matches!(error, SnapshotError::Checksum { .. } | SnapshotError::Truncated { .. }),
+        };
+        assert!(expected, "byte {at}: {error}");
+        assert!(at < bytes.len() - HASH || matches!(error, SnapshotError::Checksum { .. }));
+    }
+}
+
+#[test]
+fn bytes_after_the_end_are_noticed() {
+    let (_folder, path, mut bytes) = saved(&snapshot("m", 3));
+    bytes.push(0);
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(matches!(Snapshot::load(&path), Err(SnapshotError::Checksum { .. })));
+}
+
+/// A file whose seal is right, whatever is in it: what an attacker can write.
+fn sealed(header: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend((header.len() as u32).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(body);
+    let seal = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&seal);
+    bytes
+}
+
+fn load_sealed(header: &str, body: &[u8]) -> SnapshotError {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("forged");
+    std::fs::write(&path, sealed(header, body)).unwrap();
+    Snapshot::load(&path).unwrap_err()
+}
+
+fn header(rows: u64, dimension: u64, graph_bytes: u64) -> String {
+    format!(
+        r#"{{"model":{{"name":"m","fingerprint":"f","dimension":{dimension}}},"rows":{rows},"graph_bytes":{graph_bytes}}}"#
+    )
+}
+
+#[test]
+fn sizes_beyond_the_file_are_refused_unallocated() {
+    let huge = load_sealed(&header(1 << 40, 384, 0), &[]);
+    assert!(matches!(huge, SnapshotError::Truncated { .. }), "{huge}");
+    for (rows, dimension, graph) in [(u64::MAX, 1, 0), (1, 1 << 62, 0), (1, 1, u64::MAX)] {
+        let overflow = load_sealed(&header(rows, dimension, graph), &[]);
+        assert!(matches!(overflow, SnapshotError::Checksum { .. }), "{overflow}");
+    }
+}
+
+#[test]
+fn forged_contents_are_refused() {
+    let nan = [&[0; HASH][..], &f32::NAN.to_le_bytes()].concat();
+    let error = load_sealed(&header(1, 1, 0), &nan);
+    assert!(matches!(error, SnapshotError::Vectors(Error::NotFinite { .. })), "{error}");
+
+    let one = [&[0; HASH][..], &1.0_f32.to_le_bytes(), &[255; 16]].concat();
+    let error = load_sealed(&header(1, 1, 16), &one);
+    assert!(matches!(error, SnapshotError::Graph(_)), "{error}");
+
+    let error = load_sealed("{}", &[]);
+    assert!(matches!(error, SnapshotError::Checksum { .. }), "{error}");
+}
+
+#[test]
+fn what_is_no_snapshot_is_named() {
+    let folder = tempdir().unwrap();
+    let missing = Snapshot::load(&folder.path().join("none")).unwrap_err();
+    assert!(matches!(missing, SnapshotError::Missing { .. }), "{missing}");
+    let directory = Snapshot::load(folder.path()).unwrap_err();
+    assert!(matches!(directory, SnapshotError::Io { .. }), "{directory}");
+    let unwritable = snapshot("m", 1).save(&folder.path().join("no/such/folder")).unwrap_err();
+    assert!(matches!(unwritable, SnapshotError::Io { .. }), "{unwritable}");
+
+    let path = folder.path().join("file");
+    std::fs::write(&path, "").unwrap();
+    let empty = Snapshot::load(&path).unwrap_err();
+    assert!(matches!(empty, SnapshotError::Truncated { got: 0, .. }), "{empty}");
+    std::fs::write(&path, "{\"tools\": []}").unwrap();
+    let foreign = Snapshot::load(&path).unwrap_err();
+    assert!(matches!(foreign, SnapshotError::Foreign { .. }), "{foreign}");
+    let mut newer = sealed(&header(0, 3, 0), &[]);
+    newer[8] = 9;
+    std::fs::write(&path, newer).unwrap();
+    let newer = Snapshot::load(&path).unwrap_err();
+    assert!(matches!(newer, SnapshotError::Version { found: 9, .. }), "{newer}");
+    assert!(FIXED > MAGIC.len());
+}
+
+#[test]
+fn another_model_is_refused_by_name() {
+    let snapshot = snapshot("small", 2);
+    assert!(snapshot.matches(&model("small")).is_ok());
+    let error = snapshot.matches(&model("large")).unwrap_err().to_string();
+    assert!(error.contains("made by small (small-1), expected large (large-1)"), "{error}");
+    let tuned = ModelKey { fingerprint: "small-2".into(), ..model("small") };
+    assert!(snapshot.matches(&tuned).is_err());
+}
+
+#[test]
+fn numbers_that_disagree_are_refused() {
+    let vectors = Arc::clone(snapshot("m", 2).vectors());
+    let short = Snapshot::new(model("m"), vec![[0; 32]], Arc::clone(&vectors));
+    assert!(matches!(short, Err(SnapshotError::Shape { hashes: 1, rows: 2, .. })));
+    let narrow = ModelKey { dimension: 2, ..model("m") };
+    let narrow = Snapshot::new(narrow, vec![[0; 32]; 2], vectors);
+    assert!(matches!(narrow, Err(SnapshotError::Shape { expected: 2, .. })));
+    let other = snapshot("m", 3).with_graph(with_graph(4).graph().cloned());
+    assert!(matches!(other, Err(SnapshotError::Vectors(Error::OtherGraph { .. }))));
+}
+
+#[test]
+fn known_texts_lead_to_their_first_row() {
+    let mut snapshot = snapshot("m", 3);
+    snapshot.hashes[2] = snapshot.hashes[0];
+    let known = snapshot.reuse();
+    assert_eq!(known.get(&text_hash("text 0")), Some(&0));
+    assert_eq!(known.get(&text_hash("text 1")), Some(&1));
+    assert_eq!(known.get(&text_hash("text 2")), None);
+}
+
+#[test]
+fn a_reader_beside_two_writers_always_sees_one_whole() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("shared");
+    let (one, two) = (snapshot("one", 300), snapshot("two", 500));
+    one.save(&path).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        let writers = [&one, &two].map(|snapshot| {
+            let path = &path;
+            threads.spawn(move || (0..25).for_each(|_| snapshot.save(path).unwrap()))
+        });
+        let reader = threads.spawn(|| {
+            let mut reads = 0;
+            while !done.load(Ordering::Relaxed) || reads == 0 {
+                let seen = Snapshot::load(&path).unwrap();
+                assert!(seen == one || seen == two);
+                reads += 1;
+            }
+        });
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        reader.join().unwrap();
+    });
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -63,7 +63,7 @@ pub(super) fn is_apostrophe(character: char) -> bool {
 /// vowels, Russian `й`) and stay.
 pub(super) fn fold(word: &str) -> String {
     if word.is_ascii() {
-        return word.to_ascii_lowercase();
+        return word.replace(is_apostrophe, "").to_ascii_lowercase();
     }
     let mut folded = String::with_capacity(word.len());
     for character in word.chars().flat_map(char::to_lowercase) {
