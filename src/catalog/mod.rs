@@ -38,12 +38,14 @@ mod text;
 mod tool;
 mod unknown;
 mod validate;
+mod words;
 
 pub use error::Error;
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
 pub use problem::{Problem, Severity};
-pub use text::{KeywordFields, embedding_text, keyword_fields, parameter_names, split_identifier};
+pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,
 };
+pub use words::{KeywordFields, keyword_fields};

@@ -1,4 +1,4 @@
-//! The texts by which a tool is found: one for the embedder, five for the keyword scorer.
+//! The text by which a tool is found by its meaning; `words.rs` has those for the keyword scorer.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -71,49 +71,12 @@ pub fn embedding_text(tool: &Tool) -> String {
     text
 }
 
-/// A tool's words by where they stand, so that a keyword scorer can weigh each place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeywordFields {
-    /// The name as words, and the title.
-    pub name: String,
-    pub server: String,
-    pub description: String,
-    /// The names of all top-level parameters, as words.
-    pub parameters: String,
-    /// Tags, categories, capabilities, obligations and example prompts.
-    pub extra: String,
-}
-
-/// The texts that the keyword scorer counts words in.
-pub fn keyword_fields(tool: &Tool) -> KeywordFields {
-    let mut name = split_identifier(&tool.name);
-    if let Some(title) = distinct_title(tool) {
-        name.push(' ');
-        name.push_str(title);
-    }
-    let mut extra = [&tool.tags, &tool.categories, &tool.capabilities, &tool.satisfies]
-        .into_iter()
-        .flatten()
-        .map(|label| split_identifier(label))
-        .collect::<Vec<_>>();
-    // Examples are sentences, not identifiers: a URL or a version in one must stay whole.
-    extra.extend(tool.examples.iter().cloned());
-    KeywordFields {
-        name,
-        server: tool.server.as_deref().map(split_identifier).unwrap_or_default(),
-        description: tool.description.clone(),
-        parameters: split_all(&parameter_names(tool), " "),
-        extra: extra.join(" "),
-    }
-}
-
 fn split_all(names: &[String], between: &str) -> String {
     names.iter().map(|name| split_identifier(name)).collect::<Vec<_>>().join(between)
 }
 
 /// The title, unless it only spells the name out.
-fn distinct_title(tool: &Tool) -> Option<&str> {
+pub(super) fn distinct_title(tool: &Tool) -> Option<&str> {
     let title = tool.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
     let same =
         split_identifier(title).to_lowercase() == split_identifier(&tool.name).to_lowercase();

@@ -104,7 +104,8 @@ fn z_score(raw: &[f32]) -> (f32, f32) {
 fn reciprocal_ranks(raw: &[f32], k: f32, floor: f32) -> Vec<Score> {
     let mut order: Vec<usize> = (0..raw.len()).filter(|&at| raw[at] > floor).collect();
     order.sort_by(|&a, &b| raw[b].total_cmp(&raw[a]));
-    let mut scores: Vec<Score> = raw.iter().map(|&raw| Score { raw, normalized: 0.0, weight: 1.0 }).collect();
+    let mut scores: Vec<Score> =
+        raw.iter().map(|&raw| Score { raw, normalized: 0.0, weight: 1.0 }).collect();
     let mut rank = 0;
     for (position, &at) in order.iter().enumerate() {
         if position == 0 || raw[at] < raw[order[position - 1]] {

@@ -61,7 +61,7 @@ fn the_first_twelve_parameters_are_embedded_in_the_schemas_order() {
     let text = embedding_text(&tool);
     assert!(text.starts_with("t. d Parameters: p20, p19, "), "{text}");
     assert!(text.ends_with("p10, p9"), "{text}");
-    assert!(keyword_fields(&tool).parameters.ends_with("p7 p6"));
+    assert!(keyword_fields(&tool).parameters.ends_with("p7\np6"));
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn keyword_fields_keep_the_places_apart() {
     tool.satisfies = vec!["report".to_owned()];
     tool.examples = vec!["file v1.2 bug".to_owned()];
     let fields = keyword_fields(&tool);
-    assert_eq!(fields.name, "open issue New ticket");
-    assert_eq!(fields.server, "git Hub");
+    assert_eq!(fields.name, "open_issue\nNew ticket");
+    assert_eq!(fields.server, "gitHub");
     assert_eq!(fields.description, "Opens an issue.");
-    assert_eq!(fields.parameters, "repo Name");
-    assert_eq!(fields.extra, "bug tracker dev write report file v1.2 bug");
+    assert_eq!(fields.parameters, "repoName\ndeep");
+    assert_eq!(fields.extra, "bug_tracker\ndev\nwrite\nreport\nfile v1.2 bug");
 }
