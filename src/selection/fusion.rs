@@ -68,12 +68,12 @@ impl Fusion {
 }
 
 fn weighted(raw: &[f32], normalization: Normalization, weight: f32) -> Vec<Score> {
-    let (shift, scale) = match normalization {
+    let (shift, spread) = match normalization {
         Normalization::MinMax => min_max(raw),
         Normalization::ZScore => z_score(raw),
     };
     let score = |&raw: &f32| {
-        let normalized = (raw - shift) * scale;
+        let normalized = (raw - shift) / spread;
         Score { raw, normalized, weight }
     };
     raw.iter().map(score).collect()
@@ -89,7 +89,7 @@ fn min_max(raw: &[f32]) -> (f32, f32) {
         // All alike: 1 where the part found them, 0 where it found none.
         return if high > 0.0 { (high - 1.0, 1.0) } else { (low, 1.0) };
     }
-    (low, 1.0 / (high - low))
+    (low, high - low)
 }
 
 fn z_score(raw: &[f32]) -> (f32, f32) {
@@ -97,7 +97,7 @@ fn z_score(raw: &[f32]) -> (f32, f32) {
     let mean = raw.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
     let variance = raw.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
     let deviation = variance.sqrt() as f32;
-    (mean as f32, if deviation < NO_SPREAD { 0.0 } else { 1.0 / deviation })
+    (mean as f32, if deviation < NO_SPREAD { f32::INFINITY } else { deviation })
 }
 
 /// Equal scores share the better rank, so that the order of the catalog does not decide.

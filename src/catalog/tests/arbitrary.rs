@@ -161,7 +161,8 @@ proptest! {
     #[test]
     fn a_catalog_written_as_rows_is_read_back_the_same(tools in vec(tool(), 1..4)) {
         let catalog = Catalog::from_tools(tools).catalog;
-        prop_assert_eq!(read(&catalog.to_jsonl()).unwrap(), catalog.tools());
+        let again: Vec<Tool> = catalog.iter().cloned().collect();
+        prop_assert_eq!(read(&catalog.to_jsonl()).unwrap(), again);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn a_bad_entry_changes_nothing_and_the_rest_still_counts() {
     let lines: Vec<_> = loaded.problems.iter().map(|problem| problem.line).collect();
     assert_eq!(lines, [Some(2), Some(3), Some(4), Some(5), Some(5), Some(6)]);
     assert!(loaded.problems[5].cure.contains("reliability"), "{}", loaded.problems[5]);
-    for tool in &loaded.catalog {
+    for tool in loaded.catalog.iter() {
         assert_ne!(tool.cost, Some(Cost::High));
         assert_eq!(tool.tags, ["kept"]);
     }

@@ -1,0 +1,47 @@
+//! Every format that the README names, through the real binary.
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, repo};
+
+fn list(path: &str) -> Vec<Value> {
+    let sandbox = Sandbox::new();
+    let path = repo(path);
+    let listed = sandbox.json(&["tools", "list", "--tools", path.to_str().unwrap()]);
+    listed.as_array().unwrap().clone()
+}
+
+#[test]
+fn real_mcp_servers_as_they_were_captured() {
+    for (file, tools, one) in [
+        ("filesystem", 14, "filesystem__read_text_file"),
+        ("everything", 13, "everything__echo"),
+        ("memory", 9, "memory__search_nodes"),
+        ("sequential-thinking", 1, "sequential-thinking__sequentialthinking"),
+    ] {
+        let path = format!("tests/data/captured/{file}.json");
+        let listed = list(&path);
+        assert_eq!(listed.len(), tools, "{file}");
+        assert!(listed.iter().any(|tool| tool["id"] == one), "{file}");
+        let raw = std::fs::read_to_string(repo(&path)).unwrap();
+        let raw: Value = serde_json::from_str(raw.lines().next().unwrap()).unwrap();
+        let first = &raw["result"]["tools"][0];
+        let same = listed.iter().find(|tool| tool["name"] == first["name"]).unwrap();
+        assert_eq!(same["input_schema"], first["inputSchema"], "{file}");
+        assert_eq!(same["description"], first["description"], "{file}");
+    }
+}
+
+#[test]
+fn the_fixtures_of_every_other_format_give_tools() {
+    let folder = repo("tests/data/formats");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let listed = list(&format!("tests/data/formats/{name}"));
+        assert!(!listed.is_empty(), "{name}");
+        assert!(listed.iter().all(|tool| tool["name"].is_string()), "{name}");
+        seen += 1;
+    }
+    assert!(seen >= 6, "{seen} fixtures");
+}

@@ -1,0 +1,190 @@
+//! `toolroute route` on the sample catalog and on captured servers.
+
+use predicates::prelude::*;
+
+use crate::support::{Sandbox, ids, repo, samples};
+
+#[test]
+fn a_prompt_finds_its_tool_and_says_why() {
+    let sandbox = Sandbox::new();
+    let answer =
+        sandbox.json(&["route", "--tools", &samples(), "do I need an umbrella in Haifa tomorrow"]);
+    assert_eq!(answer["strategy"], "hybrid");
+    assert_eq!(ids(&answer)[0], "meteo__weather_forecast");
+    let first = &answer["tools"][0];
+    let parts = first["explanation"]["parts"].as_array().unwrap();
+    let sum: f64 = parts.iter().map(|part| part["contribution"].as_f64().unwrap()).sum();
+    assert!((sum - first["score"].as_f64().unwrap()).abs() < 1e-6, "{first}");
+    assert_eq!(first["explanation"]["tiers"]["reliability"], "high");
+    let table = sandbox.run(&["route", "--tools", &samples(), "will it rain tomorrow"]).stdout;
+    let table = String::from_utf8(table).unwrap();
+    for word in ["meteo__weather_forecast", "semantic", "keyword", "tiers", "why"] {
+        assert!(table.contains(word), "{word} is missing from\n{table}");
+    }
+}
+
+#[test]
+fn the_same_question_gives_the_same_bytes() {
+    let sandbox = Sandbox::new();
+    let ask = |strategy| {
+        let tools = samples();
+        let args = ["route", "--tools", &tools, "--json", "--strategy", strategy, "book a table"];
+        sandbox.run(&args).stdout
+    };
+    for strategy in ["keyword", "semantic", "hybrid"] {
+        assert_eq!(ask(strategy), ask(strategy), "{strategy}");
+    }
+}
+
+#[test]
+fn a_policy_is_kept_and_says_what_it_took_out() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let args = ["route", "--tools", &tools, "search the web for news", "--limit", "15"];
+    let filters = ["--max-cost", "low", "--min-reliability", "high", "--max-latency", "fast"];
+    let answer = sandbox.json(&[&args[..], &filters[..]].concat());
+    assert_eq!(ids(&answer).len(), 15);
+    for tool in answer["tools"].as_array().unwrap() {
+        let tiers = &tool["explanation"]["tiers"];
+        assert_eq!(tiers["reliability"], "high", "{tool}");
+        assert!(["tiny", "low"].contains(&tiers["cost"].as_str().unwrap()), "{tool}");
+        assert_eq!(tiers["latency"], "fast", "{tool}");
+    }
+    let excluded = answer["excluded"].as_array().unwrap();
+    assert!(!excluded.is_empty());
+    for tool in excluded {
+        let because = tool["because"].as_str().unwrap();
+        assert!(because.contains(" is above ") || because.contains(" is below "), "{because}");
+    }
+}
+
+#[test]
+fn a_name_in_the_prompt_is_found_by_every_strategy_that_reads_words() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    for strategy in ["keyword", "hybrid"] {
+        for prompt in ["EvalMath", "please call `evalmath` on my shopping list of weather"] {
+            let answer = sandbox.json(&["route", "--tools", &tools, "-s", strategy, prompt]);
+            assert_eq!(ids(&answer)[0], "EvalMath", "{strategy}: {prompt}");
+            assert_eq!(answer["tools"][0]["explanation"]["exact_name"], true);
+        }
+    }
+}
+
+#[test]
+fn candidates_are_ranked_alone() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let candidates = "meteo:current_weather,EvalMath,no__such_tool";
+    let args = ["route", "--tools", &tools, "what is 2+2", "--candidates", candidates];
+    let answer = sandbox.json(&args);
+    assert_eq!(ids(&answer), ["EvalMath", "meteo__current_weather"]);
+    assert_eq!(answer["unknown_candidates"][0], "no__such_tool");
+    let unknown = ["route", "--tools", &tools, "what is 2+2", "--candidates", "EvalMaths"];
+    assert!(sandbox.fails(3, &unknown).contains("did you mean EvalMath"));
+}
+
+#[test]
+fn without_a_model_auto_ranks_by_words_and_says_which_command_gets_it() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let store = sandbox.path("empty");
+    let store = store.to_str().unwrap();
+    let args = ["route", "--tools", &tools, "--models", store, "current weather"];
+    sandbox
+        .toolroute()
+        .args(args)
+        .args(["--json"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("\"strategy\": \"keyword\""))
+        .stdout(predicate::str::contains("\"degraded\": \"no_model\""))
+        .stderr(predicate::str::contains("toolroute model pull all-MiniLM-L6-v2"));
+    let asked = [&args[..], &["--strategy", "hybrid"]].concat();
+    assert!(sandbox.fails(4, &asked).contains("toolroute model pull all-MiniLM-L6-v2"));
+    assert!(sandbox.fails(4, &["index", "--tools", &tools, "--models", store]).contains("pull"));
+}
+
+#[test]
+fn a_prompt_may_come_from_stdin_and_must_not_be_empty() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let args = ["route", "--tools", &tools, "--json", "-s", "keyword"];
+    let from_stdin = |text: &str| sandbox.toolroute().args(args).write_stdin(text).assert();
+    from_stdin("send an email\n").success().stdout(predicate::str::contains("send an email"));
+    from_stdin(" \n").code(3).stderr(predicate::str::contains("the prompt is empty"));
+}
+
+#[test]
+fn bad_arguments_and_files_have_codes_of_their_own() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    assert!(
+        sandbox.fails(2, &["route", "--tools", &tools, "x", "--max-cost", "huge"]).contains("tiny")
+    );
+    assert!(
+        sandbox
+            .fails(2, &["route", "--tools", &tools, "x", "--semantic-weight", "1.5"])
+            .contains("0 to 1")
+    );
+    assert!(sandbox.fails(2, &["route", "x"]).contains("--tools"));
+    assert!(
+        sandbox.fails(5, &["route", "--tools", "/no/such/file", "x"]).contains("/no/such/file")
+    );
+    let garbage = sandbox.write("garbage.json", "{\"hello\": ");
+    let said = sandbox.fails(3, &["route", "--tools", garbage.to_str().unwrap(), "x"]);
+    assert!(said.contains("garbage.json") && said.contains("expected"), "{said}");
+}
+
+#[test]
+fn captured_servers_are_routed_with_an_overlay() {
+    let sandbox = Sandbox::new();
+    let captured = repo("tests/data/captured");
+    let overlay = repo("examples/overlay.toml");
+    let args =
+        ["route", "--tools", captured.to_str().unwrap(), "--overlay", overlay.to_str().unwrap()];
+    let answer = sandbox.json(&[&args[..], &["what does notes.txt say?"]].concat());
+    assert_eq!(ids(&answer)[0], "filesystem__read_text_file", "{answer}");
+    assert!(!answer["tools"][0]["explanation"]["tiers"]["reliability"].is_null());
+}
+
+#[test]
+fn hebrew_and_chinese_prompts_match_words_in_their_scripts() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox.write(
+        "tools.jsonl",
+        "{\"name\": \"a\", \"description\": \"שליחת הודעת דואר אלקטרוני\"}\n\
+         {\"name\": \"b\", \"description\": \"查询城市的天气预报\"}\n\
+         {\"name\": \"c\", \"description\": \"Reads a file\"}\n",
+    );
+    for (prompt, wanted) in [("לשלוח דואר אלקטרוני", "a"), ("明天天气怎么样", "b")]
+    {
+        let args = ["route", "--tools", tools.to_str().unwrap(), "-s", "keyword", prompt];
+        assert_eq!(ids(&sandbox.json(&args)), [wanted], "{prompt}");
+    }
+}
+
+#[test]
+fn every_fusion_and_scale_ranks_the_obvious_first() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let prompt = "what is the weather like right now";
+    for fusion in
+        [&["--fusion", "rrf"][..], &["--normalization", "z-score"], &["--semantic-weight", "0.2"]]
+    {
+        let answer = sandbox.json(&[&["route", "--tools", &tools, prompt][..], fusion].concat());
+        assert_eq!(ids(&answer)[0], "meteo__current_weather", "{fusion:?}");
+    }
+}
+
+#[test]
+fn the_graph_index_answers_like_the_scan() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let ask = |search: &str| {
+        let args = ["route", "--tools", &tools, "--search", search, "convert dollars to euros"];
+        let answer = sandbox.json(&args);
+        ids(&answer).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(ask("hnsw")[..3], ask("exact")[..3]);
+}

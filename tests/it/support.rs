@@ -1,0 +1,95 @@
+//! A sandboxed `toolroute` and where the test data lies.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A path below the repository's root.
+pub fn repo(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A path below the shared data, or a loud `None` where it is not there.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let path = repo("../shared").join(path);
+    if !path.exists() {
+        eprintln!("SKIPPED: {} is not here", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// The folder of the installed model.
+pub fn model_dir() -> PathBuf {
+    let store = std::env::var_os("TOOLROUTE_MODELS").map(PathBuf::from);
+    let store = store.or_else(|| Some(dirs::data_dir()?.join("toolroute/models")));
+    let model = store.expect("a data folder").join("all-MiniLM-L6-v2");
+    assert!(model.is_dir(), "no model at {}: run scripts/fetch_model.sh", model.display());
+    model
+}
+
+/// A place of its own for files and vectors; the model store is the installed one.
+pub struct Sandbox {
+    pub dir: TempDir,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("a writable sandbox");
+        path
+    }
+
+    /// `toolroute`, with no settings from outside and vectors kept in the sandbox.
+    pub fn toolroute(&self) -> Command {
+        let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
+        let store = model_dir();
+        for name in ["TOOLROUTE_TOOLS", "TOOLROUTE_MODEL", "TOOLROUTE_INDEX", "TOOLROUTE_LOG"] {
+            command.env_remove(name);
+        }
+        command
+            .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
+            .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    /// Runs to success and gives the output.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.toolroute().args(args).assert().success().get_output().clone()
+    }
+
+    /// Runs to success with `--json` and gives what stdout holds.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let output = self.toolroute().args(args).arg("--json").assert().success();
+        serde_json::from_slice(&output.get_output().stdout).expect("stdout is one JSON document")
+    }
+
+    /// Runs to the given exit code and gives stderr.
+    pub fn fails(&self, code: i32, args: &[&str]) -> String {
+        let output = self.toolroute().args(args).assert().code(code);
+        String::from_utf8_lossy(&output.get_output().stderr).into_owned()
+    }
+}
+
+/// The sample catalog.
+pub fn samples() -> String {
+    repo("examples/catalog").to_string_lossy().into_owned()
+}
+
+/// The ids of an answer, best first.
+pub fn ids(answer: &Value) -> Vec<&str> {
+    let tools = answer["tools"].as_array().expect("an answer has tools");
+    tools.iter().map(|tool| tool["id"].as_str().expect("a tool has an id")).collect()
+}
