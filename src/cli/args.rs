@@ -334,21 +334,21 @@ pub struct BenchArgs {
 /// Reads one of a few words as a value; clap lists them in its errors and completions.
 fn tier<T: Copy + Send + Sync + 'static>(
     known: &'static [(&'static str, T)],
-) -> impl TypedValueParser<Value = T> + Clone {
+) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(known.iter().map(|(name, _)| *name)).map(move |chosen| {
         let named = known.iter().find(|(name, _)| *name == chosen);
         named.expect("clap admits only the names given. This is a bug.").1
     })
 }
 
-fn strategies() -> impl TypedValueParser<Value = Strategy> + Clone {
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
     use Strategy::{Auto, Hybrid, Keyword, Semantic};
     tier(
         const { &[("auto", Auto), ("keyword", Keyword), ("semantic", Semantic), ("hybrid", Hybrid)] },
     )
 }
 
-fn index_kind() -> impl TypedValueParser<Value = IndexKind> + Clone {
+fn index_kind() -> impl TypedValueParser<Value = IndexKind> {
     tier(
         const { &[("auto", IndexKind::Auto), ("exact", IndexKind::Exact), ("hnsw", IndexKind::Hnsw)] },
     )

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use serde::Serialize;
 
 use crate::engine::{Explanation, Selected, Selection, Strategy, Tiers, Timings};
@@ -18,7 +18,7 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// A table in the house's style; columns of the given numbers are set right.
 pub fn table(header: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     for &column in numeric {

@@ -180,7 +180,7 @@ impl Work<'_> {
             if let Some(tell) = tell {
                 tell(done, new.len());
             }
-            if done % SAVE_EVERY == 0 && done < new.len() {
+            if done.is_multiple_of(SAVE_EVERY) && done < new.len() {
                 self.save_partly();
             }
         }

@@ -49,8 +49,8 @@ fn vectors_equal_those_of_sentence_transformers() {
     let least = ours.iter().zip(&theirs).map(|(a, b)| cosine(a, b)).fold(1.0, f64::min);
     eprintln!("least cosine over 200 texts: {least:.7}");
     assert!(least >= 0.9999, "{least}");
-    for at in 0..ours.len() {
-        assert_eq!(neighbours(&ours, at), neighbours(&theirs, at), "{}", goldens[at].text);
+    for (at, golden) in goldens.iter().enumerate() {
+        assert_eq!(neighbours(&ours, at), neighbours(&theirs, at), "{}", golden.text);
     }
 }
 
