@@ -20,6 +20,7 @@ mod error;
 mod files;
 #[cfg(feature = "hub")]
 pub mod hub;
+mod kernels;
 mod manifest;
 mod pooling;
 mod store;

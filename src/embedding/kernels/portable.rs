@@ -1,0 +1,66 @@
+//! The plain loops that every other kernel is tested against, and that a machine without one of
+//! its own runs.
+
+use super::{Left, PANEL};
+
+/// `out[r] = bias + left[r] · panel`, for `rows` rows from `start`; 32 columns.
+pub fn product_f32(
+    left: &Left<'_, f32>,
+    start: usize,
+    panel: &[f32],
+    bias: &[f32],
+    out: &mut [f32],
+) {
+    for (at, out) in out.chunks_exact_mut(PANEL).enumerate() {
+        let mut sums = [0.0f32; PANEL];
+        sums.copy_from_slice(bias);
+        for (k, weights) in panel.chunks_exact(PANEL).take(left.depth).enumerate() {
+            let tile = k / PANEL * left.tile_stride;
+            let x = left.numbers[tile + (start + at) * PANEL + k % PANEL];
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum += x * *weight;
+            }
+        }
+        out.copy_from_slice(&sums);
+    }
+}
+
+/// What a panel of int8 weights needs to become f32 again.
+#[derive(Clone, Copy)]
+pub struct Dequantize<'a> {
+    /// What the sums start from: −128 times the sum of each column, because activations are kept
+    /// 128 too high.
+    pub offsets: &'a [i32],
+    /// One a column.
+    pub scales: &'a [f32],
+    pub bias: &'a [f32],
+    /// One a row of the left matrix.
+    pub row_scales: &'a [f32],
+}
+
+/// `out[r] = bias + row_scale · scale · (left[r] − 128) · panel` for the rows from `start`.
+pub fn product_i8(
+    left: &Left<'_, u8>,
+    start: usize,
+    panel: &[i8],
+    back: Dequantize<'_>,
+    out: &mut [f32],
+) {
+    for (at, out) in out.chunks_exact_mut(PANEL).enumerate() {
+        let mut sums = [0i32; PANEL];
+        sums.copy_from_slice(back.offsets);
+        for (group, weights) in panel.chunks_exact(PANEL * 4).take(left.depth / 4).enumerate() {
+            let k = group * 4;
+            let from = k / PANEL * left.tile_stride + (start + at) * PANEL + k % PANEL;
+            let x = &left.numbers[from..from + 4];
+            for (sum, weights) in sums.iter_mut().zip(weights.chunks_exact(4)) {
+                let products = x.iter().zip(weights).map(|(x, w)| i32::from(*x) * i32::from(*w));
+                *sum += products.sum::<i32>();
+            }
+        }
+        let scale = back.row_scales[start + at];
+        for (column, out) in out.iter_mut().enumerate() {
+            *out = sums[column] as f32 * (scale * back.scales[column]) + back.bias[column];
+        }
+    }
+}

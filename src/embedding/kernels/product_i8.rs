@@ -1,0 +1,154 @@
+//! Matrix products in int8: symmetric weights with a scale a column, activations with a scale a
+//! row, sums in 32 bits that cannot overflow (255 · 127 · depth stays below 2³¹ up to a depth of
+//! 66,000).
+
+use std::ops::Range;
+
+use super::portable::{Dequantize, product_i8};
+use super::{Aligned, Isa, Left, PANEL, Tiles, blocks};
+
+/// A weight matrix `[outputs, inputs]` rounded to int8, in plain order: what is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantizedWeight {
+    pub inputs: usize,
+    /// Row after row, from −127 to 127.
+    pub numbers: Vec<i8>,
+    /// What an output's numbers are multiplied by.
+    pub scales: Vec<f32>,
+}
+
+impl QuantizedWeight {
+    /// Rounds rows of `inputs` numbers, each with a scale of its own.
+    pub fn quantize(weight: &[f32], inputs: usize) -> Self {
+        let mut numbers = Vec::with_capacity(weight.len());
+        let mut scales = Vec::with_capacity(weight.len() / inputs.max(1));
+        for row in weight.chunks_exact(inputs) {
+            let largest = row.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
+            let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+            numbers.extend(row.iter().map(|x| (x / scale).round_ties_even() as i8));
+            scales.push(scale);
+        }
+        Self { inputs, numbers, scales }
+    }
+}
+
+/// Rows of activations as unsigned bytes, 128 too high, and each row's scale.
+#[derive(Clone, Default)]
+pub struct QuantizedRows {
+    pub tiles: Tiles<u8>,
+    pub scales: Vec<f32>,
+}
+
+/// A [`QuantizedWeight`] in the order in which the inner loop reads it: for each four inputs, the
+/// four numbers of each of 32 outputs.
+pub struct PackedI8 {
+    isa: Isa,
+    inputs: usize,
+    panels: usize,
+    numbers: Aligned<i8>,
+    offsets: Aligned<i32>,
+    scales: Aligned<f32>,
+    bias: Aligned<f32>,
+}
+
+impl PackedI8 {
+    /// Packs a weight; outputs and inputs must be multiples of 32.
+    pub fn pack(isa: Isa, weight: &QuantizedWeight, bias: &[f32]) -> Self {
+        let (inputs, outputs) = (weight.inputs, bias.len());
+        assert_eq!((outputs % PANEL, inputs % PANEL), (0, 0), "whole panels. This is a bug.");
+        assert_eq!(
+            weight.numbers.len(),
+            inputs * outputs,
+            "a weight a pair of output and input. This is a bug."
+        );
+        let mut numbers = Aligned::zeros(weight.numbers.len());
+        for (panel, packed) in numbers.chunks_exact_mut(inputs * PANEL).enumerate() {
+            for (group, packed) in packed.chunks_exact_mut(PANEL * 4).enumerate() {
+                for (column, packed) in packed.chunks_exact_mut(4).enumerate() {
+                    let from = (panel * PANEL + column) * inputs + group * 4;
+                    packed.copy_from_slice(&weight.numbers[from..from + 4]);
+                }
+            }
+        }
+        let mut offsets = Aligned::zeros(outputs);
+        for (offset, row) in offsets.iter_mut().zip(weight.numbers.chunks_exact(inputs)) {
+            *offset = -128 * row.iter().map(|w| i32::from(*w)).sum::<i32>();
+        }
+        let copy = |from: &[f32]| {
+            let mut to = Aligned::zeros(from.len());
+            to.copy_from_slice(from);
+            to
+        };
+        let (scales, bias) = (copy(&weight.scales), copy(bias));
+        Self { isa, inputs, panels: outputs / PANEL, numbers, offsets, scales, bias }
+    }
+
+    /// Panels of the output.
+    pub fn panels(&self) -> usize {
+        self.panels
+    }
+
+    /// The given panels of `left · weight + bias`, in f32, one after the other, into `out`.
+    pub fn multiply(&self, left: &QuantizedRows, panels: Range<usize>, out: &mut [f32]) {
+        let view = Left::all(&left.tiles);
+        assert_eq!(view.depth, self.inputs, "the left matrix fits the weight. This is a bug.");
+        for (panel, out) in panels.zip(out.chunks_exact_mut(view.rows * PANEL)) {
+            let columns = panel * PANEL..(panel + 1) * PANEL;
+            let weights =
+                &self.numbers[panel * self.inputs * PANEL..(panel + 1) * self.inputs * PANEL];
+            let back = Dequantize {
+                offsets: &self.offsets[columns.clone()],
+                scales: &self.scales[columns.clone()],
+                bias: &self.bias[columns],
+                row_scales: &left.scales,
+            };
+            multiply_panel(self.isa, &view, weights, back, out);
+        }
+    }
+}
+
+fn multiply_panel(
+    isa: Isa,
+    left: &Left<'_, u8>,
+    panel: &[i8],
+    back: Dequantize<'_>,
+    out: &mut [f32],
+) {
+    left.check();
+    let whole = panel.len() == left.depth * PANEL && back.row_scales.len() == left.rows;
+    assert!(
+        whole && out.len() == left.rows * PANEL,
+        "a whole panel, a scale and an output a row. This is a bug."
+    );
+    let most = match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512Vnni => super::x86::ROWS_512,
+        #[cfg(target_arch = "x86_64")]
+        Isa::AvxVnni => super::x86::ROWS_256,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 | Isa::Avx2 => super::x86::ROWS_MADD,
+        Isa::Portable => left.rows,
+    };
+    for (start, rows) in blocks(left.rows, most) {
+        let out = &mut out[start * PANEL..(start + rows) * PANEL];
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `isa` names only what `Isa::detect` found; `check` and the assertions above
+            // cover every address that the kernel reads or writes.
+            Isa::Avx512Vnni => unsafe {
+                super::x86::product_i8_512(left, start, rows, panel, back, out);
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Isa::AvxVnni => unsafe {
+                super::x86::product_i8_vnni_256(left, start, rows, panel, back, out);
+            },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Isa::Avx512 | Isa::Avx2 => unsafe {
+                super::x86::product_i8_256(left, start, rows, panel, back, out);
+            },
+            Isa::Portable => product_i8(left, start, panel, back, out),
+        }
+    }
+}

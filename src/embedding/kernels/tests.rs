@@ -1,0 +1,145 @@
+//! Every kernel beside the portable one, over shapes and extreme values.
+
+use proptest::prelude::*;
+
+use super::portable::{Dequantize, product_i8};
+use super::*;
+
+fn numbers(seed: u64, count: usize, largest: f32) -> Vec<f32> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    (0..count).map(|_| next() * largest).collect()
+}
+
+fn tiles(seed: u64, rows: usize, panels: usize, largest: f32) -> Tiles<f32> {
+    let mut tiles = Tiles::new(rows, panels);
+    tiles.as_mut_slice().copy_from_slice(&numbers(seed, rows * panels * PANEL, largest));
+    tiles
+}
+
+fn near(a: &[f32], b: &[f32], scale: f32) -> Result<(), TestCaseError> {
+    for (a, b) in a.iter().zip(b) {
+        prop_assert!((a - b).abs() <= 1e-5 * scale, "{a} {b}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn f32_products_agree(seed: u64, rows in 1usize..40, panels in 1usize..5, outputs in 1usize..4,
+                          largest in prop::sample::select(vec![1e-20f32, 1.0, 1e15])) {
+        let (inputs, outputs) = (panels * PANEL, outputs * PANEL);
+        let x = tiles(seed, rows, panels, largest);
+        let (weight, bias) = (numbers(seed ^ 7, inputs * outputs, 1.0), numbers(seed ^ 9, outputs, largest));
+        let multiply = |isa| {
+            let packed = PackedF32::pack(isa, &weight, &bias, inputs);
+            let mut out = Tiles::new(rows, packed.panels());
+            packed.multiply(&Left::all(&x), 0..packed.panels(), out.as_mut_slice());
+            out
+        };
+        let right = multiply(Isa::Portable);
+        // The definition, for one output.
+        let at = |r: usize, k: usize| f64::from(x.piece(k / PANEL, r)[k % PANEL]);
+        let sum: f64 = (0..inputs).map(|k| at(rows - 1, k) * f64::from(weight[3 * inputs + k])).sum();
+        let scale = largest * inputs as f32;
+        near(&[right.piece(0, rows - 1)[3]], &[(sum + f64::from(bias[3])) as f32], scale)?;
+        for isa in Isa::all() {
+            near(multiply(isa).as_slice(), right.as_slice(), scale)?;
+        }
+    }
+
+    #[test]
+    fn f32_products_of_any_depth_agree(seed: u64, rows in 1usize..70, depth in 1usize..100) {
+        let x = tiles(seed, rows, depth.div_ceil(PANEL), 1.0);
+        let left = Left { depth, ..Left::all(&x) };
+        let (panel, bias) = (numbers(seed ^ 3, depth * PANEL, 1.0), numbers(seed ^ 5, PANEL, 1.0));
+        let multiply = |isa| {
+            let mut out = vec![0.0; rows * PANEL];
+            multiply_panel(isa, &left, &panel, &bias, &mut out);
+            out
+        };
+        let right = multiply(Isa::Portable);
+        for isa in Isa::all() {
+            near(&multiply(isa), &right, depth as f32)?;
+        }
+    }
+
+    #[test]
+    fn i8_products_agree_to_the_last_sum(seed: u64, rows in 1usize..40, panels in 1usize..5,
+                                         outputs in 1usize..4, extreme: bool) {
+        let (inputs, outputs) = (panels * PANEL, outputs * PANEL);
+        let mut weight = QuantizedWeight::quantize(&numbers(seed, inputs * outputs, 1.0), inputs);
+        let mut x = QuantizedRows { tiles: Tiles::new(rows, panels), scales: vec![0.5; rows] };
+        let bytes = numbers(seed ^ 3, rows * inputs, 127.0);
+        for (to, from) in x.tiles.as_mut_slice().iter_mut().zip(&bytes) {
+            *to = if extreme { 255 } else { (*from + 128.0) as u8 };
+        }
+        if extreme {
+            weight.numbers.iter_mut().for_each(|w| *w = if seed % 2 == 0 { 127 } else { -127 });
+        }
+        let bias = vec![0.0; outputs];
+        let multiply = |isa| {
+            let packed = PackedI8::pack(isa, &weight, &bias);
+            let mut out = Tiles::new(rows, packed.panels());
+            packed.multiply(&x, 0..packed.panels(), out.as_mut_slice());
+            out
+        };
+        let right = multiply(Isa::Portable);
+        for r in 0..rows {
+            let at = |k: usize| i64::from(x.tiles.piece(k / PANEL, r)[k % PANEL]) - 128;
+            let sum: i64 = (0..inputs).map(|k| at(k) * i64::from(weight.numbers[k])).sum();
+            let expected = sum as f32 * 0.5 * weight.scales[0];
+            prop_assert!((right.piece(0, r)[0] - expected).abs() <= expected.abs() * 1e-6);
+        }
+        for isa in Isa::all() {
+            // The sums are whole numbers: only the last multiplication may round differently.
+            for (got, right) in multiply(isa).as_slice().iter().zip(right.as_slice()) {
+                prop_assert!((got - right).abs() <= right.abs() * 1e-6, "{isa}: {got} {right}");
+            }
+        }
+    }
+
+    #[test]
+    fn quantised_weights_are_within_half_a_step(seed: u64, rows in 1usize..8) {
+        let weight = numbers(seed, rows * 32, 3.0);
+        let quantized = QuantizedWeight::quantize(&weight, 32);
+        for (at, (q, w)) in quantized.numbers.iter().zip(&weight).enumerate() {
+            let step = quantized.scales[at / 32];
+            prop_assert!((f32::from(*q) * step - w).abs() <= step * 0.5001);
+        }
+    }
+}
+
+/// The 256-bit byte dot product in the encoding that this machine may have.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
+    if !(std::arch::is_x86_feature_detected!("avx512vnni")
+        && std::arch::is_x86_feature_detected!("avx512vl"))
+    {
+        eprintln!("SKIPPED: this machine has no AVX-512-VNNI");
+        return;
+    }
+    let mut x = Tiles::<u8>::new(5, 3);
+    x.as_mut_slice().iter_mut().enumerate().for_each(|(at, x)| *x = (at * 37 % 256) as u8);
+    let panel: Vec<i8> = (0..96 * PANEL).map(|at| (at * 73 % 255) as u8 as i8).collect();
+    let (offsets, ones, zeros) = ([-5; PANEL], [1.0; PANEL], [0.0; PANEL]);
+    let back =
+        Dequantize { offsets: &offsets, scales: &ones, bias: &zeros, row_scales: &ones[..5] };
+    let (mut right, mut got) = (vec![0.0; 5 * PANEL], vec![0.0; 5 * PANEL]);
+    product_i8(&Left::all(&x), 0, &panel, back, &mut right);
+    // SAFETY: the features were looked for above; the shapes are those of the portable call.
+    unsafe { x86::product_i8_vnni_evex(&Left::all(&x), 0, 5, &panel, back, &mut got) };
+    assert_eq!(got, right);
+}
+
+#[test]
+fn the_machine_runs_at_least_the_plain_loops() {
+    assert_eq!(Isa::all().last(), Some(&Isa::Portable));
+    assert_eq!(Isa::detect(), Isa::all()[0]);
+}

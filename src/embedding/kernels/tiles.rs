@@ -1,0 +1,127 @@
+//! Matrices as the kernels read them: in panels of 32 columns.
+
+use std::ops::{Deref, DerefMut, Range};
+
+/// Columns of a panel: two 512-bit registers of f32, four 256-bit ones.
+pub const PANEL: usize = 32;
+
+/// Numbers aligned to a cache line, so that no vector load straddles two.
+#[derive(Clone, Default)]
+pub struct Aligned<T> {
+    lines: Vec<Line>,
+    len: usize,
+    of: std::marker::PhantomData<T>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Numbers that every bit pattern is one of.
+pub trait Number: Copy + private::Sealed {}
+impl Number for f32 {}
+impl Number for i32 {}
+impl Number for u8 {}
+impl Number for i8 {}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for i32 {}
+    impl Sealed for u8 {}
+    impl Sealed for i8 {}
+}
+
+impl<T: Number> Aligned<T> {
+    /// `len` zeros.
+    pub fn zeros(len: usize) -> Self {
+        let lines = (len * size_of::<T>()).div_ceil(64);
+        Self { lines: vec![Line([0; 64]); lines], len, of: std::marker::PhantomData }
+    }
+
+    /// Makes it hold `len` numbers; which ones is not said.
+    pub fn resize(&mut self, len: usize) {
+        self.lines.resize((len * size_of::<T>()).div_ceil(64), Line([0; 64]));
+        self.len = len;
+    }
+}
+
+impl<T: Number> Deref for Aligned<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `lines` holds at least `len * size_of::<T>()` initialised bytes (`zeros` and
+        // `resize` see to it), aligned to 64, and every bit pattern is a valid `Number`.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Number> DerefMut for Aligned<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and `&mut self` makes this the only reference.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+/// A matrix of `rows × panels·32`, panel after panel; within a panel row after row. A head of 32
+/// numbers is a panel of its own, and workers that write different panels never meet.
+#[derive(Clone, Default)]
+pub struct Tiles<T> {
+    rows: usize,
+    panels: usize,
+    numbers: Aligned<T>,
+}
+
+impl<T: Number> Tiles<T> {
+    pub fn new(rows: usize, panels: usize) -> Self {
+        Self { rows, panels, numbers: Aligned::zeros(rows * panels * PANEL) }
+    }
+
+    /// Another shape in the same memory; the numbers are whatever was there.
+    pub fn reshape(&mut self, rows: usize, panels: usize) {
+        self.numbers.resize(rows * panels * PANEL);
+        (self.rows, self.panels) = (rows, panels);
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub fn panels(&self) -> usize {
+        self.panels
+    }
+
+    /// Everything, panel after panel.
+    pub fn as_slice(&self) -> &[T] {
+        &self.numbers
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.numbers
+    }
+
+    /// The 32 numbers of a row in a panel.
+    pub fn piece(&self, panel: usize, row: usize) -> &[T] {
+        let start = (panel * self.rows + row) * PANEL;
+        &self.numbers[start..start + PANEL]
+    }
+
+    pub fn piece_mut(&mut self, panel: usize, row: usize) -> &mut [T] {
+        let start = (panel * self.rows + row) * PANEL;
+        &mut self.numbers[start..start + PANEL]
+    }
+
+    /// Cuts the panels into `parts` runs of about equal length, each with the panels it holds.
+    pub fn split(&mut self, parts: usize) -> Vec<(Range<usize>, &mut [T])> {
+        let (panels, size) = (self.panels, self.rows * PANEL);
+        let mut rest: &mut [T] = &mut self.numbers;
+        let mut split = Vec::with_capacity(parts);
+        for part in 0..parts {
+            let range = panels * part / parts..panels * (part + 1) / parts;
+            let (mine, others) = std::mem::take(&mut rest).split_at_mut(range.len() * size);
+            split.push((range, mine));
+            rest = others;
+        }
+        split
+    }
+}
