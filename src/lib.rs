@@ -1,4 +1,83 @@
-//! toolroute
+//! Gives an LLM agent the right tools for a prompt, on the user's own machine.
+//!
+//! An agent with hundreds of tools cannot show them all to its model. This crate keeps a catalog of
+//! tools, ranks it for a prompt by meaning (a sentence-transformer run in process) and by words
+//! (BM25), leaves out what a policy on reliability, cost and latency forbids, and says of each tool
+//! why it stands where it stands.
+//!
+//! It reads what it is given a path to, and nothing else: no environment, no network, no global
+//! state. A model is fetched only by [`embedding::hub`], which nothing here calls on its own.
+//! Equal requests to equal engines give equal answers, byte for byte.
+//!
+//! # The object that users hold
+//!
+//! [`Engine`] is a [`Catalog`] made searchable. It is `Send + Sync`; share it by `Arc`. Without a
+//! model it ranks by words alone and says so:
+//!
+//! ```
+//! use toolroute::catalog::Cost;
+//! use toolroute::{Catalog, Engine, Policy, SelectRequest, Strategy, Tool};
+//!
+//! let mut research = Tool::new(Some("web"), "research", "Researches a question on the web");
+//! research.cost = Some(Cost::High);
+//! let search = Tool::new(Some("web"), "search", "Searches the web for pages");
+//! let loaded = Catalog::from_tools(vec![research, search]);
+//! assert!(loaded.problems.is_empty());
+//!
+//! let engine = Engine::builder(loaded.catalog).build()?;
+//! let cheap = Policy { max_cost: Some(Cost::Medium), ..Policy::default() };
+//! let request = SelectRequest::new("research this question on the web").policy(cheap);
+//! let selection = engine.select(&request)?;
+//!
+//! assert_eq!(selection.strategy, Strategy::Keyword);
+//! assert_eq!(selection.tools[0].tool.id.as_str(), "web__search");
+//! assert_eq!(selection.tools[0].explanation.why, "words: web");
+//! assert_eq!(selection.excluded[0].because.to_string(), "cost high is above medium");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With a model, from files, and with the vectors kept on disk between runs:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use toolroute::catalog::LoadOptions;
+//! use toolroute::{BertEmbedder, Catalog, Engine, ModelStore, SelectRequest};
+//!
+//! let loaded = Catalog::load(&["filesystem.json".into()], &LoadOptions::default())?;
+//! for problem in &loaded.problems {
+//!     eprintln!("{problem}");
+//! }
+//! // Compares the model's files with its manifest; says which command gets it where it is missing.
+//! let model = ModelStore::new("models").open("all-MiniLM-L6-v2")?;
+//! let engine = Engine::builder(loaded.catalog)
+//!     .embedder(Arc::new(BertEmbedder::load(&model)?))
+//!     .snapshot("filesystem.snapshot")
+//!     .build()?;
+//! for selected in engine.select(&SelectRequest::new("rename a file").limit(3))?.tools {
+//!     println!("{} {:.3} {}", selected.tool.id, selected.score, selected.explanation.why);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The rooms
+//!
+//! Each module is a room with an error of its own. Imports go downwards only, and a test guards it;
+//! `ARCHITECTURE.md` tells more.
+//!
+//! | room | what it answers | what it may import |
+//! |---|---|---|
+//! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
+//! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
+//! | [`engine`] | which tools, for this prompt? | every room below |
+//! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index` |
+//! | [`catalog`] | what tools are there? | nothing |
+//! | [`embedding`] | what is the vector of a text? | nothing |
+//! | [`index`] | which rows are near, and which hold these words? | nothing |
+//!
+//! # Features
+//!
+//! `cli` (default) is the `toolroute` binary; `hub` (default) is the download of models, and without
+//! it the crate has no network code; `cuda` runs inference on an NVIDIA card.
 pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -7,3 +86,9 @@ pub mod engine;
 pub mod eval;
 pub mod index;
 pub mod selection;
+
+pub use catalog::{Catalog, Tool, ToolId};
+pub use embedding::{BertEmbedder, Embedder, ModelStore};
+pub use engine::{
+    Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectRequest, Selection, Strategy,
+};
