@@ -1,37 +1,81 @@
-//! The BERT family through candle-transformers.
+//! The BERT family: tokenizer, encoder and the trait that the rest of the program sees.
 
 use std::time::{Duration, Instant};
 
-use candle_core::{DType, Device, Tensor};
-use candle_nn::VarBuilder;
-use candle_transformers::models::bert::BertModel;
+use candle_core::Device;
 use ndarray::Array2;
 use rayon::prelude::*;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use super::Error;
 use super::embedder::{Embedded, Embedder, ModelIdentity, Role};
+use super::encoder::{BertWeights, Encoder, Precision};
 use super::files::{ModelConfig, ModelFiles};
+use super::reference::{BATCH, Reference};
 
-/// Sequences in one forward pass. Larger batches gain nothing on a CPU and pad more.
-const BATCH: usize = 32;
+/// How a model is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncoderOptions {
+    pub precision: Precision,
+    /// Threads that share one prompt; a batch takes one thread a pass.
+    pub threads: usize,
+    /// Run candle-transformers' model instead of our own encoder; f32 only.
+    pub reference: bool,
+}
 
-/// A BERT sentence-transformer on a candle device, in f32.
+/// More threads than this do not help a single prompt: it has too little work between the points
+/// where they must meet (`toolroute bench encoder`).
+const MOST_THREADS: usize = 2;
+
+impl Default for EncoderOptions {
+    /// f32, on as many cores as help.
+    fn default() -> Self {
+        // Rayon's number honours `--threads`, and the container's share of the machine.
+        let threads = rayon::current_num_threads().min(MOST_THREADS);
+        Self { precision: Precision::F32, threads, reference: false }
+    }
+}
+
+/// A BERT sentence-transformer.
 pub struct BertEmbedder {
-    model: BertModel,
+    model: Model,
     tokenizer: Tokenizer,
     config: ModelConfig,
     identity: ModelIdentity,
 }
 
+enum Model {
+    Encoder(Box<Encoder>),
+    Reference(Box<Reference>),
+}
+
 impl BertEmbedder {
-    /// Loads a model onto the CPU.
+    /// Loads a model onto the CPU, in f32.
     ///
     /// # Errors
     /// Where a file cannot be read, says something that this code does not support, or does not
     /// fit the others.
     pub fn load(files: &ModelFiles) -> Result<Self, Error> {
-        Self::load_on(files, &Device::Cpu)
+        Self::load_with(files, EncoderOptions::default())
+    }
+
+    /// Loads a model onto the CPU.
+    ///
+    /// # Errors
+    /// As [`BertEmbedder::load`].
+    pub fn load_with(files: &ModelFiles, options: EncoderOptions) -> Result<Self, Error> {
+        let config = files.read_config()?;
+        if options.reference || !Encoder::covers(&config) {
+            return Self::load_reference(files, config, &Device::Cpu);
+        }
+        let path = files.path("model.safetensors");
+        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
+        let weights = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
+            .and_then(|tensors| BertWeights::new(&tensors, &config.bert, options.precision));
+        let weights = weights.map_err(|error| Error::bad_weights(path, &error))?;
+        drop(bytes);
+        let encoder = Encoder::new(weights, &config, options.threads);
+        Self::assemble(files, config, Model::Encoder(Box::new(encoder)), options.precision)
     }
 
     /// Loads a model onto the NVIDIA card of that number.
@@ -40,26 +84,39 @@ impl BertEmbedder {
     /// As [`BertEmbedder::load`], and where there is no such card.
     #[cfg(feature = "cuda")]
     pub fn load_cuda(files: &ModelFiles, card: usize) -> Result<Self, Error> {
-        Self::load_on(files, &Device::new_cuda(card)?)
+        Self::load_reference(files, files.read_config()?, &Device::new_cuda(card)?)
     }
 
-    fn load_on(files: &ModelFiles, device: &Device) -> Result<Self, Error> {
-        let config = files.read_config()?;
-        let path = files.path("model.safetensors");
-        let weights = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let weights = VarBuilder::from_buffered_safetensors(weights, DType::F32, device)
-            .and_then(|weights| BertModel::load(weights, &config.bert));
-        let model = weights.map_err(|error| Error::BadFile {
-            path,
-            expected: "the weights of a BERT model as config.json describes it",
-            problem: error.to_string(),
-        })?;
-        let identity = ModelIdentity {
-            name: files.name().to_owned(),
-            fingerprint: files.fingerprint().to_owned(),
-            dimension: config.bert.hidden_size,
-        };
+    fn load_reference(
+        files: &ModelFiles,
+        config: ModelConfig,
+        device: &Device,
+    ) -> Result<Self, Error> {
+        let model = Reference::load(files, &config, device)?;
+        Self::assemble(files, config, Model::Reference(Box::new(model)), Precision::F32)
+    }
+
+    fn assemble(
+        files: &ModelFiles,
+        config: ModelConfig,
+        model: Model,
+        precision: Precision,
+    ) -> Result<Self, Error> {
+        let mut fingerprint = files.fingerprint().to_owned();
+        if precision == Precision::Int8 {
+            fingerprint.push_str("-int8");
+        }
+        let dimension = config.bert.hidden_size;
+        let identity = ModelIdentity { name: files.name().to_owned(), fingerprint, dimension };
         Ok(Self { model, tokenizer: load_tokenizer(files, &config)?, config, identity })
+    }
+
+    /// The instructions that the encoder runs on; `None` for the reference.
+    pub fn instructions(&self) -> Option<String> {
+        match &self.model {
+            Model::Encoder(encoder) => Some(encoder.isa().to_string()),
+            Model::Reference(_) => None,
+        }
     }
 
     /// Token ids of one text, special ones included, cut to the model's longest input.
@@ -83,22 +140,59 @@ impl BertEmbedder {
         Ok(encoded.map_err(failed)?.get_ids().to_vec())
     }
 
-    /// Vectors of tokenised texts, padded to the longest of them.
-    fn forward(&self, batch: &[&[u32]]) -> Result<Vec<Vec<f32>>, Error> {
-        let longest = batch.iter().map(|ids| ids.len()).max().unwrap_or(0);
-        let mut ids = Vec::with_capacity(batch.len() * longest);
-        let mut mask = Vec::with_capacity(ids.capacity());
-        for row in batch {
-            ids.extend_from_slice(row);
-            mask.extend(std::iter::repeat_n(1u32, row.len()));
-            ids.resize(mask.len() + longest - row.len(), self.config.bert.pad_token_id as u32);
-            mask.resize(ids.len(), 0);
+    /// Unit vectors of token ids: what [`Embedder::embed`] does after tokenising. For benchmarks and
+    /// callers that tokenise themselves.
+    ///
+    /// # Errors
+    /// Where an id is beyond the vocabulary or inference fails.
+    pub fn embed_ids(&self, ids: &[Vec<u32>]) -> Result<Array2<f32>, Error> {
+        if let Some(row) = ids.iter().position(Vec::is_empty) {
+            return Err(Error::NoTokens { row });
         }
-        let shape = (batch.len(), longest);
-        let ids = Tensor::from_vec(ids, shape, &self.model.device)?;
-        let mask = Tensor::from_vec(mask, shape, &self.model.device)?;
-        let hidden = self.model.forward(&ids, &ids.zeros_like()?, Some(&mask))?;
-        Ok(self.config.pooling.apply(&hidden, &mask)?.to_vec2()?)
+        let mut vectors = Array2::zeros((ids.len(), self.identity.dimension));
+        let mut write =
+            |row: usize, vector: &[f32]| write_unit(vector, row, vectors.row_mut(row).into_slice());
+        if let (Model::Encoder(encoder), [ids]) = (&self.model, ids) {
+            write(0, &encoder.embed_one(ids)?)?;
+            return Ok(vectors);
+        }
+        // Texts of like length stand together: passes of equal work, and little padding.
+        let mut order: Vec<usize> = (0..ids.len()).collect();
+        order.sort_by_key(|&text| ids[text].len());
+        for (rows, found) in self.forward(ids, &order) {
+            for (&row, vector) in rows.iter().zip(found?) {
+                write(row, &vector)?;
+            }
+        }
+        Ok(vectors)
+    }
+
+    /// Pooled vectors of runs of `order`.
+    fn forward<'a>(
+        &self,
+        ids: &[Vec<u32>],
+        order: &'a [usize],
+    ) -> Vec<(&'a [usize], Result<Vec<Vec<f32>>, Error>)> {
+        let batch =
+            |rows: &[usize]| rows.iter().map(|&row| ids[row].as_slice()).collect::<Vec<_>>();
+        match &self.model {
+            Model::Reference(model) => {
+                order.chunks(BATCH).map(|rows| (rows, model.forward(&batch(rows)))).collect()
+            }
+            Model::Encoder(encoder) => {
+                let mut rest = order;
+                let mut passes = Vec::new();
+                for count in Encoder::passes(order.iter().map(|&row| ids[row].len())) {
+                    let (pass, others) = rest.split_at(count);
+                    passes.push(pass);
+                    rest = others;
+                }
+                passes
+                    .into_par_iter()
+                    .map(|rows| (rows, encoder.pass(&batch(rows), None)))
+                    .collect()
+            }
+        }
     }
 }
 
@@ -109,23 +203,14 @@ impl Embedder for BertEmbedder {
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Embedded, Error> {
         let start = Instant::now();
-        let ids = match texts {
+        let ids: Vec<Vec<u32>> = match texts {
             [text] => vec![self.tokenize(text, role)?],
             _ => {
                 texts.par_iter().map(|text| self.tokenize(text, role)).collect::<Result<_, _>>()?
             }
         };
         let tokenize: Duration = start.elapsed();
-        // Texts of like length share a batch, so that little of it is padding.
-        let mut order: Vec<usize> = (0..ids.len()).collect();
-        order.sort_by_key(|&text| ids[text].len());
-        let mut vectors = Array2::zeros((texts.len(), self.identity.dimension));
-        for rows in order.chunks(BATCH) {
-            let batch: Vec<&[u32]> = rows.iter().map(|&row| ids[row].as_slice()).collect();
-            for (&row, vector) in rows.iter().zip(self.forward(&batch)?) {
-                write_unit(&vector, row, vectors.row_mut(row).into_slice())?;
-            }
-        }
+        let vectors = self.embed_ids(&ids)?;
         Ok(Embedded { vectors, tokenize, tokens: ids.iter().map(Vec::len).sum() })
     }
 }

@@ -15,7 +15,7 @@ pub enum Error {
     ModelMissing { name: String, path: PathBuf, command: String },
 
     #[error(
-        "no manifest for model `{name}`: known are {known}; give a directory, or pull `owner/name` from the hub"
+        "no model `{name}` here; known are {known}; give one of them, the folder of a sentence-transformer (with a `/` in it), or pull `owner/name` from the hub"
     )]
     UnknownModel { name: String, known: String },
 
@@ -25,7 +25,7 @@ pub enum Error {
     )]
     Tampered { name: String, file: String, what: &'static str, expected: String, found: String },
 
-    #[error("model file {} is missing; a sentence-transformer needs {expected}", .path.display())]
+    #[error("model file {} is missing; expected {expected}", .path.display())]
     FileMissing { path: PathBuf, expected: &'static str },
 
     #[error("{}: {problem}; expected {expected}", .path.display())]
@@ -41,17 +41,23 @@ pub enum Error {
     )]
     BadName { name: String },
 
-    #[error("cannot {action} {}: {source}", .path.display())]
+    #[error("cannot {action} {}", .path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
 
     #[error("the tokenizer failed on a text of {chars} characters: {message}")]
     Tokenize { chars: usize, message: String },
 
-    #[error("inference failed: {source}; the model's files may not fit each other")]
-    Inference {
-        #[from]
-        source: candle_core::Error,
-    },
+    #[error(
+        "token {id} at place {at} is beyond the model, which knows {known} tokens and {positions} \
+         places; its tokenizer.json belongs to another model"
+    )]
+    BadToken { id: u32, known: usize, at: usize, positions: usize },
+
+    #[error("text {row} of the batch has no tokens; expected at least the special ones")]
+    NoTokens { row: usize },
+
+    #[error("inference failed: {message}; the model's files may not fit each other")]
+    Inference { message: String },
 
     #[error(
         "the model gave a vector of length {norm} for text {row} of the batch; expected a finite, \
@@ -65,7 +71,19 @@ pub enum Error {
     Hub { repo: String, file: String, message: String },
 }
 
+/// The vendor's error stays in this room: its text is all that a caller can use.
+impl From<candle_core::Error> for Error {
+    fn from(error: candle_core::Error) -> Self {
+        Self::Inference { message: error.to_string() }
+    }
+}
+
 impl Error {
+    pub(super) fn bad_weights(path: PathBuf, error: &candle_core::Error) -> Self {
+        let expected = "the weights of a BERT model as config.json describes it";
+        Self::BadFile { path, expected, problem: error.to_string() }
+    }
+
     pub(super) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

@@ -16,6 +16,8 @@ pub struct ModelFiles {
     name: String,
     dir: PathBuf,
     fingerprint: String,
+    /// The files that the fingerprint covers: no other is read.
+    covered: Vec<String>,
 }
 
 /// The files that influence the vectors, in the order in which the fingerprint takes them. The
@@ -59,8 +61,7 @@ impl ModelFiles {
         }
         let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
         let present: Vec<_> = FILES.into_iter().filter(|file| dir.join(file).is_file()).collect();
-        let fingerprint = Manifest::describe(&name, &dir, &present)?.fingerprint();
-        Ok(Self { name, dir, fingerprint })
+        Ok(Self::covered_by(&Manifest::describe(&name, &dir, &present)?, dir))
     }
 
     /// A folder that must be what `manifest` says.
@@ -70,7 +71,16 @@ impl ModelFiles {
     pub fn verified(manifest: &Manifest, dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         manifest.verify(&dir)?;
-        Ok(Self { name: manifest.name.clone(), fingerprint: manifest.fingerprint(), dir })
+        Ok(Self::covered_by(manifest, dir))
+    }
+
+    fn covered_by(manifest: &Manifest, dir: PathBuf) -> Self {
+        Self {
+            name: manifest.name.clone(),
+            dir,
+            fingerprint: manifest.fingerprint(),
+            covered: manifest.files.iter().map(|file| file.path.clone()).collect(),
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -163,7 +173,8 @@ impl ModelFiles {
     }
 
     fn optional<T: DeserializeOwned>(&self, file: &str) -> Result<Option<T>, Error> {
-        if self.path(file).is_file() { self.json(file).map(Some) } else { Ok(None) }
+        let covered = self.covered.iter().any(|path| path == file);
+        if covered { self.json(file).map(Some) } else { Ok(None) }
     }
 
     fn json<T: DeserializeOwned>(&self, file: &str) -> Result<T, Error> {

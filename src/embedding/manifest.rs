@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Error;
-use super::files::{hex, sha256_file};
+use super::files::{FILES, REQUIRED, hex, sha256_file};
 
 /// A model's pinned description; those of `models/` are compiled into the library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +79,18 @@ impl Manifest {
         hex(&Sha256::digest(listing.collect::<String>()))
     }
 
+    /// Whether it can describe the folder of that name: a manifest from disk could otherwise name
+    /// files elsewhere, or leave out those that are read.
+    pub(super) fn is_sound(&self, name: &str) -> bool {
+        use std::path::Component::Normal;
+        let inside =
+            |path: &str| Path::new(path).components().all(|part| matches!(part, Normal(_)));
+        let lists = |file: &&str| self.files.iter().any(|entry| entry.path == **file);
+        self.name == name
+            && self.files.iter().all(|file| inside(&file.path))
+            && FILES[..REQUIRED].iter().all(lists)
+    }
+
     /// Compares every file of `dir` with this manifest.
     ///
     /// # Errors
@@ -128,7 +140,8 @@ mod tests {
         for (manifest, (file, _)) in Manifest::built_in().iter().zip(BUILT_IN) {
             assert_eq!(format!("{}.toml", manifest.name), *file);
             assert!(manifest.revision.is_some() && !manifest.licence.is_empty());
-            assert!(manifest.files.iter().all(|f| f.sha256.len() == 64 && !f.path.contains("..")));
+            assert!(manifest.is_sound(&manifest.name));
+            assert!(manifest.files.iter().all(|file| file.sha256.len() == 64));
         }
     }
 }

@@ -16,6 +16,7 @@
 
 mod bert;
 mod embedder;
+mod encoder;
 mod error;
 mod files;
 #[cfg(feature = "hub")]
@@ -23,10 +24,12 @@ pub mod hub;
 mod kernels;
 mod manifest;
 mod pooling;
+mod reference;
 mod store;
 
-pub use bert::BertEmbedder;
+pub use bert::{BertEmbedder, EncoderOptions};
 pub use embedder::{Embedded, Embedder, ModelIdentity, Role};
+pub use encoder::Precision;
 pub use error::Error;
 pub use files::ModelFiles;
 pub use manifest::{FileEntry, Manifest};

@@ -51,6 +51,11 @@ impl ModelStore {
     pub fn open(&self, name: &str) -> Result<ModelFiles, Error> {
         let dir = self.dir(name)?;
         if !dir.is_dir() {
+            if Manifest::find(name).is_none() {
+                let known = self.list()?.into_iter().map(|model| model.name);
+                let known = known.collect::<Vec<_>>().join(", ");
+                return Err(Error::UnknownModel { name: name.to_owned(), known });
+            }
             let command = format!("toolroute model pull {name}");
             return Err(Error::ModelMissing { name: name.to_owned(), path: dir, command });
         }
@@ -104,6 +109,13 @@ impl ModelStore {
         source: &Path,
         target: &Path,
     ) -> Result<ModelFiles, Error> {
+        for file in &manifest.files {
+            let path = source.join(&file.path);
+            if !path.is_file() {
+                let expected = "the folder of this model, as the hub has it, with all its files";
+                return Err(Error::FileMissing { path, expected });
+            }
+        }
         manifest.verify(source)?;
         std::fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
         let staging = tempfile::Builder::new()
@@ -141,11 +153,16 @@ impl ModelStore {
         }
         let path = dir.join(MANIFEST_FILE);
         let text = std::fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-        toml::from_str(&text).map_err(|error| Error::BadFile {
+        let bad = |problem: String| Error::BadFile {
             path,
             expected: "the manifest that `toolroute model pull` wrote",
-            problem: error.to_string(),
-        })
+            problem,
+        };
+        match toml::from_str::<Manifest>(&text) {
+            Ok(manifest) if manifest.is_sound(name) => Ok(manifest),
+            Ok(_) => Err(bad(format!("it does not describe the files of `{name}`"))),
+            Err(error) => Err(bad(error.to_string())),
+        }
     }
 
     fn folders(&self) -> Result<Vec<String>, Error> {

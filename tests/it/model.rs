@@ -58,7 +58,7 @@ fn a_wrong_source_leaves_the_installed_model_alone() {
     let empty = sandbox.path("empty");
     fs::create_dir(&empty).unwrap();
     let args = ["model", "pull", "--force", "--models", store, "--from", empty.to_str().unwrap()];
-    assert!(sandbox.fails(4, &args).contains("no such file"));
+    assert!(sandbox.fails(4, &args).contains("is missing"));
     sandbox.json(&["model", "verify", "--models", store]);
 }
 

@@ -1,135 +1,162 @@
 //! What stands between two products: GELU, softmax, layer norm, rounding to bytes.
 //!
-//! Plain loops over 32 lanes, compiled by `pulp` for each instruction set. They run row by row in
-//! a fixed order, so a row's result does not depend on its neighbours.
+//! Plain loops over 32 lanes, compiled once for each width of register. They run row by row in a
+//! fixed order, so a row's result does not depend on its neighbours.
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::{PANEL, QuantizedRows, Tiles};
+use super::{Isa, PANEL, QuantizedRows, Tiles};
 
 type Lanes = [f32; PANEL];
 
 /// The functions, for the machine's instructions.
 #[derive(Clone, Copy)]
 pub struct Math {
-    arch: Arch,
+    isa: Isa,
 }
 
-/// Below this a row has no direction.
-pub const NORM_FLOOR: f32 = 1e-12;
-
-impl Default for Math {
-    fn default() -> Self {
-        Self { arch: Arch::new() }
-    }
-}
-
-/// A closure that is compiled anew for each instruction set.
-struct Run<F>(F);
-
-impl<F: FnOnce()> WithSimd for Run<F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        (self.0)();
-    }
+/// Makes a method of [`Math`] that runs a generic body compiled for the instructions at hand. The
+/// body's parameter is whether a fused multiply-add is one instruction.
+macro_rules! compiled_for_each {
+    ($(#[$doc:meta])* $name:ident = $body:ident($($argument:ident: $type:ty),*)) => {
+        $(#[$doc])*
+        pub fn $name(&self, $($argument: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,fma")]
+            fn wide($($argument: $type),*) {
+                $body::<true>($($argument),*);
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn middle($($argument: $type),*) {
+                $body::<true>($($argument),*);
+            }
+            match self.isa {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `isa` names only what `Isa::detect` found on this machine.
+                Isa::Avx512Vnni | Isa::Avx512 => unsafe { wide($($argument),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                Isa::AvxVnni | Isa::Avx2 => unsafe { middle($($argument),*) },
+                Isa::Portable => $body::<{ cfg!(target_arch = "aarch64") }>($($argument),*),
+            }
+        }
+    };
 }
 
 impl Math {
-    /// `x · Φ(x)` of each number, within 1.5e-6 of the definition by the error function.
-    pub fn gelu(&self, numbers: &mut [f32]) {
-        self.arch.dispatch(Run(
-            #[inline(always)]
-            || {
-                for lanes in numbers.as_chunks_mut::<PANEL>().0 {
-                    for x in lanes {
-                        *x = gelu(*x);
-                    }
-                }
-            },
-        ));
+    /// For the given instructions, which the machine must have.
+    pub(super) fn for_isa(isa: Isa) -> Self {
+        Self { isa }
     }
 
-    /// `exp(x − max)` of each row, and the rows' sums. `scores` holds tiles of `sums.len()` rows.
-    pub fn exponentials(&self, scores: &mut [f32], sums: &mut [f32]) {
-        self.arch.dispatch(Run(
-            #[inline(always)]
-            || {
-                let rows = sums.len();
-                let pieces = scores.as_chunks_mut::<PANEL>().0;
-                for (row, sum) in sums.iter_mut().enumerate() {
-                    let mut largest = [f32::NEG_INFINITY; PANEL];
-                    for piece in pieces[row..].iter().step_by(rows) {
-                        largest = zip(largest, *piece, f32::max);
-                    }
-                    let largest = fold(largest, f32::max);
-                    let mut total = [0.0; PANEL];
-                    for piece in pieces[row..].iter_mut().step_by(rows) {
-                        for lane in 0..PANEL {
-                            piece[lane] = exp(piece[lane] - largest);
-                            total[lane] += piece[lane];
-                        }
-                    }
-                    *sum = fold(total, |a, b| a + b);
-                }
-            },
-        ));
+    compiled_for_each! {
+        /// `x · Φ(x)` of each number, within 2e-6 of the definition by the error function.
+        gelu = gelu_all(numbers: &mut [f32])
     }
 
-    /// Divides each row of one panel by its number.
-    pub fn divide_rows(&self, panel: &mut [f32], by: &[f32]) {
-        self.arch.dispatch(Run(
-            #[inline(always)]
-            || {
-                for (piece, by) in panel.as_chunks_mut::<PANEL>().0.iter_mut().zip(by) {
-                    let factor = 1.0 / by;
-                    for x in piece {
-                        *x *= factor;
-                    }
-                }
-            },
-        ));
+    compiled_for_each! {
+        /// `exp(x − max)` of each row, and the rows' sums. `scores` holds tiles of `sums.len()`
+        /// rows.
+        exponentials = exponentials(scores: &mut [f32], sums: &mut [f32])
     }
 
-    /// `x ← norm(x + add)`: layer norm over each row, times `gain`, plus `shift`.
-    pub fn add_norm(
-        &self,
-        x: &mut Tiles<f32>,
-        add: Option<&Tiles<f32>>,
-        norm: (&[f32], &[f32], f32),
-    ) {
-        self.arch.dispatch(Run(
-            #[inline(always)]
-            || {
-                for row in 0..x.rows() {
-                    add_norm_row(x, add, norm, row);
-                }
-            },
-        ));
+    compiled_for_each! {
+        /// Divides each row of one panel by its number.
+        divide_rows = divide_rows(panel: &mut [f32], by: &[f32])
     }
 
-    /// Rounds each row to bytes with the row's own scale.
-    pub fn quantize(&self, x: &Tiles<f32>, out: &mut QuantizedRows) {
-        out.tiles.reshape(x.rows(), x.panels());
-        out.scales.clear();
-        self.arch.dispatch(Run(
-            #[inline(always)]
-            || {
-                for row in 0..x.rows() {
-                    let scale = quantize_row(x, &mut out.tiles, row);
-                    out.scales.push(scale);
-                }
-            },
-        ));
+    compiled_for_each! {
+        /// `x ← norm(x + add)`: layer norm over each row, times the gain, plus the shift.
+        add_norm = add_norm(x: &mut Tiles<f32>, add: Option<&Tiles<f32>>, norm: Norm<'_>)
+    }
+
+    compiled_for_each! {
+        /// Rounds each row to bytes with the row's own scale.
+        quantize = quantize(x: &Tiles<f32>, out: &mut QuantizedRows)
+    }
+}
+
+impl Default for Math {
+    fn default() -> Self {
+        Self::for_isa(Isa::detect())
+    }
+}
+
+/// Gain, shift and ε.
+type Norm<'a> = (&'a [f32], &'a [f32], f32);
+
+/// `a · b + c`, fused where that is one instruction and not a call.
+#[inline(always)]
+fn mul_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn gelu_all<const FUSED: bool>(numbers: &mut [f32]) {
+    for lanes in numbers.as_chunks_mut::<PANEL>().0 {
+        for x in lanes {
+            *x = gelu::<FUSED>(*x);
+        }
     }
 }
 
 #[inline(always)]
-fn add_norm_row(
+fn exponentials<const FUSED: bool>(scores: &mut [f32], sums: &mut [f32]) {
+    let rows = sums.len();
+    let pieces = scores.as_chunks_mut::<PANEL>().0;
+    for (row, sum) in sums.iter_mut().enumerate() {
+        let mut largest = [f32::NEG_INFINITY; PANEL];
+        for piece in pieces[row..].iter().step_by(rows) {
+            largest = zip(largest, *piece, larger);
+        }
+        let largest = fold(largest, larger);
+        let mut total = [0.0; PANEL];
+        for piece in pieces[row..].iter_mut().step_by(rows) {
+            for lane in 0..PANEL {
+                piece[lane] = exp::<FUSED>(piece[lane] - largest);
+                total[lane] += piece[lane];
+            }
+        }
+        *sum = fold(total, |a, b| a + b);
+    }
+}
+
+#[inline(always)]
+fn divide_rows<const FUSED: bool>(panel: &mut [f32], by: &[f32]) {
+    for (piece, by) in panel.as_chunks_mut::<PANEL>().0.iter_mut().zip(by) {
+        let factor = 1.0 / by;
+        for x in piece {
+            *x *= factor;
+        }
+    }
+}
+
+#[inline(always)]
+fn add_norm<const FUSED: bool>(x: &mut Tiles<f32>, add: Option<&Tiles<f32>>, norm: Norm<'_>) {
+    for row in 0..x.rows() {
+        add_norm_row::<FUSED>(x, add, norm, row);
+    }
+}
+
+#[inline(always)]
+fn quantize<const FUSED: bool>(x: &Tiles<f32>, out: &mut QuantizedRows) {
+    out.tiles.reshape(x.rows(), x.panels());
+    out.scales.resize(x.rows(), 0.0);
+    for row in 0..x.rows() {
+        out.scales[row] = quantize_row::<FUSED>(x, &mut out.tiles, row);
+    }
+}
+
+/// One comparison, where `f32::max` also looks for NaN.
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+#[inline(always)]
+fn add_norm_row<const FUSED: bool>(
     x: &mut Tiles<f32>,
     add: Option<&Tiles<f32>>,
-    norm: (&[f32], &[f32], f32),
+    norm: Norm<'_>,
     row: usize,
 ) {
     let (gain, shift, epsilon) = norm;
@@ -138,54 +165,47 @@ fn add_norm_row(
     for panel in 0..x.panels() {
         let piece = x.piece_mut(panel, row);
         if let Some(add) = add {
-            for (x, add) in piece.iter_mut().zip(add.piece(panel, row)) {
-                *x += add;
-            }
+            *piece = zip(*piece, *add.piece(panel, row), |x, add| x + add);
         }
-        for lane in 0..PANEL {
-            sum[lane] += piece[lane];
-        }
+        sum = zip(sum, *piece, |sum, x| sum + x);
     }
     let mean = fold(sum, |a, b| a + b) / width;
     let mut squares = [0.0; PANEL];
     for panel in 0..x.panels() {
-        let piece = x.piece(panel, row);
-        for lane in 0..PANEL {
-            let apart = piece[lane] - mean;
-            squares[lane] = apart.mul_add(apart, squares[lane]);
-        }
+        squares =
+            zip(squares, *x.piece(panel, row), |sum, x| mul_add::<FUSED>(x - mean, x - mean, sum));
     }
     let variance = fold(squares, |a, b| a + b) / width;
     let factor = 1.0 / (variance + epsilon).sqrt();
-    for panel in 0..x.panels() {
-        let columns = panel * PANEL..(panel + 1) * PANEL;
-        let (gain, shift) = (&gain[columns.clone()], &shift[columns]);
+    let (gain, shift) = (gain.as_chunks::<PANEL>().0, shift.as_chunks::<PANEL>().0);
+    for (panel, (gain, shift)) in gain.iter().zip(shift).enumerate() {
         let piece = x.piece_mut(panel, row);
-        for lane in 0..PANEL {
-            piece[lane] = ((piece[lane] - mean) * factor).mul_add(gain[lane], shift[lane]);
-        }
+        let gained = zip(*piece, *gain, |x, gain| (x - mean) * factor * gain);
+        *piece = zip(gained, *shift, |x, shift| x + shift);
     }
 }
 
 #[inline(always)]
-fn quantize_row(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usize) -> f32 {
+fn quantize_row<const FUSED: bool>(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usize) -> f32 {
     let mut largest = [0.0; PANEL];
     for panel in 0..x.panels() {
-        let piece = x.piece(panel, row);
-        for lane in 0..PANEL {
-            largest[lane] = f32::max(largest[lane], piece[lane].abs());
-        }
+        largest = zip(largest, *x.piece(panel, row), |largest, x| larger(largest, x.abs()));
     }
-    let largest = fold(largest, f32::max);
+    let largest = fold(largest, larger);
     // A row of zeros stays one, whatever its scale.
     let factor = if largest > 0.0 { 127.0 / largest } else { 0.0 };
     for panel in 0..x.panels() {
-        let piece = x.piece(panel, row);
-        let out = out.piece_mut(panel, row);
-        for lane in 0..PANEL {
-            // Adding 1.5 · 2²³ rounds to an integer and leaves it in the low bits.
-            out[lane] = piece[lane].mul_add(factor, ROUND + 128.0).to_bits() as u8;
+        // Adding 1.5 · 2²³ rounds to an integer and leaves it in the low bits.
+        let round = |x| mul_add::<FUSED>(x, factor, ROUND + 128.0).to_bits();
+        let mut rounded = [0u32; PANEL];
+        for (rounded, x) in rounded.iter_mut().zip(x.piece(panel, row)) {
+            *rounded = round(*x);
         }
+        let mut bytes = [0u8; PANEL];
+        for (byte, rounded) in bytes.iter_mut().zip(&rounded) {
+            *byte = *rounded as u8;
+        }
+        *out.piece_mut(panel, row) = bytes;
     }
     largest / 127.0
 }
@@ -216,16 +236,16 @@ fn fold(mut lanes: Lanes, f: impl Fn(f32, f32) -> f32) -> f32 {
 /// `exp(x)` for `x ≤ 0`, within 2 units in the last place; 0 below −87. Cody and Waite's reduction
 /// and the series to the sixth power.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+fn exp<const FUSED: bool>(x: f32) -> f32 {
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
-    let x = f32::max(x, -87.0);
-    let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
+    let x = larger(x, -87.0);
+    let shifted = mul_add::<FUSED>(x, std::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
-    let r = n.mul_add(-LN2_LOW, n.mul_add(-LN2_HIGH, x));
+    let r = mul_add::<FUSED>(n, -LN2_LOW, mul_add::<FUSED>(n, -LN2_HIGH, x));
     let mut p = 1.0 / 720.0;
     for coefficient in [1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
-        p = r.mul_add(p, coefficient);
+        p = mul_add::<FUSED>(r, p, coefficient);
     }
     // The low bits of `shifted` hold n: added to the exponent they multiply by 2ⁿ.
     f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23))
@@ -253,14 +273,14 @@ const GELU: [f32; 13] = [
 ];
 
 #[inline(always)]
-fn gelu(x: f32) -> f32 {
-    let inside = f32::min(f32::max(x, -GELU_EDGE), GELU_EDGE);
-    let u = (inside * inside).mul_add(2.0 / (GELU_EDGE * GELU_EDGE), -1.0);
+fn gelu<const FUSED: bool>(x: f32) -> f32 {
+    let inside = -larger(-larger(x, -GELU_EDGE), -GELU_EDGE);
+    let u = mul_add::<FUSED>(inside * inside, 2.0 / (GELU_EDGE * GELU_EDGE), -1.0);
     let mut p = GELU[12];
     for coefficient in GELU[..12].iter().rev() {
-        p = u.mul_add(p, *coefficient);
+        p = mul_add::<FUSED>(u, p, *coefficient);
     }
-    x * inside.mul_add(p, 0.5)
+    x * mul_add::<FUSED>(inside, p, 0.5)
 }
 
 #[cfg(test)]

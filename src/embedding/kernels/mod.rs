@@ -20,8 +20,8 @@ mod tiles;
 mod x86;
 
 pub use isa::Isa;
-pub use math::{Math, NORM_FLOOR};
-pub use pool::Pool;
+pub use math::Math;
+pub use pool::{Pool, Turn};
 pub use product_f32::{PackedF32, multiply_panel};
 pub use product_i8::{PackedI8, QuantizedRows, QuantizedWeight};
 pub use tiles::{Aligned, PANEL, Tiles};

@@ -49,6 +49,7 @@ impl<T: Number> Aligned<T> {
 impl<T: Number> Deref for Aligned<T> {
     type Target = [T];
 
+    #[inline(always)]
     fn deref(&self) -> &[T] {
         // SAFETY: `lines` holds at least `len * size_of::<T>()` initialised bytes (`zeros` and
         // `resize` see to it), aligned to 64, and every bit pattern is a valid `Number`.
@@ -57,6 +58,7 @@ impl<T: Number> Deref for Aligned<T> {
 }
 
 impl<T: Number> DerefMut for Aligned<T> {
+    #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as above, and `&mut self` makes this the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
@@ -73,6 +75,7 @@ pub struct Tiles<T> {
 }
 
 impl<T: Number> Tiles<T> {
+    #[cfg(test)]
     pub fn new(rows: usize, panels: usize) -> Self {
         Self { rows, panels, numbers: Aligned::zeros(rows * panels * PANEL) }
     }
@@ -83,10 +86,12 @@ impl<T: Number> Tiles<T> {
         (self.rows, self.panels) = (rows, panels);
     }
 
+    #[inline(always)]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
+    #[inline(always)]
     pub fn panels(&self) -> usize {
         self.panels
     }
@@ -96,28 +101,30 @@ impl<T: Number> Tiles<T> {
         &self.numbers
     }
 
+    #[cfg(test)]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.numbers
     }
 
     /// The 32 numbers of a row in a panel.
-    pub fn piece(&self, panel: usize, row: usize) -> &[T] {
-        let start = (panel * self.rows + row) * PANEL;
-        &self.numbers[start..start + PANEL]
+    #[inline(always)]
+    pub fn piece(&self, panel: usize, row: usize) -> &[T; PANEL] {
+        &self.numbers.as_chunks().0[panel * self.rows + row]
     }
 
-    pub fn piece_mut(&mut self, panel: usize, row: usize) -> &mut [T] {
-        let start = (panel * self.rows + row) * PANEL;
-        &mut self.numbers[start..start + PANEL]
+    #[inline(always)]
+    pub fn piece_mut(&mut self, panel: usize, row: usize) -> &mut [T; PANEL] {
+        &mut self.numbers.as_chunks_mut().0[panel * self.rows + row]
     }
 
     /// Cuts the panels into `parts` runs of about equal length, each with the panels it holds.
-    pub fn split(&mut self, parts: usize) -> Vec<(Range<usize>, &mut [T])> {
-        let (panels, size) = (self.panels, self.rows * PANEL);
+    /// Groups of `group` panels stay together.
+    pub fn split(&mut self, parts: usize, group: usize) -> Vec<(Range<usize>, &mut [T])> {
+        let (groups, size) = (self.panels / group, self.rows * PANEL);
         let mut rest: &mut [T] = &mut self.numbers;
         let mut split = Vec::with_capacity(parts);
         for part in 0..parts {
-            let range = panels * part / parts..panels * (part + 1) / parts;
+            let range = groups * part / parts * group..groups * (part + 1) / parts * group;
             let (mine, others) = std::mem::take(&mut rest).split_at_mut(range.len() * size);
             split.push((range, mine));
             rest = others;

@@ -1,0 +1,52 @@
+//! One linear layer in either precision, and what it takes.
+
+use std::ops::Range;
+
+use super::weights::LinearWeights;
+use crate::embedding::kernels::{Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles};
+
+/// `x · weightᵀ + bias`, packed for the machine.
+pub(super) enum Linear {
+    F32(PackedF32),
+    Int8(PackedI8),
+}
+
+/// Activations, and the same in bytes where the next layer wants them.
+#[derive(Default)]
+pub(super) struct Input {
+    pub tiles: Tiles<f32>,
+    pub bytes: QuantizedRows,
+}
+
+impl Linear {
+    pub fn pack(isa: Isa, weights: LinearWeights) -> Self {
+        match weights {
+            LinearWeights::F32 { weight, bias, inputs } => {
+                Self::F32(PackedF32::pack(isa, &weight, &bias, inputs))
+            }
+            LinearWeights::Int8 { weight, bias } => Self::Int8(PackedI8::pack(isa, &weight, &bias)),
+        }
+    }
+
+    pub fn panels(&self) -> usize {
+        match self {
+            Self::F32(packed) => packed.panels(),
+            Self::Int8(packed) => packed.panels(),
+        }
+    }
+
+    /// Brings the input into the form that [`Linear::multiply`] reads.
+    pub fn prepare(&self, input: &mut Input, math: &Math) {
+        if let Self::Int8(_) = self {
+            math.quantize(&input.tiles, &mut input.bytes);
+        }
+    }
+
+    /// The given panels of the output.
+    pub fn multiply(&self, input: &Input, panels: Range<usize>, out: &mut [f32]) {
+        match self {
+            Self::F32(packed) => packed.multiply(&Left::all(&input.tiles), panels, out),
+            Self::Int8(packed) => packed.multiply(&input.bytes, panels, out),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! BERT as this project runs it: our own forward pass over the model's weights, on the CPU.
+//!
+//! Sequences are packed one after the other without padding, so a batch costs its tokens. A row's
+//! result depends on its own sequence alone, bit for bit: not on the batch, the block or the
+//! number of threads. candle-transformers' model is the reference that tests compare with
+//! ([`super::reference`]).
+
+mod attention;
+mod linear;
+mod weights;
+
+use candle_transformers::models::bert::HiddenAct;
+
+use super::files::ModelConfig;
+use super::kernels::{Isa, Math, PANEL, Pool, Tiles, Turn};
+use super::{Error, Pooling};
+use attention::HeadScratch;
+use linear::{Input, Linear};
+pub(super) use weights::{BertWeights, Norm, Table};
+
+/// How the encoder's linear layers are held and multiplied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// As the weights are stored.
+    #[default]
+    F32,
+    /// Weights rounded to int8 with a scale an output, activations with a scale a row.
+    Int8,
+}
+
+/// Tokens in one forward pass of a batch: enough to use each panel of weights many times while it
+/// is in the cache, few enough that the activations stay in the second one.
+const PASS: usize = 256;
+
+/// A BERT encoder with its pooling, ready to run.
+pub(super) struct Encoder {
+    math: Math,
+    isa: Isa,
+    words: Table,
+    /// Position and first token type, summed: `[positions, hidden]`.
+    positions: Vec<f32>,
+    norm: Norm,
+    layers: Vec<Layer>,
+    pooling: Pooling,
+    hidden: usize,
+    heads: usize,
+    pool: Pool,
+}
+
+struct Layer {
+    /// Queries, keys and values, one below the other; queries carry the attention's scale.
+    qkv: Linear,
+    out: Linear,
+    attention_norm: Norm,
+    up: Linear,
+    down: Linear,
+    output_norm: Norm,
+}
+
+/// Rows of one sequence in the packed batch.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    len: usize,
+}
+
+/// What a forward pass writes to, kept from pass to pass.
+#[derive(Default)]
+struct Scratch {
+    x: Input,
+    context: Input,
+    wide: Input,
+    out: Tiles<f32>,
+    heads: Vec<HeadScratch>,
+}
+
+/// The threads of a pass: the caller's alone, or a pool's.
+type Team<'a> = Option<&'a Turn<'a>>;
+
+impl Encoder {
+    /// Whether this code covers the model; where not, the reference runs it.
+    pub fn covers(config: &ModelConfig) -> bool {
+        let bert = &config.bert;
+        let (hidden, heads) = (bert.hidden_size, bert.num_attention_heads.max(1));
+        let whole = |numbers: usize| numbers > 0 && numbers.is_multiple_of(PANEL);
+        matches!(bert.hidden_act, HiddenAct::Gelu)
+            && hidden.is_multiple_of(heads)
+            && [hidden, hidden / heads, bert.intermediate_size].into_iter().all(whole)
+    }
+
+    /// Packs the weights for the machine's instructions. `threads` share a single prompt.
+    pub fn new(weights: BertWeights, config: &ModelConfig, threads: usize) -> Self {
+        let isa = Isa::detect();
+        let layers = weights.layers.into_iter().map(|layer| Layer {
+            qkv: Linear::pack(isa, layer.qkv),
+            out: Linear::pack(isa, layer.out),
+            attention_norm: layer.attention_norm,
+            up: Linear::pack(isa, layer.up),
+            down: Linear::pack(isa, layer.down),
+            output_norm: layer.output_norm,
+        });
+        Self {
+            math: Math::default(),
+            isa,
+            layers: layers.collect(),
+            words: weights.words,
+            positions: weights.positions,
+            norm: weights.norm,
+            pooling: config.pooling,
+            hidden: config.bert.hidden_size,
+            heads: config.bert.num_attention_heads,
+            pool: Pool::new(threads),
+        }
+    }
+
+    /// The instructions in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// One pooled vector, not yet of unit length, for one sequence of token ids.
+    pub fn embed_one(&self, ids: &[u32]) -> Result<Vec<f32>, Error> {
+        let turn = if self.pool.threads() > 1 { self.pool.take() } else { None };
+        let mut vectors = self.pass(&[ids], turn.as_ref())?;
+        Ok(vectors.swap_remove(0))
+    }
+
+    /// Cuts sequences, given by their lengths in order, into passes of about [`PASS`] tokens.
+    pub fn passes(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
+        let (mut counts, mut tokens) = (Vec::new(), 0);
+        for length in lengths {
+            match counts.last_mut() {
+                Some(count) if tokens + length <= PASS => {
+                    *count += 1;
+                    tokens += length;
+                }
+                _ => {
+                    counts.push(1);
+                    tokens = length;
+                }
+            }
+        }
+        counts
+    }
+
+    /// Pooled vectors of a few sequences, by one thread or by a team.
+    pub fn pass(&self, sequences: &[&[u32]], team: Team<'_>) -> Result<Vec<Vec<f32>>, Error> {
+        thread_local! {
+            static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::default();
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            let spans = self.look_up(sequences, &mut scratch.x.tiles)?;
+            for layer in &self.layers {
+                self.attend(layer, scratch, &spans, team);
+                self.feed_forward(layer, scratch, team);
+            }
+            Ok(spans.iter().map(|span| self.pooled(&scratch.x.tiles, *span)).collect())
+        })
+    }
+
+    /// Word, position and type embeddings of every token, normed.
+    fn look_up(&self, sequences: &[&[u32]], x: &mut Tiles<f32>) -> Result<Vec<Span>, Error> {
+        let tokens: usize = sequences.iter().map(|ids| ids.len()).sum();
+        x.reshape(odd(tokens), self.hidden / PANEL);
+        for panel in 0..x.panels() {
+            (tokens..x.rows()).for_each(|row| x.piece_mut(panel, row).fill(0.0));
+        }
+        let (mut spans, mut start) = (Vec::with_capacity(sequences.len()), 0);
+        for ids in sequences {
+            for (at, id) in ids.iter().enumerate() {
+                let position = self.positions.get(at * self.hidden..(at + 1) * self.hidden);
+                let (Some(position), true) = (position, (*id as usize) < self.words.len()) else {
+                    let (known, positions) = (self.words.len(), self.positions.len() / self.hidden);
+                    return Err(Error::BadToken { id: *id, known, at, positions });
+                };
+                for (panel, position) in position.chunks_exact(PANEL).enumerate() {
+                    let piece = x.piece_mut(panel, start + at);
+                    self.words.read(*id as usize, panel * PANEL, piece);
+                    piece.iter_mut().zip(position).for_each(|(x, position)| *x += position);
+                }
+            }
+            spans.push(Span { start, len: ids.len() });
+            start += ids.len();
+        }
+        self.math.add_norm(x, None, self.norm.as_parts());
+        Ok(spans)
+    }
+
+    /// `x ← norm(x + attention(x))`.
+    fn attend(&self, layer: &Layer, scratch: &mut Scratch, spans: &[Span], team: Team<'_>) {
+        let Scratch { x, context, out, heads, .. } = scratch;
+        layer.qkv.prepare(x, &self.math);
+        context.tiles.reshape(x.tiles.rows(), self.hidden / PANEL);
+        let head_panels = self.hidden / self.heads / PANEL;
+        heads.resize_with(team_size(team), HeadScratch::default);
+        let parts = context.tiles.split(team_size(team), head_panels);
+        let tokens = spans.iter().map(|span| span.len).sum::<usize>();
+        run(team, parts.into_iter().zip(heads).collect(), |((panels, out), scratch)| {
+            for panel in out.chunks_exact_mut(x.tiles.rows() * PANEL) {
+                panel[tokens * PANEL..].fill(0.0);
+            }
+            let head_size = x.tiles.rows() * PANEL * head_panels;
+            let heads = panels.start / head_panels..panels.end / head_panels;
+            for (head, out) in heads.zip(out.chunks_exact_mut(head_size)) {
+                let head = attention::Head { qkv: &layer.qkv, number: head, panels: head_panels };
+                attention::attend(self.isa, &self.math, &head, x, spans, scratch, out);
+            }
+        });
+        self.multiply(&layer.out, context, out, team, |_| ());
+        self.math.add_norm(&mut x.tiles, Some(out), layer.attention_norm.as_parts());
+    }
+
+    /// `x ← norm(x + down(gelu(up(x))))`.
+    fn feed_forward(&self, layer: &Layer, scratch: &mut Scratch, team: Team<'_>) {
+        let Scratch { x, wide, out, .. } = scratch;
+        self.multiply(&layer.up, x, &mut wide.tiles, team, |panel| self.math.gelu(panel));
+        self.multiply(&layer.down, wide, out, team, |_| ());
+        self.math.add_norm(&mut x.tiles, Some(out), layer.output_norm.as_parts());
+    }
+
+    /// `out ← linear(input)`, each panel handed to `then` while it is in the cache.
+    fn multiply(
+        &self,
+        linear: &Linear,
+        input: &mut Input,
+        out: &mut Tiles<f32>,
+        team: Team<'_>,
+        then: impl Fn(&mut [f32]) + Sync,
+    ) {
+        linear.prepare(input, &self.math);
+        let rows = input.tiles.rows();
+        out.reshape(rows, linear.panels());
+        run(team, out.split(team_size(team), 1), |(panels, out)| {
+            for (panel, out) in panels.zip(out.chunks_exact_mut(rows * PANEL)) {
+                linear.multiply(input, panel..panel + 1, out);
+                then(out);
+            }
+        });
+    }
+
+    fn pooled(&self, x: &Tiles<f32>, span: Span) -> Vec<f32> {
+        let mut vector = vec![0.0; self.hidden];
+        let (rows, share) = match self.pooling {
+            Pooling::Cls => (span.start..span.start + 1, 1.0),
+            Pooling::Mean => (span.start..span.start + span.len, 1.0 / span.len as f32),
+        };
+        for (panel, sums) in vector.chunks_exact_mut(PANEL).enumerate() {
+            for row in rows.clone() {
+                sums.iter_mut().zip(x.piece(panel, row)).for_each(|(sum, x)| *sum += x);
+            }
+            sums.iter_mut().for_each(|sum| *sum *= share);
+        }
+        vector
+    }
+}
+
+/// Rows of a packed batch: one more than the tokens where that makes an odd number of them. Panels
+/// of an even number of rows begin a power of two apart, and a row's pieces would push one another
+/// out of the cache: every 32 rows, all of them.
+fn odd(tokens: usize) -> usize {
+    if tokens < 64 { tokens } else { tokens | 1 }
+}
+
+fn team_size(team: Team<'_>) -> usize {
+    team.map_or(1, Turn::threads)
+}
+
+/// Does each part, side by side where there is a team.
+fn run<P: Send>(team: Team<'_>, parts: Vec<P>, work: impl Fn(P) + Sync) {
+    match team {
+        Some(turn) => turn.run(parts, work),
+        None => parts.into_iter().for_each(work),
+    }
+}

@@ -1,0 +1,187 @@
+//! The weights of a BERT model, by their names in the safetensors file.
+
+use std::collections::HashMap;
+
+use candle_core::{DType, Device, Tensor};
+use candle_transformers::models::bert::Config;
+
+use super::Precision;
+use crate::embedding::kernels::QuantizedWeight;
+
+/// Everything that a forward pass needs, in plain order.
+pub(in crate::embedding) struct BertWeights {
+    pub words: Table,
+    pub positions: Vec<f32>,
+    pub norm: Norm,
+    pub layers: Vec<LayerWeights>,
+}
+
+pub(in crate::embedding) struct LayerWeights {
+    pub qkv: LinearWeights,
+    pub out: LinearWeights,
+    pub attention_norm: Norm,
+    pub up: LinearWeights,
+    pub down: LinearWeights,
+    pub output_norm: Norm,
+}
+
+pub(in crate::embedding) enum LinearWeights {
+    F32 { weight: Vec<f32>, bias: Vec<f32>, inputs: usize },
+    Int8 { weight: QuantizedWeight, bias: Vec<f32> },
+}
+
+/// Gain, shift and ε of a layer norm.
+pub(in crate::embedding) struct Norm {
+    pub gain: Vec<f32>,
+    pub shift: Vec<f32>,
+    pub epsilon: f32,
+}
+
+impl Norm {
+    pub fn as_parts(&self) -> (&[f32], &[f32], f32) {
+        (&self.gain, &self.shift, self.epsilon)
+    }
+}
+
+/// A vector a word of the vocabulary.
+pub(in crate::embedding) enum Table {
+    F32 { numbers: Vec<f32>, width: usize },
+    Int8(QuantizedWeight),
+}
+
+impl Table {
+    /// Words.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32 { numbers, width } => numbers.len() / width,
+            Self::Int8(table) => table.scales.len(),
+        }
+    }
+
+    /// Numbers of a word from `start` on, as many as `out` holds.
+    pub fn read(&self, word: usize, start: usize, out: &mut [f32]) {
+        match self {
+            Self::F32 { numbers, width } => {
+                let from = word * width + start;
+                out.copy_from_slice(&numbers[from..from + out.len()]);
+            }
+            Self::Int8(table) => {
+                let (from, scale) = (word * table.inputs + start, table.scales[word]);
+                for (out, number) in out.iter_mut().zip(&table.numbers[from..]) {
+                    *out = f32::from(*number) * scale;
+                }
+            }
+        }
+    }
+}
+
+/// Tensors by name.
+struct Tensors<'a> {
+    tensors: &'a HashMap<String, Tensor>,
+    /// Some files put everything below `bert.`.
+    prefix: &'static str,
+}
+
+impl BertWeights {
+    /// Takes the tensors of a safetensors file, rounding the linear layers where asked to.
+    pub fn new(
+        tensors: &HashMap<String, Tensor>,
+        config: &Config,
+        precision: Precision,
+    ) -> candle_core::Result<Self> {
+        let prefixed = tensors.contains_key("bert.embeddings.word_embeddings.weight");
+        let tensors = Tensors { tensors, prefix: if prefixed { "bert." } else { "" } };
+        let hidden = config.hidden_size;
+        let words = tensors.get("embeddings.word_embeddings.weight", config.vocab_size * hidden)?;
+        let mut positions = tensors.get(
+            "embeddings.position_embeddings.weight",
+            config.max_position_embeddings * hidden,
+        )?;
+        let types = tensors
+            .get("embeddings.token_type_embeddings.weight", config.type_vocab_size * hidden)?;
+        for position in positions.chunks_exact_mut(hidden) {
+            position.iter_mut().zip(&types).for_each(|(position, first)| *position += first);
+        }
+        let words = match precision {
+            Precision::F32 => Table::F32 { numbers: words, width: hidden },
+            Precision::Int8 => Table::Int8(QuantizedWeight::quantize(&words, hidden)),
+        };
+        let norm = tensors.norm("embeddings.LayerNorm", config)?;
+        let layers = (0..config.num_hidden_layers)
+            .map(|layer| tensors.layer(layer, config, precision))
+            .collect::<candle_core::Result<_>>()?;
+        Ok(Self { words, positions, norm, layers })
+    }
+}
+
+impl Tensors<'_> {
+    fn get(&self, name: &str, numbers: usize) -> candle_core::Result<Vec<f32>> {
+        let name = format!("{}{name}", self.prefix);
+        let Some(tensor) = self.tensors.get(&name) else {
+            candle_core::bail!("no tensor `{name}`");
+        };
+        let found = tensor.elem_count();
+        if found != numbers {
+            candle_core::bail!("tensor `{name}` holds {found} numbers, expected {numbers}");
+        }
+        tensor.to_device(&Device::Cpu)?.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
+    }
+
+    fn norm(&self, name: &str, config: &Config) -> candle_core::Result<Norm> {
+        let get = |new: &str, old: &str| {
+            // Files from before 2019 call them gamma and beta.
+            let new = self.get(&format!("{name}.{new}"), config.hidden_size);
+            new.or_else(|error| {
+                self.get(&format!("{name}.{old}"), config.hidden_size).map_err(|_| error)
+            })
+        };
+        let epsilon = config.layer_norm_eps as f32;
+        Ok(Norm { gain: get("weight", "gamma")?, shift: get("bias", "beta")?, epsilon })
+    }
+
+    fn layer(
+        &self,
+        at: usize,
+        config: &Config,
+        precision: Precision,
+    ) -> candle_core::Result<LayerWeights> {
+        let (hidden, wide) = (config.hidden_size, config.intermediate_size);
+        let name = |part: &str| format!("encoder.layer.{at}.{part}");
+        let dense = |part: &str, inputs: usize, outputs: usize| {
+            let weight = self.get(&name(&format!("{part}.weight")), inputs * outputs)?;
+            Ok::<_, candle_core::Error>((
+                weight,
+                self.get(&name(&format!("{part}.bias")), outputs)?,
+            ))
+        };
+        let linear = |(weight, bias), inputs| LinearWeights::new(weight, bias, inputs, precision);
+        // The attention's 1/√d, in the queries once instead of in every score.
+        let scale = 1.0 / ((hidden / config.num_attention_heads) as f32).sqrt();
+        let (mut weight, mut bias) = dense("attention.self.query", hidden, hidden)?;
+        weight.iter_mut().chain(&mut bias).for_each(|number| *number *= scale);
+        for part in ["attention.self.key", "attention.self.value"] {
+            let (more, more_bias) = dense(part, hidden, hidden)?;
+            weight.extend(more);
+            bias.extend(more_bias);
+        }
+        Ok(LayerWeights {
+            qkv: linear((weight, bias), hidden),
+            out: linear(dense("attention.output.dense", hidden, hidden)?, hidden),
+            attention_norm: self.norm(&name("attention.output.LayerNorm"), config)?,
+            up: linear(dense("intermediate.dense", hidden, wide)?, hidden),
+            down: linear(dense("output.dense", wide, hidden)?, wide),
+            output_norm: self.norm(&name("output.LayerNorm"), config)?,
+        })
+    }
+}
+
+impl LinearWeights {
+    fn new(weight: Vec<f32>, bias: Vec<f32>, inputs: usize, precision: Precision) -> Self {
+        match precision {
+            Precision::F32 => Self::F32 { weight, bias, inputs },
+            Precision::Int8 => {
+                Self::Int8 { weight: QuantizedWeight::quantize(&weight, inputs), bias }
+            }
+        }
+    }
+}
