@@ -9,8 +9,9 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use super::Error;
 use super::embedder::{Embedded, Embedder, ModelIdentity, Role};
-use super::encoder::{BertWeights, Encoder, Precision};
-use super::files::{ModelConfig, ModelFiles};
+use super::encoder::{self, BertWeights, Encoder, Precision};
+use super::files::{INT8_FILE, Int8File, ModelConfig, ModelFiles, WEIGHTS_FILE};
+use super::kernels::Mapped;
 use super::reference::{BATCH, Reference};
 
 /// How a model is run.
@@ -68,12 +69,10 @@ impl BertEmbedder {
         if options.reference || !Encoder::covers(&config) {
             return Self::load_reference(files, config, &Device::Cpu);
         }
-        let path = files.path("model.safetensors");
-        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let weights = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
-            .and_then(|tensors| BertWeights::new(&tensors, &config.bert, options.precision));
-        let weights = weights.map_err(|error| Error::bad_weights(path, &error))?;
-        drop(bytes);
+        let weights = match options.precision {
+            Precision::F32 => read_weights(files, &config, Precision::F32)?,
+            Precision::Int8 => int8_weights(files, &config)?,
+        };
         let encoder = Encoder::new(weights, &config, options.threads);
         Self::assemble(files, config, Model::Encoder(Box::new(encoder)), options.precision)
     }
@@ -213,6 +212,41 @@ impl Embedder for BertEmbedder {
         let vectors = self.embed_ids(&ids)?;
         Ok(Embedded { vectors, tokenize, tokens: ids.iter().map(Vec::len).sum() })
     }
+}
+
+fn read_weights(
+    files: &ModelFiles,
+    config: &ModelConfig,
+    precision: Precision,
+) -> Result<BertWeights, Error> {
+    let path = files.path(WEIGHTS_FILE);
+    let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
+    let weights = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
+        .and_then(|tensors| BertWeights::new(&tensors, &config.bert, precision));
+    weights.map_err(|error| Error::bad_weights(path, &error))
+}
+
+/// Rounded weights from their own file or, where there is none yet, from the model's; then they
+/// are kept for the next time, if they can be.
+fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights, Error> {
+    let path = files.path(INT8_FILE);
+    if files.int8() == Int8File::Whole {
+        let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
+        let layers = config.bert.num_hidden_layers;
+        return encoder::from_bytes(&bytes, files.fingerprint(), layers).map_err(|problem| {
+            let expected = "weights that this version rounded; delete the file and it is made anew";
+            Error::BadFile { path, expected, problem }
+        });
+    }
+    let weights = read_weights(files, config, Precision::Int8)?;
+    if files.int8() == Int8File::Missing {
+        let kept = encoder::to_bytes(&weights, files.fingerprint())
+            .and_then(|bytes| encoder::write(&bytes, &path).map_err(|error| error.to_string()));
+        if let Err(error) = kept {
+            tracing::debug!("the rounded weights are not kept: {error}");
+        }
+    }
+    Ok(weights)
 }
 
 /// Scales `vector` to length 1 into `out`.

@@ -18,7 +18,25 @@ pub struct ModelFiles {
     fingerprint: String,
     /// The files that the fingerprint covers: no other is read.
     covered: Vec<String>,
+    /// Whether rounded weights may be kept beside the others, and whether those that are there
+    /// are the right ones.
+    int8: Int8File,
 }
+
+/// What is known of [`INT8_FILE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Int8File {
+    /// The folder is the user's own, or no manifest knows the rounded weights.
+    NotKept,
+    /// There is none, or not the right one; it may be written.
+    Missing,
+    /// It has the hash that the manifest says.
+    Whole,
+}
+
+/// Weights rounded to int8, made from [`WEIGHTS_FILE`].
+pub(super) const INT8_FILE: &str = "model.int8.safetensors";
+pub(super) const WEIGHTS_FILE: &str = "model.safetensors";
 
 /// The files that influence the vectors, in the order in which the fingerprint takes them. The
 /// last two may be absent.
@@ -61,7 +79,8 @@ impl ModelFiles {
         }
         let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
         let present: Vec<_> = FILES.into_iter().filter(|file| dir.join(file).is_file()).collect();
-        Ok(Self::covered_by(&Manifest::describe(&name, &dir, &present)?, dir))
+        let manifest = Manifest::describe(&name, &dir, &present)?;
+        Ok(Self::covered_by(&manifest, dir, Int8File::NotKept))
     }
 
     /// A folder that must be what `manifest` says.
@@ -71,15 +90,33 @@ impl ModelFiles {
     pub fn verified(manifest: &Manifest, dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         manifest.verify(&dir)?;
-        Ok(Self::covered_by(manifest, dir))
+        // Without a hash to know them by, rounded weights could not be trusted when they are read.
+        let int8 = if manifest.int8.is_some() { Int8File::Missing } else { Int8File::NotKept };
+        Ok(Self::covered_by(manifest, dir, int8))
     }
 
-    fn covered_by(manifest: &Manifest, dir: PathBuf) -> Self {
+    /// [`ModelFiles::verified`] for a caller that runs the model in int8: where the rounded
+    /// weights are there and what the manifest says, the others are neither hashed nor read.
+    ///
+    /// # Errors
+    /// As `verified`.
+    pub(super) fn verified_int8(manifest: &Manifest, dir: PathBuf) -> Result<Self, Error> {
+        let path = dir.join(INT8_FILE);
+        let found = if path.is_file() { Some(sha256_file(&path)?) } else { None };
+        if found.is_none() || found != manifest.int8 {
+            return Self::verified(manifest, dir);
+        }
+        manifest.verify_but(&dir, Some(WEIGHTS_FILE))?;
+        Ok(Self::covered_by(manifest, dir, Int8File::Whole))
+    }
+
+    fn covered_by(manifest: &Manifest, dir: PathBuf, int8: Int8File) -> Self {
         Self {
             name: manifest.name.clone(),
             dir,
             fingerprint: manifest.fingerprint(),
             covered: manifest.files.iter().map(|file| file.path.clone()).collect(),
+            int8,
         }
     }
 
@@ -94,6 +131,10 @@ impl ModelFiles {
     /// SHA-256, in hex, over every file that influences the vectors.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    pub(super) fn int8(&self) -> Int8File {
+        self.int8
     }
 
     pub(super) fn path(&self, file: &str) -> PathBuf {

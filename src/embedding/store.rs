@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::files::{FILES, ModelFiles};
-use super::{Error, Manifest};
+use super::{Error, Manifest, Precision};
 
 /// The model that is used when none is named.
 pub const DEFAULT_MODEL: &str = "all-MiniLM-L6-v2";
@@ -49,6 +49,15 @@ impl ModelStore {
     /// [`Error::ModelMissing`] says which command gets it; [`Error::Tampered`] names the file
     /// that is not what the manifest says.
     pub fn open(&self, name: &str) -> Result<ModelFiles, Error> {
+        self.open_for(name, Precision::F32)
+    }
+
+    /// [`ModelStore::open`] for a caller that runs the model in that precision. In int8 the large
+    /// weights file is left alone where the rounded one is there and right.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_for(&self, name: &str, precision: Precision) -> Result<ModelFiles, Error> {
         let dir = self.dir(name)?;
         if !dir.is_dir() {
             if Manifest::find(name).is_none() {
@@ -59,7 +68,11 @@ impl ModelStore {
             let command = format!("toolroute model pull {name}");
             return Err(Error::ModelMissing { name: name.to_owned(), path: dir, command });
         }
-        ModelFiles::verified(&self.manifest(name, &dir)?, dir)
+        let manifest = self.manifest(name, &dir)?;
+        match precision {
+            Precision::F32 => ModelFiles::verified(&manifest, dir),
+            Precision::Int8 => ModelFiles::verified_int8(&manifest, dir),
+        }
     }
 
     /// Compares an installed model with its manifest. The same as [`ModelStore::open`].

@@ -101,16 +101,15 @@ fn a_text_gets_the_same_bits_alone_and_in_any_batch() {
 
 #[test]
 fn every_length_agrees_with_the_reference() {
-    let ids: Vec<Vec<u32>> = [1, 2, 3, 13, 14, 15, 31, 32, 33, 63, 64, 65, 127, 200, 256, 512]
+    let ids: Vec<Vec<u32>> = [1, 2, 3, 13, 14, 15, 31, 32, 33, 63, 64, 65, 127, 256]
         .map(|length| (0..length).map(|at| 1_000 + at * 37 % 20_000).collect())
         .to_vec();
-    let right = REFERENCE.embed_ids(&ids).unwrap();
     let ours = MODEL.embed_ids(&ids).unwrap();
     let rounded = INT8.embed_ids(&ids).unwrap();
     for (at, ids) in ids.iter().enumerate() {
-        let row = |matrix: &ndarray::Array2<f32>| matrix.row(at).to_vec();
-        let (near, rounded) =
-            (cosine(&row(&ours), &row(&right)), cosine(&row(&rounded), &row(&right)));
+        let right = REFERENCE.embed_ids(std::slice::from_ref(ids)).unwrap().row(0).to_vec();
+        let near = cosine(&ours.row(at).to_vec(), &right);
+        let rounded = cosine(&rounded.row(at).to_vec(), &right);
         assert!(near > 0.999_99 && rounded > 0.95, "{} tokens: {near} {rounded}", ids.len());
     }
     let beyond = MODEL.embed_ids(&[vec![99_999]]).unwrap_err().to_string();

@@ -7,6 +7,7 @@
 
 mod attention;
 mod linear;
+mod store;
 mod weights;
 
 use candle_transformers::models::bert::HiddenAct;
@@ -16,6 +17,7 @@ use super::kernels::{Isa, Math, PANEL, Pool, Tiles, Turn};
 use super::{Error, Pooling};
 use attention::HeadScratch;
 use linear::{Input, Linear};
+pub(super) use store::{from_bytes, to_bytes, write};
 pub(super) use weights::{BertWeights, Norm, Table};
 
 /// How the encoder's linear layers are held and multiplied.

@@ -25,6 +25,13 @@ pub(in crate::embedding) struct LayerWeights {
     pub output_norm: Norm,
 }
 
+impl LayerWeights {
+    /// The linear layers by name.
+    pub fn linears(&self) -> [(&'static str, &LinearWeights); 4] {
+        [("qkv", &self.qkv), ("out", &self.out), ("up", &self.up), ("down", &self.down)]
+    }
+}
+
 pub(in crate::embedding) enum LinearWeights {
     F32 { weight: Vec<f32>, bias: Vec<f32>, inputs: usize },
     Int8 { weight: QuantizedWeight, bias: Vec<f32> },

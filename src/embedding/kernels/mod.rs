@@ -8,6 +8,7 @@
 //! in the order in which the inner loop reads it.
 
 mod isa;
+mod mapped;
 mod math;
 mod pool;
 mod portable;
@@ -20,6 +21,7 @@ mod tiles;
 mod x86;
 
 pub use isa::Isa;
+pub use mapped::Mapped;
 pub use math::Math;
 pub use pool::{Pool, Turn};
 pub use product_f32::{PackedF32, multiply_panel};
