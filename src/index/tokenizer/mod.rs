@@ -25,6 +25,7 @@ use std::ops::Range;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+pub(crate) use fold::is_unspaced;
 use fold::{Script, fold, is_apostrophe, script};
 
 /// One keyword of a text.
