@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::import::{self, Import};
 use super::list::Gathered;
 use super::source::Source;
-use super::{Catalog, Error, Loaded, Problem, Severity, overlay};
+use super::{Catalog, Error, Loaded, Problem, Severity, file, overlay};
 
 const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
 
@@ -24,7 +24,7 @@ impl Catalog {
     /// name. The format of a file is told by its content.
     ///
     /// # Errors
-    /// A path that cannot be read, a named file without anything that is a tool, and, in strict
+    /// A path that cannot be read, a named file that is too large or without anything that is a tool, and, in strict
     /// mode, any problem of level error.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, Error> {
         let mut gathered = Gathered::default();
@@ -61,8 +61,13 @@ fn load_directory(directory: &Path, gathered: &mut Gathered) -> Result<(), Error
 }
 
 fn unreadable(path: &Path, error: &Error) -> Problem {
-    let cure = "check its permissions, or move it out of the directory";
-    let mut problem = Problem::new(Severity::Error, "a readable file", error.to_string(), cure);
+    let (found, cure) = match error {
+        Error::Unreadable { source, .. } => {
+            (source.to_string(), "check its permissions, or move it out of the directory")
+        }
+        error => (error.to_string(), "move it out of the directory"),
+    };
+    let mut problem = Problem::new(Severity::Error, "a readable file", found, cure);
     problem.file = Some(path.to_owned());
     problem
 }
@@ -87,7 +92,7 @@ fn list_files(
         }
         if path.is_dir() {
             list_files(&path, files, seen)?;
-        } else if has_catalog_extension(&path) {
+        } else if has_catalog_extension(&path) && may_be_a_file(&path) {
             files.push(path);
         }
     }
@@ -99,15 +104,15 @@ fn has_catalog_extension(path: &Path) -> bool {
     extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
-fn import_file(path: &Path) -> Result<Import, Error> {
-    let text = read_text(path)?;
-    import::read(&Source::new(path, &text)).map_err(|problem| Error::Unrecognised { problem })
+/// A pipe in a directory would be waited for, and a device has no end. What is not there (a link
+/// that leads nowhere) is taken all the same, and reported when it is read.
+fn may_be_a_file(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 
-/// A file as UTF-8 text.
-pub(super) fn read_text(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path)
-        .map_err(|source| Error::Unreadable { path: path.to_owned(), source })
+fn import_file(path: &Path) -> Result<Import, Error> {
+    let file = file::read(path)?;
+    import::read(&Source::of(path, &file)).map_err(|problem| Error::Unrecognised { problem })
 }
 
 fn add(path: &Path, import: Import, gathered: &mut Gathered) {

@@ -25,6 +25,7 @@
 
 mod details;
 mod error;
+mod file;
 mod import;
 mod list;
 mod load;

@@ -6,6 +6,8 @@
 //! reliability = "high"
 //! latency_tier = "fast"
 //! ```
+//!
+//! A pattern may write an id as `server:tool`, as everywhere else.
 
 use std::path::Path;
 
@@ -14,20 +16,23 @@ use serde_json::value::RawValue;
 
 use super::details::{self, Details};
 use super::import::documents;
-use super::row::{Row, elements, fields};
+use super::row::{Row, describe, elements, fields};
 use super::source::Source;
-use super::{Error, Problem, Severity, Tool, load, validate};
+use super::{Error, Problem, Severity, Tool, ToolId, file, validate};
 
 /// Changes the tools by the entries of a file, in their order, and says what was wrong with them.
 pub(super) fn apply(path: &Path, tools: &mut [Tool]) -> Result<Vec<Problem>, Error> {
-    let text = load::read_text(path)?;
-    let source = Source::new(path, &text);
+    let file = file::read(path)?;
+    let source = Source::of(path, &file);
     let unrecognised =
         |problem| Error::Unrecognised { problem: Box::new(source.locate(problem, None)) };
+    if source.text().trim().is_empty() {
+        return Err(unrecognised(no_entries("an empty file")));
+    }
     let documents = documents(&source).map_err(|problem| unrecognised(*problem))?;
     let mut problems = documents.problems;
     for document in &documents.values {
-        let entries = entries(document).ok_or_else(|| unrecognised(no_entries()))?;
+        let entries = entries(document).ok_or_else(|| unrecognised(no_entries("none")))?;
         for raw in entries {
             problems.extend(apply_entry(raw, &source, tools));
         }
@@ -42,14 +47,14 @@ fn entries(document: &RawValue) -> Option<Vec<&RawValue>> {
     }
 }
 
-fn no_entries() -> Problem {
+fn no_entries(found: &str) -> Problem {
     let cure = "begin each entry with [[overlay]] and give it a match";
-    Problem::new(Severity::Error, "overlay entries", "none", cure)
+    Problem::new(Severity::Error, "overlay entries", found, cure)
 }
 
 fn apply_entry(raw: &RawValue, source: &Source<'_>, tools: &mut [Tool]) -> Vec<Problem> {
     let Some(mut row) = Row::new(raw, source) else {
-        return vec![source.locate(no_entries(), source.line_of(raw.get()))];
+        return vec![source.locate(no_entries(&describe(raw)), source.line_of(raw.get()))];
     };
     let patterns = row.list("match").unwrap_or_default();
     let matcher = matcher(&patterns, &mut row);
@@ -92,7 +97,12 @@ fn change(
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut matched = false;
-    for tool in tools.iter_mut().filter(|tool| matcher.is_match(tool.id.as_str())) {
+    let colon = patterns.iter().any(|pattern| pattern.contains(':'));
+    let is_match = |id: &ToolId| {
+        matcher.is_match(id.as_str())
+            || (colon && id.with_colon().any(|spelling| matcher.is_match(spelling)))
+    };
+    for tool in tools.iter_mut().filter(|tool| is_match(&tool.id)) {
         matched = true;
         let mut changed = tool.clone();
         details.apply(&mut changed);

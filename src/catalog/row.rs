@@ -219,7 +219,11 @@ impl<'a> Row<'a> {
 
     /// MCP's tool annotations: side effects and a title. Foreign, so a fault is only a warning.
     pub fn annotations(&mut self) -> (Hints, Option<String>) {
-        let Some(mut notes) = self.child("annotations") else { return Default::default() };
+        let before = self.problems.len();
+        let Some(mut notes) = self.child("annotations") else {
+            self.problems[before..].iter_mut().for_each(|p| p.severity = Severity::Warning);
+            return Default::default();
+        };
         let hints = Hints {
             read_only: notes.flag("readOnlyHint"),
             destructive: notes.flag("destructiveHint"),

@@ -4,11 +4,13 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use super::Problem;
+use super::file::TextFile;
 
 /// The text that tools are read from. JSON values borrow from it, so their line can be found.
 pub(super) struct Source<'a> {
     file: &'a Path,
     text: &'a str,
+    spoilt: &'a [usize],
     line_starts: OnceCell<Vec<usize>>,
 }
 
@@ -16,11 +18,21 @@ impl<'a> Source<'a> {
     /// Windows editors put a byte-order mark first; it is no part of the data.
     pub fn new(file: &'a Path, text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { file, text, line_starts: OnceCell::new() }
+        Self { file, text, spoilt: &[], line_starts: OnceCell::new() }
+    }
+
+    /// The text of a file that was read.
+    pub fn of(path: &'a Path, file: &'a TextFile) -> Self {
+        Self { spoilt: &file.spoilt, ..Self::new(path, &file.text) }
     }
 
     pub fn text(&self) -> &'a str {
         self.text
+    }
+
+    /// The lines, from 1 and ascending, in which some bytes were no text.
+    pub fn spoilt(&self) -> &'a [usize] {
+        self.spoilt
     }
 
     /// The file's name without its extension: the best guess at an MCP server's name.

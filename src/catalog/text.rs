@@ -1,5 +1,7 @@
 //! The text by which a tool is found by its meaning; `words.rs` has those for the keyword scorer.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
@@ -114,8 +116,9 @@ impl<'de> Visitor<'de> for KeysVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
         let mut keys = Vec::new();
+        let mut seen = HashSet::new();
         while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
-            if !keys.contains(&key) {
+            if seen.insert(key.clone()) {
                 keys.push(key);
             }
         }

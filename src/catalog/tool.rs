@@ -34,6 +34,19 @@ impl ToolId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The id as people write it with a colon: `server:tool` for `server__tool`, and one spelling
+    /// for each place at which server and name may meet.
+    pub(crate) fn with_colon(&self) -> impl Iterator<Item = String> {
+        /// Two or three in any real id; the limit is for those made to be slow.
+        const PLACES: usize = 8;
+        let id = self.as_str();
+        let joints = id.as_bytes().windows(2).enumerate().skip(1);
+        joints
+            .filter(|(_, pair)| *pair == b"__")
+            .take(PLACES)
+            .map(|(at, _)| format!("{}:{}", &id[..at], &id[at + 2..]))
+    }
 }
 
 impl fmt::Display for ToolId {

@@ -38,6 +38,7 @@ pub use flat::FlatIndex;
 pub use graph::{Graph, GraphError};
 pub use hnsw::HnswIndex;
 pub use snapshot::{ModelKey, Snapshot, SnapshotError, TextHash, text_hash};
+pub(crate) use tokenizer::is_unspaced;
 pub use tokenizer::{Term, document_terms, query_terms};
 pub use vectors::Vectors;
 

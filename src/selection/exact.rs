@@ -1,39 +1,209 @@
 //! Prompts that name a tool outright: the tool must be found, whatever its description says.
+//!
+//! A name is found as the whole prompt, as an identifier among the words, as a phrase of two words
+//! or more, or inside a script without spaces. A plain word such as "fetch" in a sentence is prose,
+//! and prose is ranked by what it means.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use crate::index::{document_terms, is_unspaced};
 
 /// Names and ids of every tool, lower-cased, with the rows that bear them. A name that several
 /// servers share leads to all of its tools.
+#[derive(Default)]
 pub(super) struct ExactNames {
     rows: HashMap<String, Vec<u32>>,
+    /// Bytes of the longest name: what is longer need not be looked up.
+    longest: usize,
+    /// Names of several words, each word bare, with one space between them.
+    phrases: HashMap<String, Vec<u32>>,
+    /// The phrases' first words, and how many words they have.
+    openings: HashSet<String>,
+    phrase_words: Vec<usize>,
+    /// How many characters the names in scripts without spaces have.
+    unspaced_chars: Vec<usize>,
 }
 
+/// Longer names are found only where they are all of the prompt. It bounds the work for a long one.
+const PHRASE_WORDS: usize = 12;
+const UNSPACED_CHARS: usize = 32;
+
+/// In scripts without spaces nothing tells a word from a part of one, and words have two characters
+/// as a rule. Four are a phrase.
+const MIN_UNSPACED: usize = 4;
+
 impl ExactNames {
-    /// `names` gives each row's names and ids.
-    pub fn new<'a>(names: impl Iterator<Item = (u32, &'a str)>) -> Self {
-        let mut rows: HashMap<String, Vec<u32>> = HashMap::new();
+    /// `names` gives each row's names and ids, the names of one row side by side.
+    pub fn new<S: AsRef<str>>(names: impl Iterator<Item = (u32, S)>) -> Self {
+        let mut all = Self::default();
         for (row, name) in names {
-            let rows = rows.entry(name.to_lowercase()).or_default();
-            if rows.last() != Some(&row) {
-                rows.push(row);
-            }
+            all.add(row, name.as_ref());
         }
-        Self { rows }
+        for counts in [&mut all.phrase_words, &mut all.unspaced_chars] {
+            counts.sort_unstable();
+            counts.dedup();
+        }
+        all
     }
 
-    /// Rows whose name is the whole prompt, or stands in it as an identifier, ascending.
+    fn add(&mut self, row: u32, name: &str) {
+        let lower = name.to_lowercase();
+        self.longest = self.longest.max(lower.len());
+        let chars = lower.chars().count();
+        let is_run = lower.chars().all(in_unspaced_run) && chars <= UNSPACED_CHARS;
+        if is_run && lower.chars().filter(|c| is_syllable(*c)).count() >= MIN_UNSPACED {
+            self.unspaced_chars.push(chars);
+        }
+        let phrase = Phrase::new(name);
+        if (2..=PHRASE_WORDS).contains(&phrase.ends.len()) && says_something(name) {
+            self.openings.insert(phrase.text[..phrase.ends[0]].to_owned());
+            self.phrase_words.push(phrase.ends.len());
+            enter(&mut self.phrases, phrase.text, row);
+        }
+        enter(&mut self.rows, lower, row);
+    }
+
+    /// Rows whose name the prompt spells out, ascending.
     pub fn find(&self, prompt: &str) -> Vec<u32> {
-        let whole = prompt.trim().trim_matches(is_quote);
-        let words = prompt.split_whitespace().filter_map(identifier);
-        let mut rows: Vec<u32> = std::iter::once(whole)
-            .chain(words)
-            .filter_map(|name| self.rows.get(&name.to_lowercase()))
-            .flatten()
-            .copied()
-            .collect();
+        let mut search = Search { names: self, found: Vec::new(), key: String::new() };
+        search.take(prompt.trim().trim_matches(is_quote));
+        prompt.split_whitespace().for_each(|word| search.word(word));
+        search.phrases(prompt);
+        search.unspaced(prompt);
+        search.into_rows()
+    }
+}
+
+fn enter(names: &mut HashMap<String, Vec<u32>>, name: String, row: u32) {
+    let rows = names.entry(name).or_default();
+    if rows.last() != Some(&row) {
+        rows.push(row);
+    }
+}
+
+/// Whether two words of the name are more than stop words: "To do" is prose wherever it stands.
+fn says_something(name: &str) -> bool {
+    document_terms(name).iter().filter(|term| !term.extra).count() >= 2
+}
+
+/// One prompt under search.
+struct Search<'a> {
+    names: &'a ExactNames,
+    /// A list of rows for each name that was found.
+    found: Vec<&'a [u32]>,
+    /// Kept between look-ups for its memory.
+    key: String,
+}
+
+impl Search<'_> {
+    fn take(&mut self, name: &str) -> bool {
+        // Lower case has a third of the bytes at least.
+        if name.is_empty() || name.len() > self.names.longest * 3 {
+            return false;
+        }
+        self.key.clear();
+        if name.is_ascii() {
+            self.key.push_str(name);
+            self.key.make_ascii_lowercase();
+        } else {
+            self.key.push_str(&name.to_lowercase());
+        }
+        let rows = self.names.rows.get(&self.key);
+        self.found.extend(rows.map(Vec::as_slice));
+        rows.is_some()
+    }
+
+    /// Takes a name, or else what is left of it without the characters around it.
+    fn identifier(&mut self, text: &str, quoted: bool) -> bool {
+        let inner = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let bare = inner.trim_matches('_');
+        let mut is_name = |name| (quoted || is_identifier(name)) && self.take(name);
+        is_name(text) || is_name(inner) || is_name(bare)
+    }
+
+    /// The longest names in a word: all of it, the parts between characters that are rare in names
+    /// (`read_file(path)`), then those between characters that join names (`read_file/ls`).
+    fn word(&mut self, word: &str) {
+        let quoted = word.contains('`');
+        if !quoted && !is_identifier(word) {
+            return;
+        }
+        if self.identifier(word.trim_matches(is_quote), quoted) {
+            return;
+        }
+        for part in word.split(|c| !is_name_character(c)) {
+            if !self.identifier(part, quoted) && part.contains(['/', ':', '.']) {
+                for part in part.split(['/', ':', '.']) {
+                    self.identifier(part, quoted);
+                }
+            }
+        }
+    }
+
+    fn phrases(&mut self, prompt: &str) {
+        if self.names.phrases.is_empty() {
+            return;
+        }
+        let prompt = Phrase::new(prompt);
+        for first in 0..prompt.ends.len() {
+            let start = if first == 0 { 0 } else { prompt.ends[first - 1] + 1 };
+            if !self.names.openings.contains(&prompt.text[start..prompt.ends[first]]) {
+                continue;
+            }
+            for words in &self.names.phrase_words {
+                let Some(&end) = prompt.ends.get(first + words - 1) else { break };
+                let rows = self.names.phrases.get(&prompt.text[start..end]);
+                self.found.extend(rows.map(Vec::as_slice));
+            }
+        }
+    }
+
+    fn unspaced(&mut self, prompt: &str) {
+        if self.names.unspaced_chars.is_empty() || prompt.is_ascii() {
+            return;
+        }
+        for run in prompt.split(|c| !in_unspaced_run(c)).filter(|run| !run.is_empty()) {
+            let at: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+            for first in 0..at.len() {
+                for chars in &self.names.unspaced_chars {
+                    let Some(&end) = at.get(first + chars) else { break };
+                    let rows = self.names.rows.get(&run[at[first]..end]);
+                    self.found.extend(rows.map(Vec::as_slice));
+                }
+            }
+        }
+    }
+
+    fn into_rows(mut self) -> Vec<u32> {
+        // A prompt may repeat a name at will; its rows are put together once.
+        self.found.sort_unstable_by_key(|rows| rows.as_ptr());
+        self.found.dedup_by_key(|rows| rows.as_ptr());
+        let mut rows: Vec<u32> = self.found.into_iter().flatten().copied().collect();
         rows.sort_unstable();
         rows.dedup();
         rows
+    }
+}
+
+/// A text as lower-case words without the punctuation around them, with one space between them.
+struct Phrase {
+    text: String,
+    /// Where each word ends.
+    ends: Vec<usize>,
+}
+
+impl Phrase {
+    fn new(text: &str) -> Self {
+        let mut phrase = Self { text: String::with_capacity(text.len()), ends: Vec::new() };
+        let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        for word in text.split_whitespace().map(bare).filter(|word| !word.is_empty()) {
+            if !phrase.ends.is_empty() {
+                phrase.text.push(' ');
+            }
+            phrase.text.push_str(&word);
+            phrase.ends.push(phrase.text.len());
+        }
+        phrase
     }
 }
 
@@ -41,46 +211,143 @@ fn is_quote(c: char) -> bool {
     matches!(c, '`' | '"' | '\'' | '“' | '”' | '‘' | '’' | '«' | '»')
 }
 
-/// The word without the punctuation around it, where it reads as an identifier: quoted as code,
-/// with a joint (`read_file`, `fs:read`, `git.log`) or a hump (`EvalMath`). A plain word such as
-/// "fetch" is prose, and prose is ranked by what it means.
-fn identifier(word: &str) -> Option<&str> {
-    let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let inner = |joints: &[char]| bare.chars().any(|c| joints.contains(&c));
-    let hump =
-        bare.chars().zip(bare.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    let is_identifier = word.contains('`') || hump || inner(&['_', ':', '.', '/', '-']);
-    (is_identifier && !bare.is_empty()).then_some(bare)
+/// Whether a text reads as an identifier: with a joint (`read_file`, `fs:read`, `git.log`) or a
+/// hump (`EvalMath`).
+fn is_identifier(text: &str) -> bool {
+    let mut previous = '\0';
+    let (mut joined, mut named) = (false, false);
+    for character in text.chars() {
+        joined |= is_joint(character) || (previous.is_lowercase() && character.is_uppercase());
+        named |= character.is_alphanumeric();
+        previous = character;
+    }
+    joined && named
+}
+
+fn is_joint(c: char) -> bool {
+    matches!(c, '_' | ':' | '.' | '/' | '-')
+}
+
+/// Among words without spaces a name in other letters stands by itself: `请用read_file读取`.
+fn is_name_character(c: char) -> bool {
+    is_joint(c) || (c.is_alphanumeric() && !is_unspaced(c))
+}
+
+fn in_unspaced_run(c: char) -> bool {
+    c == '_' || is_unspaced(c)
+}
+
+/// Han and Hangul, of which a few characters say much; kana and Thai write single words as long.
+fn is_syllable(c: char) -> bool {
+    matches!(c,
+        '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
+    const NAMES: [(u32, &str); 17] = [
+        (0, "read_file"),
+        (0, "fs__read_file"),
+        (0, "fs:read_file"),
+        (1, "read_file"),
+        (2, "fetch"),
+        (3, "EvalMath"),
+        (4, "_private_tool"),
+        (5, "do_it_"),
+        (6, "Songkick concert"),
+        (6, "music__Songkick concert"),
+        (7, "查询天气"),
+        (8, "To do"),
+        (9, "+"),
+        (10, "Chemical Engineering/Forensic"),
+        (11, "ls"),
+        (12, "天气"),
+        (13, "カレンダー"),
+    ];
+
     fn find(prompt: &str) -> Vec<u32> {
-        let names = [
-            (0, "read_file"),
-            (0, "fs__read_file"),
-            (1, "read_file"),
-            (2, "fetch"),
-            (3, "EvalMath"),
-        ];
-        ExactNames::new(names.into_iter()).find(prompt)
+        ExactNames::new(NAMES.into_iter()).find(prompt)
     }
+
+    const NONE: [u32; 0] = [];
 
     #[test]
     fn a_name_finds_every_tool_that_bears_it() {
         assert_eq!(find("read_file"), [0, 1]);
         assert_eq!(find("please call Read_File, now"), [0, 1]);
         assert_eq!(find("use fs__read_file."), [0]);
-        assert_eq!(find("what does evalmath do"), [0u32; 0]);
+        assert_eq!(find("what does evalmath do"), NONE);
         assert_eq!(find("what does EvalMath do?"), [3]);
     }
 
     #[test]
     fn a_plain_word_in_a_sentence_is_prose() {
-        assert_eq!(find("fetch my dog"), [0u32; 0]);
+        assert_eq!(find("fetch my dog"), NONE);
         assert_eq!(find("fetch"), [2]);
         assert_eq!(find("run `fetch` on it"), [2]);
+        assert_eq!(find("what is 1 + 1 - 2"), NONE);
+        assert_eq!(find("+"), [9]);
+        assert_eq!(find("what does `+` do"), [9]);
+    }
+
+    #[test]
+    fn underscores_at_the_ends_belong_to_the_name() {
+        assert_eq!(find("run _private_tool."), [4]);
+        assert_eq!(find("run (do_it_), please"), [5]);
+        assert_eq!(find("run _read_file_ in italics"), [0, 1]);
+        assert_eq!(find("_fetch_ my dog"), NONE);
+    }
+
+    #[test]
+    fn a_name_is_found_among_characters_that_are_none_of_it() {
+        for prompt in [
+            "call read_file(path) now",
+            "use read_file,ls",
+            "use read_file/ls",
+            "open it with functions.read_file",
+            "tool:read_file",
+            "read_file's output",
+            "**read_file**[1]",
+            "请用read_file读取文件",
+        ] {
+            assert_eq!(find(prompt), [0, 1], "{prompt}");
+        }
+        assert_eq!(find("use fs:read_file."), [0], "the id counts over the name in it");
+        assert_eq!(find("run `read_file,ls`"), [0, 1, 11]);
+    }
+
+    #[test]
+    fn a_name_of_several_words_is_found_as_a_phrase() {
+        assert_eq!(find("is there a songkick  concert, tonight?"), [6]);
+        assert_eq!(find("songkick tells of a concert"), NONE);
+        assert_eq!(find("ask chemical engineering/forensic about it"), [10]);
+        assert_eq!(find("things to do in Paris"), NONE, "stop words are prose");
+        assert_eq!(find("to do"), [8]);
+    }
+
+    #[test]
+    fn a_name_is_found_in_a_script_without_spaces() {
+        assert_eq!(find("请查询天气。"), [7]);
+        assert_eq!(find("今天天气怎么样"), NONE, "a word alone is prose");
+        assert_eq!(find("カレンダーに予定を追加"), NONE);
+        assert_eq!(find("天气"), [12]);
+    }
+
+    #[test]
+    fn long_prompts_take_linear_time() {
+        let names = ExactNames::new(NAMES.into_iter());
+        for unit in ["a/", "read_file,", "a.b:", "songkick ", "查询天", "`", "'", "_", "read_file "]
+        {
+            let prompt = unit.repeat(300_000 / unit.len());
+            let start = Instant::now();
+            names.find(&prompt);
+            // A quadratic search would take minutes.
+            assert!(start.elapsed().as_secs() < 5, "{unit}: {:?}", start.elapsed());
+        }
     }
 }

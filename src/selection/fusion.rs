@@ -56,8 +56,14 @@ impl Fusion {
         semantic.into_iter().zip(keyword).collect()
     }
 
-    /// The highest score that a candidate can reach, for the bonus of an exact name.
-    pub(super) fn ceiling(self) -> f32 {
+    /// What an exact name adds: a little more than the highest score that a candidate can reach,
+    /// so that not even a perfect one comes level with a named tool that has nothing else.
+    pub(super) fn exact_name_bonus(self) -> f32 {
+        const MORE: f32 = 1.01;
+        MORE * self.ceiling()
+    }
+
+    fn ceiling(self) -> f32 {
         match self {
             Self::Weighted { normalization: Normalization::MinMax, .. } => 1.0,
             // No bound in theory; a z-score of 100 needs 10,000 candidates and one outlier.

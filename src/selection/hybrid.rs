@@ -77,7 +77,7 @@ impl Retriever for HybridRetriever {
         let scores = self.fusion.apply(&both.semantic, &both.keyword);
         let candidate = |(row, (semantic, keyword)): (u32, (_, _))| {
             let is_named = !named.is_empty() && named.binary_search(&row).is_ok();
-            let exact_name = if is_named { self.fusion.ceiling() } else { 0.0 };
+            let exact_name = if is_named { self.fusion.exact_name_bonus() } else { 0.0 };
             fused(row, semantic, keyword, exact_name)
         };
         let candidates = both.rows.into_iter().zip(scores).map(candidate).collect();
@@ -93,4 +93,27 @@ impl Retriever for HybridRetriever {
 fn fused(row: u32, semantic: super::Score, keyword: super::Score, exact_name: f32) -> Candidate {
     let score = semantic.contribution() + keyword.contribution() + exact_name;
     Candidate { row, score, semantic: Some(semantic), keyword: Some(keyword), exact_name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Tool;
+    use crate::index::{FlatIndex, Vectors};
+
+    #[test]
+    fn not_even_a_perfect_tool_comes_level_with_a_named_one() {
+        let tools = [("reader", "reads it"), ("to_do", "")]
+            .map(|(name, description)| Arc::new(Tool::new(None, name, description)));
+        let vectors = Vectors::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(Arc::new(vectors))));
+        let keyword = KeywordRetriever::new(&tools);
+        for fusion in [Fusion::default(), Fusion::Rrf { k: Fusion::RRF_K }] {
+            let hybrid = HybridRetriever::new(semantic.clone(), keyword.clone(), fusion);
+            let vector = Some(&[1.0, 0.0][..]);
+            let prompt = Prompt { text: "reads it `to_do`", vector, rows: Rows::All, limit: 2 };
+            let found = hybrid.retrieve(&prompt).unwrap().candidates;
+            assert!(found[1].score > found[0].score, "{fusion:?}: {found:?}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Tools by their words: BM25, and names that a prompt spells out.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,9 +23,10 @@ impl KeywordRetriever {
     pub fn new(tools: &[Arc<Tool>]) -> Arc<Self> {
         let documents: Vec<KeywordFields> = tools.iter().map(|tool| keyword_fields(tool)).collect();
         let bm25 = Bm25::build(documents.iter().map(weighted), Bm25Settings::default());
-        let names = (0u32..)
-            .zip(tools)
-            .flat_map(|(row, tool)| [(row, tool.id.as_str()), (row, tool.name.as_str())]);
+        let names = (0u32..).zip(tools).flat_map(|(row, tool)| {
+            let plain = [tool.id.as_str(), tool.name.as_str()].map(Cow::Borrowed);
+            plain.into_iter().chain(tool.id.with_colon().map(Cow::Owned)).map(move |n| (row, n))
+        });
         Arc::new(Self { bm25, exact: ExactNames::new(names) })
     }
 
@@ -44,9 +47,16 @@ impl KeywordRetriever {
         self.exact.find(text)
     }
 
-    fn hits(&self, prompt: &Prompt<'_>) -> Result<Vec<Hit>, Error> {
+    fn hits(&self, prompt: &Prompt<'_>, named: &[u32]) -> Result<Vec<Hit>, Error> {
         match prompt.rows {
-            Rows::All => Ok(self.bm25.matches(prompt.text)),
+            Rows::All => {
+                let mut hits = self.bm25.matches(prompt.text);
+                // A name may hold no word that counts: `to_do` has stop words only, `+` none.
+                let mut missing: BTreeSet<u32> = named.iter().copied().collect();
+                hits.iter().for_each(|hit| _ = missing.remove(&hit.row));
+                hits.extend(missing.into_iter().map(|row| Hit { row, score: 0.0 }));
+                Ok(hits)
+            }
             // Candidates are re-ranked, not found: each keeps its place, if the last.
             Rows::Only(rows) => {
                 let scores = self.score(prompt.text, prompt.rows)?;
@@ -79,13 +89,13 @@ impl Retriever for KeywordRetriever {
 
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
         let start = Instant::now();
-        let hits = self.hits(prompt)?;
-        let best = hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let named = self.named(prompt.text);
+        let hits = self.hits(prompt, &named)?;
+        // Above every tool that is not named, whatever the scale of the scores.
+        let bonus = 1.0 + hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let candidate = |hit: Hit| {
             let score = Score { raw: hit.score, normalized: hit.score, weight: 1.0 };
-            // Above every tool that is not named, whatever the scale of the scores.
-            let exact_name = if named.binary_search(&hit.row).is_ok() { best } else { 0.0 };
+            let exact_name = if named.binary_search(&hit.row).is_ok() { bonus } else { 0.0 };
             let total = hit.score + exact_name;
             Candidate {
                 row: hit.row,
@@ -102,5 +112,38 @@ impl Retriever for KeywordRetriever {
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
         self.bm25.matched_terms(row, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The candidates for a prompt as row, score and bonus, best first.
+    fn ranked(names: &[&str], text: &str) -> Vec<(u32, f32, f32)> {
+        let tools: Vec<Arc<Tool>> =
+            names.iter().map(|name| Arc::new(Tool::new(Some("s"), name, "reads it"))).collect();
+        let prompt = Prompt { text, vector: None, rows: Rows::All, limit: 5 };
+        let found = KeywordRetriever::new(&tools).retrieve(&prompt).unwrap();
+        let mut ranked: Vec<_> =
+            found.candidates.iter().map(|c| (c.row, c.score, c.exact_name)).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        ranked
+    }
+
+    #[test]
+    fn a_named_tool_without_a_word_that_counts_is_found_first() {
+        for (name, prompt) in [
+            ("to_do", "reads to_do"),
+            ("+", "+"),
+            ("+", "reads `+`"),
+            ("_to_do_", "what does s:_to_do_ read"),
+            ("to_do", "call s:to_do(reads)"),
+        ] {
+            let ranked = ranked(&["reader", name, "reads"], prompt);
+            let (row, score, bonus) = ranked[0];
+            assert_eq!(row, 1, "{prompt}: {ranked:?}");
+            assert!(bonus > 0.0 && ranked[1..].iter().all(|other| other.1 < score), "{ranked:?}");
+        }
     }
 }

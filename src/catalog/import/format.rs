@@ -1,5 +1,7 @@
 //! Which format a single tool is written in, by its fields.
 
+use serde_json::value::RawValue;
+
 use super::super::row::{Fields, fields, is_null, string};
 use super::jsonl;
 
@@ -10,6 +12,8 @@ pub(super) enum Format {
     Mcp,
     /// OpenAI chat completions: `{"type": "function", "function": {…}}`.
     OpenAiNested,
+    /// OpenAI's tool of free text: `{"type": "custom", "custom": {…}}`.
+    OpenAiCustom,
     /// OpenAI responses and the old `functions`: name and `parameters` side by side.
     OpenAiFlat,
     /// Anthropic: `input_schema`, or a versioned `type` without a schema.
@@ -47,6 +51,9 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     if is_object("function") && kind.as_deref().is_none_or(|kind| kind == "function") {
         return Some(Format::OpenAiNested);
     }
+    if is_object("custom") && kind.as_deref() == Some("custom") {
+        return Some(Format::OpenAiCustom);
+    }
     if !has("name") {
         return (listed && kind.is_some()).then_some(Format::Anthropic);
     }
@@ -54,7 +61,7 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
         return Some(Format::Mcp);
     }
     // Before MCP's own marks: rows of ours may be MCP's tools with something added.
-    if jsonl::MARKS.iter().any(|mark| row.contains_key(*mark)) {
+    if is_marked_as_ours(row) {
         return Some(Format::Own);
     }
     if has("annotations") || has("outputSchema") || has("_meta") {
@@ -66,9 +73,29 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
         Some(_) => Format::Anthropic,
         None if has("input_schema") && only(row, &ANTHROPIC_FIELDS) => Format::Anthropic,
         None if has("parameters") => Format::OpenAiFlat,
+        None if row.contains_key("inputSchema") => Format::Mcp,
         None if listed || mostly_known(row) => Format::Own,
         None => return None,
     })
+}
+
+/// Ours or MCP's: what the tools of a list are that could be either. One with marks of its own
+/// decides for all, and a mark of ours before MCP's, because rows of ours are made by adding to
+/// MCP's tools.
+pub(super) fn of_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Option<Format> {
+    let mut found = None;
+    for row in rows.into_iter().filter_map(fields) {
+        match of(&row, true, false) {
+            Some(Format::Own) if is_marked_as_ours(&row) => return Some(Format::Own),
+            Some(Format::Mcp) => found = Some(Format::Mcp),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_marked_as_ours(row: &Fields<'_>) -> bool {
+    jsonl::MARKS.iter().any(|mark| row.contains_key(*mark))
 }
 
 fn only(row: &Fields<'_>, known: &[&str]) -> bool {

@@ -15,6 +15,8 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 mod toml;
+#[cfg(test)]
+mod unfolding;
 mod walk;
 
 use super::source::Source;

@@ -12,6 +12,14 @@ pub(super) fn read_nested(row: &mut Row<'_>, server: Option<&str>) -> Option<Too
     tool
 }
 
+/// `{"type": "custom", "custom": {"name": …, "description": …}}`: takes free text, so no schema.
+pub(super) fn read_custom(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let mut custom = row.child("custom")?;
+    let tool = custom.named(server);
+    row.absorb(custom);
+    tool
+}
+
 /// `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
 pub(super) fn read_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;

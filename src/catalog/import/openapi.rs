@@ -1,13 +1,15 @@
 //! Each operation of an OpenAPI 3 description as a tool.
 
+use std::collections::HashSet;
+
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::super::details::{self, Details};
-use super::super::row::{Fields, Row, string};
+use super::super::row::{Fields, Row};
 use super::super::source::Source;
 use super::super::validate;
-use super::super::{Hints, Problem, Schema, Severity, Tool};
+use super::super::{Hints, Problem, Schema, Severity, Tool, ToolId};
 use super::refs::Refs;
 use super::{Found, Import};
 
@@ -16,9 +18,19 @@ const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "
 /// Tiers, facets and examples beside an operation, or at the top for all operations.
 const EXTENSION: &str = "x-toolroute";
 
+/// Operations share parts by reference, and every tool has its own copy of them. This much text,
+/// or this many times the file's own where that is more, is enough for all tools together.
+const MAX_UNFOLDED: usize = 64 << 20;
+const MAX_TIMES: usize = 4;
+
+/// A server's name is a word or two; a title may be of any length, and stands in every id.
+const SERVER_CHARS: usize = 128;
+
 pub(super) fn is_document(members: &Fields<'_>) -> bool {
-    let version = members.get("openapi").and_then(|raw| string(raw));
-    version.is_some_and(|version| version.starts_with("3.")) && members.contains_key("paths")
+    // Without quotes YAML has a number here.
+    let version = members.get("openapi").map(|raw| raw.get().trim_matches('"'));
+    version.is_some_and(|version| version == "3" || version.starts_with("3."))
+        && members.contains_key("paths")
 }
 
 pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
@@ -29,23 +41,70 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         import.problems.push(Problem::new(Severity::Error, "an API description", found, cure));
         return import;
     };
-    let server = root["info"]["title"].as_str().map(|title| slug(title, '-'));
-    let api = Api { root: &root, server, source };
-    for (path, item) in root["paths"].as_object().into_iter().flatten() {
-        let item = Refs::new(&root).follow(item);
-        for (method, operation) in item.as_object().into_iter().flatten() {
-            if METHODS.contains(&method.as_str()) && operation.is_object() {
-                api.operation(&Operation { path, method, item, operation }, &mut import);
-            }
+    let server = root["info"]["title"].as_str();
+    let server = server.map(|title| slug(title, '-').chars().take(SERVER_CHARS).collect());
+    let (shared, problems) = extension(&root[EXTENSION], source);
+    // Said once, not for every operation; where it cannot be read, none has it.
+    import.problems.extend(problems);
+    let shared_bytes = to_raw_value(&root[EXTENSION]).map_or(0, |raw| raw.get().len());
+    let mut api =
+        Api { root: &root, server, source, shared, shared_bytes, unfolded: 0, cut: Vec::new() };
+    let limit = MAX_UNFOLDED.max(raw.get().len() * MAX_TIMES);
+    for at in operations(&root) {
+        if api.unfolded > limit {
+            import.problems.push(too_unfolded(limit, &at));
+            break;
         }
+        api.operation(&at, &mut import);
     }
+    import.problems.extend(api.cut_schemas());
     import
+}
+
+/// What is declared under `x-toolroute`; nothing where it has a fault.
+fn extension(value: &Value, source: &Source<'_>) -> (Details, Vec<Problem>) {
+    let Some(raw) = to_raw_value(value).ok().filter(|_| !value.is_null()) else {
+        return Default::default();
+    };
+    let Some(mut row) = Row::new(&raw, source) else {
+        let cure = "write an object with tiers and facets";
+        let problem = Problem::new(Severity::Error, "an object", "another type", cure);
+        return (Details::default(), vec![problem.field(EXTENSION)]);
+    };
+    let details = Details::read(&mut row);
+    row.warn_unknown(&details::FIELDS);
+    (if row.failed() { Details::default() } else { details }, row.problems)
+}
+
+fn operations(root: &Value) -> impl Iterator<Item = Operation<'_>> {
+    let paths = root["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, item)| {
+        let item = Refs::new(root).follow(item);
+        let members = item.as_object().into_iter().flatten();
+        members
+            .filter(|(method, value)| METHODS.contains(&method.as_str()) && value.is_object())
+            .map(move |(method, operation)| Operation { path, method, item, operation })
+    })
+}
+
+fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
+    let expected = format!("operations that unfold to at most {} MiB", limit >> 20);
+    let found = format!("more; {} {} and what follows were left out", at.method, at.path);
+    let cure = "split the description, or share less by reference";
+    Problem::new(Severity::Error, expected, found, cure)
 }
 
 struct Api<'a> {
     root: &'a Value,
     server: Option<String>,
     source: &'a Source<'a>,
+    /// What the top of the document declares for every tool, and its bytes.
+    shared: Details,
+    shared_bytes: usize,
+    /// Bytes of all tools so far.
+    unfolded: usize,
+    /// The tools whose schemas were not unfolded to the end.
+    cut: Vec<ToolId>,
 }
 
 struct Operation<'a> {
@@ -56,16 +115,23 @@ struct Operation<'a> {
 }
 
 impl Api<'_> {
-    fn operation(&self, at: &Operation<'_>, import: &mut Import) {
+    fn operation(&mut self, at: &Operation<'_>, import: &mut Import) {
         let name = at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty());
         let name = name.map_or_else(|| named_by_path(at), str::to_owned);
         let mut tool = Tool::new(self.server.as_deref(), &name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
-        tool.input_schema = to_raw_value(&self.input_schema(at)).ok().map(Schema::new);
-        let mut problems = Vec::new();
-        for extended in [self.root, at.operation] {
-            problems.extend(self.extend(&mut tool, &extended[EXTENSION]));
+        let (schema, cut) = self.input_schema(at);
+        tool.input_schema = to_raw_value(&schema).ok().map(Schema::new);
+        if cut {
+            self.cut.push(tool.id.clone());
+        }
+        self.unfolded += self.shared_bytes + size(&tool);
+        self.shared.apply(&mut tool);
+        let (own, mut problems) = extension(&at.operation[EXTENSION], self.source);
+        own.apply(&mut tool);
+        for problem in &mut problems {
+            problem.tool = Some(tool.id.to_string());
         }
         problems.extend(validate::check(&tool));
         if !problems.iter().any(Problem::is_error) {
@@ -74,23 +140,21 @@ impl Api<'_> {
         import.problems.extend(problems);
     }
 
-    fn extend(&self, tool: &mut Tool, extension: &Value) -> Vec<Problem> {
-        let Some(raw) = to_raw_value(extension).ok().filter(|_| !extension.is_null()) else {
-            return Vec::new();
-        };
-        let Some(mut row) = Row::new(&raw, self.source) else {
-            let cure = "write an object with tiers and facets";
-            let problem = Problem::new(Severity::Error, "an object", "another type", cure);
-            return vec![problem.field(EXTENSION).tool(tool.id.as_str())];
-        };
-        Details::read(&mut row).apply(tool);
-        row.warn_unknown(&details::FIELDS);
-        row.problems.into_iter().map(|problem| problem.tool(tool.id.as_str())).collect()
+    /// One warning for all: an API has thousands of operations.
+    fn cut_schemas(&self) -> Option<Problem> {
+        let first = self.cut.first()?;
+        let found = format!("{} larger, with empty schemas for the rest", self.cut.len());
+        let cure = "use fewer and smaller schemas by reference";
+        let expected = "input schemas that fit in a prompt";
+        let problem = Problem::new(Severity::Warning, expected, found, cure);
+        Some(problem.tool(first.as_str()).field("input_schema"))
     }
 
     /// One object of all parameters and the body's members. A body that is no object, or has a
     /// member named like a parameter, becomes the one property `body`.
-    fn input_schema(&self, at: &Operation<'_>) -> Value {
+    ///
+    /// Also tells whether the limits cut it.
+    fn input_schema(&self, at: &Operation<'_>) -> (Value, bool) {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
         for parameter in self.parameters(at) {
@@ -100,20 +164,20 @@ impl Api<'_> {
         if let Some(schema) = body["content"].as_object().and_then(json_schema) {
             input.body(refs.resolve(schema), body["required"] == json!(true));
         }
-        input.into_schema()
+        (input.into_schema(), refs.was_cut())
     }
 
     /// The operation's parameters, then those of its path that it does not redefine.
     fn parameters<'v>(&'v self, at: &'v Operation<'_>) -> Vec<&'v Value> {
         let refs = Refs::new(self.root);
         let mut kept: Vec<&Value> = Vec::new();
+        let mut seen = HashSet::new();
         for owner in [at.operation, at.item] {
             for parameter in owner["parameters"].as_array().into_iter().flatten() {
                 let parameter = refs.follow(parameter);
-                let key = |value: &Value| (value["name"].clone(), value["in"].clone());
-                let place = parameter["in"].as_str();
+                let (name, place) = (parameter["name"].as_str(), parameter["in"].as_str());
                 let asked = matches!(place, Some("path" | "query" | "header"));
-                if asked && !kept.iter().any(|known| key(known) == key(parameter)) {
+                if asked && name.is_some() && seen.insert((name, place)) {
                     kept.push(parameter);
                 }
             }
@@ -137,8 +201,10 @@ impl Input {
             None => json!({}),
         };
         if let (Some(members), Some(text)) = (schema.as_object_mut(), parameter.get("description"))
+            && !members.contains_key("description")
+            && let Some(text) = refs.copy(text)
         {
-            members.entry("description").or_insert_with(|| text.clone());
+            members.insert("description".to_owned(), text);
         }
         if parameter["required"] == json!(true) {
             self.required.push(json!(name));
@@ -189,6 +255,13 @@ fn hints(method: &str) -> Hints {
         destructive: (read_only || method == "delete").then_some(method == "delete"),
         idempotent: idempotent.then_some(true),
     }
+}
+
+/// Bytes of what a tool takes from the document by copying.
+fn size(tool: &Tool) -> usize {
+    let schema = tool.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
+    let categories: usize = tool.categories.iter().map(String::len).sum();
+    tool.id.as_str().len() + tool.name.len() + tool.description.len() + categories + schema
 }
 
 fn described(at: &Operation<'_>) -> String {

@@ -10,8 +10,15 @@ const MAX_VALUES: usize = 4_000;
 /// the parser allows (128) on top.
 const MAX_DEPTH: usize = 64;
 
+/// A schema of more text than this fills a model's context by itself.
+const MAX_BYTES: usize = 256 << 10;
+
 /// Members whose content is data, where `$ref` would be a plain key.
 const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
+
+/// Members that hold schemas by name; the names are anybody's, `default` and `enum` among them.
+const NAMED: [&str; 5] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
 /// Puts `#/…` references in place within one operation.
 pub(super) struct Refs<'a> {
@@ -19,11 +26,18 @@ pub(super) struct Refs<'a> {
     open: Vec<String>,
     depth: usize,
     values: usize,
+    bytes: usize,
+    cut: bool,
 }
 
 impl<'a> Refs<'a> {
     pub fn new(root: &'a Value) -> Self {
-        Self { root, open: Vec::new(), depth: 0, values: 0 }
+        Self { root, open: Vec::new(), depth: 0, values: 0, bytes: 0, cut: false }
+    }
+
+    /// Whether something was left empty because of the limits.
+    pub fn was_cut(&self) -> bool {
+        self.cut
     }
 
     /// The value that a chain of local references ends at; for parts that are read, not copied.
@@ -38,10 +52,31 @@ impl<'a> Refs<'a> {
         at
     }
 
-    /// A copy with all local references put in place. A reference into itself becomes an empty
-    /// schema that says so, and beyond the limits any reference becomes an empty one; references to
-    /// other files or the network stay as they are.
-    pub fn resolve(&mut self, value: &Value) -> Value {
+    /// A schema's copy with all local references put in place. A reference into itself becomes an
+    /// empty schema that says so, and beyond the limits any schema becomes an empty one; references
+    /// to other files or the network stay as they are.
+    pub fn resolve(&mut self, schema: &Value) -> Value {
+        // Parameters are shared by reference too, so that even this may be the thousandth copy.
+        if self.is_spent() { json!({}) } else { self.schema(schema) }
+    }
+
+    /// A copy of data; `None` beyond the limits.
+    pub fn copy(&mut self, data: &Value) -> Option<Value> {
+        (!self.is_spent()).then(|| self.data(data))
+    }
+
+    fn is_spent(&mut self) -> bool {
+        let spent = self.values > MAX_VALUES || self.bytes > MAX_BYTES;
+        self.cut |= spent;
+        spent
+    }
+
+    fn data(&mut self, data: &Value) -> Value {
+        self.bytes += bytes(data);
+        data.clone()
+    }
+
+    fn schema(&mut self, value: &Value) -> Value {
         self.values += 1;
         self.depth += 1;
         let resolved = match value {
@@ -50,37 +85,51 @@ impl<'a> Refs<'a> {
                 None => Value::Object(self.members(members)),
             },
             Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.resolve(item)).collect())
+                Value::Array(items.iter().map(|item| self.schema(item)).collect())
             }
-            plain => plain.clone(),
+            plain => self.data(plain),
         };
         self.depth -= 1;
         resolved
     }
 
     fn members(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
-        members
-            .iter()
-            .map(|(key, value)| {
-                let data = DATA.contains(&key.as_str());
-                (key.clone(), if data { value.clone() } else { self.resolve(value) })
-            })
-            .collect()
+        let member = |(key, value): (&String, &Value)| {
+            self.bytes += key.len();
+            let resolved = match value {
+                value if DATA.contains(&key.as_str()) => self.data(value),
+                Value::Object(named) if NAMED.contains(&key.as_str()) && local(value).is_none() => {
+                    Value::Object(self.named(named))
+                }
+                value => self.schema(value),
+            };
+            (key.clone(), resolved)
+        };
+        members.iter().map(member).collect()
+    }
+
+    fn named(&mut self, schemas: &Map<String, Value>) -> Map<String, Value> {
+        let schema = |(name, schema): (&String, &Value)| {
+            self.bytes += name.len();
+            (name.clone(), self.schema(schema))
+        };
+        schemas.iter().map(schema).collect()
     }
 
     /// OpenAPI 3.1 lets a description stand beside a reference; what stands beside it wins.
     fn replace(&mut self, path: &str, beside: &Map<String, Value>) -> Value {
-        if self.values > MAX_VALUES || self.depth > MAX_DEPTH {
+        if self.is_spent() || self.depth > MAX_DEPTH {
+            self.cut = true;
             return json!({});
         }
         if self.open.iter().any(|open| open == path) {
             return json!({"description": format!("again the value of #{path}")});
         }
         let Some(target) = self.root.pointer(path) else {
-            return Value::Object(beside.clone());
+            return Value::Object(self.members(beside));
         };
         self.open.push(path.to_owned());
-        let mut target = self.resolve(target);
+        let mut target = self.schema(target);
         if let Value::Object(members) = &mut target {
             let mut own = beside.clone();
             own.shift_remove("$ref");
@@ -89,6 +138,18 @@ impl<'a> Refs<'a> {
         self.open.pop();
         target
     }
+}
+
+/// About as many bytes as the data takes as text.
+fn bytes(data: &Value) -> usize {
+    const SMALL: usize = 4;
+    SMALL
+        + match data {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(bytes).sum(),
+            Value::Object(members) => members.iter().map(|(key, v)| key.len() + bytes(v)).sum(),
+            _ => 0,
+        }
 }
 
 /// The JSON pointer of a reference within the document.

@@ -16,13 +16,18 @@ pub(in super::super) struct Documents<'a> {
 }
 
 /// Finds the syntax by trying: JSON values one after the other, JSON lines with some broken ones,
-/// TOML, YAML. YAML is last, because nearly every text is YAML.
+/// TOML, YAML. YAML is last, because nearly every text is YAML. Bytes that are no text cost their
+/// line where lines stand for themselves, and the file where not.
 pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
     let text = source.text();
     if text.trim().is_empty() {
         let cure = "write the tools into it, or leave the file out";
         let problem = Problem::new(Severity::Error, "a file with tools", "an empty file", cure);
         return Err(Box::new(problem));
+    }
+    if let Some(&line) = source.spoilt().first() {
+        let documents = json_lines(source);
+        return documents.ok_or_else(|| Box::new(source.locate(no_text(), Some(line))));
     }
     let json = match json_values(text) {
         Ok(values) => return Ok(Documents { values, problems: Vec::new() }),
@@ -42,6 +47,7 @@ pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'
     match serde_saphyr::from_str::<serde_json::Value>(text) {
         Ok(value) if value.is_object() || value.is_array() => Ok(converted(value)),
         Ok(_) => Err(Box::new(no_syntax())),
+        Err(error) if is_second_document(&error) => Err(Box::new(second_document())),
         Err(_) if looks_like_toml(text) => {
             let line = toml.span().map(|span| source.line_at(span.start));
             Err(Box::new(source.locate(unreadable("TOML", &toml.message()), line)))
@@ -66,12 +72,19 @@ fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
         return None;
     }
     let mut documents = Documents::default();
-    for line in lines() {
+    for (number, line) in (1..).zip(source.text().lines().map(str::trim)) {
+        if line.is_empty() {
+            continue;
+        }
+        if source.spoilt().binary_search(&number).is_ok() {
+            documents.problems.push(source.locate(no_text(), Some(number)));
+            continue;
+        }
         match serde_json::from_str::<&RawValue>(line) {
             Ok(value) => documents.values.push(Cow::Borrowed(value)),
             Err(error) => {
                 let problem = unreadable("a line of JSON", &error);
-                documents.problems.push(source.locate(problem, source.line_of(line)));
+                documents.problems.push(source.locate(problem, Some(number)));
             }
         }
     }
@@ -108,7 +121,26 @@ fn unreadable(expected: &str, error: &dyn std::fmt::Display) -> Problem {
     Problem::new(Severity::Error, expected, found, "correct the text at this place")
 }
 
+fn is_second_document(error: &serde_saphyr::Error) -> bool {
+    match error {
+        serde_saphyr::Error::WithSnippet { error, .. } => is_second_document(error),
+        error => matches!(error, serde_saphyr::Error::MultipleDocuments { .. }),
+    }
+}
+
+fn second_document() -> Problem {
+    let cure = "write each document into a file of its own";
+    let found = "a second one after a line of ---";
+    Problem::new(Severity::Error, "one YAML document a file", found, cure)
+}
+
+fn no_text() -> Problem {
+    let cure = "save it as UTF-8";
+    let found = "bytes of another encoding";
+    Problem::new(Severity::Error, "text in UTF-8, or UTF-16 with a byte-order mark", found, cure)
+}
+
 fn no_syntax() -> Problem {
-    let expected = "tools in JSON, JSON lines, TOML or YAML";
+    let expected = "JSON, JSON lines, TOML or YAML";
     Problem::new(Severity::Error, expected, "plain text", "check that this is the right file")
 }

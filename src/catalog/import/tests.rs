@@ -286,3 +286,58 @@ fn what_holds_no_tools_says_what_it_holds() {
     assert_eq!(load("formats/mcp_page.json").catalog.len(), 2);
     assert_eq!(read_ids("[]"), [""; 0]);
 }
+
+#[test]
+fn the_format_of_a_list_is_one_decision() {
+    let bare = r#"{"name": "b"}"#;
+    let null = r#"{"name": "b", "inputSchema": null}"#;
+    let mcp = r#"{"name": "a", "inputSchema": {"type": "object"}}"#;
+    let ours = r#"{"name": "c", "inputSchema": {}, "tags": ["x"]}"#;
+    let flat = r#"{"name": "f", "parameters": {}}"#;
+    for (text, ids) in [
+        (format!("{{\"tools\": [{mcp}, {bare}]}}"), vec!["any__a", "any__b"]),
+        (format!("{{\"tools\": [{null}, {mcp}]}}"), vec!["any__b", "any__a"]),
+        (format!("[{bare}, {mcp}, {flat}]"), vec!["any__b", "any__a", "f"]),
+        (format!("[{null}]"), vec!["any__b"]),
+        (format!("[{bare}]"), vec!["b"]),
+        (format!("[{mcp}, {bare}, {ours}]"), vec!["a", "b", "c"]),
+        (format!("{mcp}\n{bare}\n"), vec!["any__a", "any__b"]),
+        (format!("{{\"result\": {{\"tools\": [{mcp}, {ours}]}}}}"), vec!["any__a", "any__c"]),
+    ] {
+        assert_eq!(read_ids(&text), ids, "{text}");
+    }
+}
+
+#[test]
+fn openai_custom_tools_have_their_own_names() {
+    let tool = |name: &str| {
+        format!(
+            r#"{{"type": "custom", "custom": {{"name": "{name}", "description": "Runs {name}"}}}}"#
+        )
+    };
+    let text = format!("{{\"tools\": [{}, {}]}}", tool("run_sql"), tool("run_lua"));
+    assert_eq!(read_ids(&text), ["run_sql", "run_lua"]);
+    assert_eq!(read_text(&text).tools[1].tool.description, "Runs run_lua");
+    assert_eq!(read_ids(r#"[{"type": "custom", "name": "flat"}]"#), ["flat"]);
+}
+
+#[test]
+fn different_tools_without_names_do_not_vanish_silently() {
+    let text = r#"[{"type": "mcp", "server_label": "a"},
+        {"server_label": "a", "type": "mcp"},
+        {"type": "mcp", "server_label": "b"}]"#;
+    let import = read_text(text);
+    let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+    assert!(problem.is_error() && problem.line == Some(3), "{problem}");
+    assert!(problem.to_string().contains("of the same type"), "{problem}");
+}
+
+#[test]
+fn annotations_of_another_type_do_not_cost_the_tool() {
+    let import =
+        read_text(r#"[{"name": "t", "inputSchema": {"type": "object"}, "annotations": "oops"}]"#);
+    assert_eq!(import.tools.len(), 1);
+    let problem = &import.problems[0];
+    assert!(!problem.is_error());
+    assert_eq!(problem.field.as_deref(), Some("annotations"));
+}

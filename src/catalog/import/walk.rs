@@ -1,13 +1,14 @@
 //! From a JSON document down to the tools in it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::row::{Fields, Row, describe, elements, fields, string};
 use super::super::source::Source;
 use super::super::validate;
-use super::super::{Problem, Severity};
+use super::super::{Problem, Severity, Tool, ToolId};
 use super::format::{self, Format};
 use super::syntax::Documents;
 use super::{Found, Import, anthropic, jsonl, mcp, openai, openapi};
@@ -18,8 +19,11 @@ const MAX_DEPTH: usize = 8;
 
 pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Import, Box<Problem>> {
     let mut walker = Walker::new(source);
+    // Rows one after the other are a list too.
+    let several = documents.values.iter().map(AsRef::as_ref).filter(|_| documents.values.len() > 1);
+    let scope = Scope { family: format::of_list(several), ..Scope::default() };
     for document in &documents.values {
-        walker.value(document, &Scope::default());
+        walker.value(document, &scope);
     }
     walker.import.problems.extend(documents.problems.iter().cloned());
     walker.finish()
@@ -33,6 +37,8 @@ struct Scope {
     listed: bool,
     /// Inside the result of an MCP response.
     mcp: bool,
+    /// Ours or MCP's, where the list around it has decided that.
+    family: Option<Format>,
     depth: usize,
 }
 
@@ -43,6 +49,12 @@ impl Scope {
 
     fn of_server(&self, server: Option<String>) -> Self {
         Self { server: server.or_else(|| self.server.clone()), ..self.deeper() }
+    }
+
+    fn of_list(self, items: &[&RawValue]) -> Self {
+        // In a response it is decided.
+        let family = if self.mcp { None } else { format::of_list(items.iter().copied()) };
+        Self { listed: true, family, ..self }
     }
 }
 
@@ -57,6 +69,8 @@ struct Walker<'s, 't> {
     /// The line of the last MCP page, where it said that another one follows.
     unfinished: Option<Option<usize>>,
     unknown_fields: HashSet<String>,
+    /// The first tool of each type that came without a name.
+    nameless: HashMap<ToolId, Value>,
 }
 
 impl<'s, 't> Walker<'s, 't> {
@@ -69,6 +83,7 @@ impl<'s, 't> Walker<'s, 't> {
             introduced: None,
             unfinished: None,
             unknown_fields: HashSet::new(),
+            nameless: HashMap::new(),
         }
     }
 
@@ -92,7 +107,7 @@ impl<'s, 't> Walker<'s, 't> {
             self.stranger(raw);
         } else if let Some(items) = elements(raw) {
             self.recognised |= items.is_empty();
-            let inside = Scope { listed: true, ..scope.deeper() };
+            let inside = scope.deeper().of_list(&items);
             items.into_iter().for_each(|item| self.value(item, &inside));
         } else if let Some(members) = fields(raw) {
             self.object(raw, &members, scope);
@@ -143,8 +158,9 @@ impl<'s, 't> Walker<'s, 't> {
         if tools.is_none() && functions.is_none() {
             return false;
         }
-        let inside = Scope { listed: true, ..scope.of_server(server_name(members)) };
-        for item in tools.into_iter().chain(functions).flatten() {
+        let items: Vec<&RawValue> = tools.into_iter().chain(functions).flatten().collect();
+        let inside = scope.of_server(server_name(members)).of_list(&items);
+        for item in items {
             self.value(item, &inside);
         }
         let more = members.get("nextCursor").filter(|raw| string(raw).is_some());
@@ -165,6 +181,10 @@ impl<'s, 't> Walker<'s, 't> {
 
     fn tool(&mut self, raw: &RawValue, format: Format, scope: &Scope) {
         let Some(mut row) = Row::new(raw, self.source) else { return self.stranger(raw) };
+        let format = match format {
+            Format::Own | Format::Mcp => scope.family.unwrap_or(format),
+            format => format,
+        };
         let server = scope.server.clone().or_else(|| self.introduced.clone()).or_else(|| {
             // Only MCP's results are lists of one server that does not always say its name.
             (format == Format::Mcp).then(|| self.source.stem().map(str::to_owned)).flatten()
@@ -173,11 +193,15 @@ impl<'s, 't> Walker<'s, 't> {
         let tool = match format {
             Format::Mcp => mcp::read(&mut row, server),
             Format::OpenAiNested => openai::read_nested(&mut row, server),
+            Format::OpenAiCustom => openai::read_custom(&mut row, server),
             Format::OpenAiFlat => openai::read_flat(&mut row, server),
             Format::Anthropic => anthropic::read(&mut row, server),
             Format::VllmEntry => openai::read_entry(&mut row, server),
             Format::Own => jsonl::read(&mut row, server),
         };
+        if format == Format::Anthropic && row.value("name").is_none() {
+            row.problems.extend(tool.as_ref().and_then(|tool| self.second_of_type(tool, raw)));
+        }
         let name = tool
             .as_ref()
             .map(|tool| tool.id.to_string())
@@ -190,6 +214,18 @@ impl<'s, 't> Walker<'s, 't> {
         let failed = row.failed();
         self.report(row.problems, line);
         self.import.tools.extend(tool.filter(|_| !failed).map(|tool| Found { tool, line }));
+    }
+
+    /// Vendors' tools without a name are known by their type. Two of a type that differ would be
+    /// taken for one, since what makes them differ is not kept.
+    fn second_of_type(&mut self, tool: &Tool, raw: &RawValue) -> Option<Problem> {
+        let value: Value = serde_json::from_str(raw.get()).ok()?;
+        let first = self.nameless.entry(tool.id.clone()).or_insert_with(|| value.clone());
+        (*first != value).then(|| {
+            let cure = "give each of them a name; the first was kept";
+            let found = "a second, different tool of the same type and without a name";
+            Problem::new(Severity::Error, "a name", found, cure).field("name")
+        })
     }
 
     fn import_api(&mut self, raw: &RawValue) {

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{about, fixture, ids, load};
-use crate::catalog::{Catalog, Error, LoadOptions, Severity};
+use crate::catalog::{Catalog, Error, LoadOptions, Loaded, Severity};
 
 #[test]
 fn a_directory_is_read_by_name_and_strangers_are_reported() {
@@ -129,4 +129,67 @@ fn public_sets_load_without_a_problem() {
         assert_eq!(loaded.problems, []);
         assert_eq!(loaded.catalog.len(), lines);
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn only_regular_files_of_a_directory_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let made = std::process::Command::new("mkfifo").arg(at("a.json")).status();
+    assert!(made.unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", at("b.json")).unwrap();
+    std::os::unix::fs::symlink(at("nowhere"), at("c.json")).unwrap();
+    fs::write(at("d.json"), r#"[{"id": "x", "name": "x"}]"#).unwrap();
+    let loaded = Catalog::load(&[directory.path().to_owned()], &LoadOptions::default()).unwrap();
+    assert_eq!(ids(&loaded.catalog), ["x"]);
+    let [problem] = loaded.problems.as_slice() else { panic!("{:?}", loaded.problems) };
+    assert!(problem.to_string().contains("c.json"), "{problem}");
+    assert_eq!(problem.to_string().matches("readable").count(), 1, "{problem}");
+}
+
+fn load_bytes(name: &str, bytes: &[u8]) -> Result<Loaded, Error> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    Catalog::load(&[path], &LoadOptions::default())
+}
+
+#[test]
+fn a_file_from_powershell_is_read() {
+    let text = fs::read_to_string(fixture("formats/openapi.yaml")).unwrap();
+    let marked = format!("\u{feff}{text}");
+    let utf16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let loaded = load_bytes("a.yaml", &utf16).unwrap();
+    assert_eq!(ids(&loaded.catalog), ids(&load("formats/openapi.yaml").catalog));
+}
+
+#[test]
+fn a_bad_byte_costs_its_line_where_lines_stand_alone() {
+    let rows = b"{\"id\": \"a\", \"name\": \"a\"}\n\n{\"id\": \"caf\xe9\", \"name\": \"b\"}\n{\"id\": \"c\", \"name\": \"c\"}\n";
+    let loaded = load_bytes("a.jsonl", rows).unwrap();
+    assert_eq!(ids(&loaded.catalog), ["a", "c"]);
+    let [problem] = loaded.problems.as_slice() else { panic!("{:?}", loaded.problems) };
+    assert_eq!(problem.line, Some(3));
+    assert!(problem.is_error() && problem.expected.contains("UTF-8"), "{problem}");
+    let error = load_bytes("a.json", b"{\n\"tools\": [{\"name\": \"caf\xe9\"}]\n}").unwrap_err();
+    assert!(matches!(error, Error::Unrecognised { .. }), "not a matter of permissions: {error}");
+    assert!(error.to_string().contains("a.json:2: expected text in UTF-8"), "{error}");
+}
+
+#[test]
+fn an_error_says_its_cause_once() {
+    let error = Catalog::load(&[fixture("none.json")], &LoadOptions::default()).unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(!error.to_string().contains(&cause), "{error}");
+}
+
+#[test]
+fn strict_mode_counts_errors_and_lists_all_problems() {
+    let options = LoadOptions { strict: true, ..LoadOptions::default() };
+    let error = Catalog::load(&[fixture("bad/rows.jsonl")], &options).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("found 8 errors;") && text.matches("warning: ").count() == 2, "{text}");
+    let Error::Strict { problems } = error else { panic!() };
+    assert_eq!(serde_json::to_value(problems).unwrap()[0]["severity"], "error");
 }

@@ -85,3 +85,31 @@ fn a_file_without_entries_is_an_error() {
         Err(Error::Unreadable { .. })
     ));
 }
+
+#[test]
+fn a_pattern_may_write_ids_with_a_colon() {
+    for (pattern, label, stock) in [
+        ("shop:*", true, false),
+        ("shop:print_label", true, false),
+        ("shop__*", true, false),
+        ("*:*", true, false),
+        ("*", true, true),
+    ] {
+        let text = format!("[[overlay]]\nmatch = {pattern:?}\ntags = [\"hit\"]\n");
+        let loaded = load_with_text(&text).unwrap();
+        assert_eq!(loaded.problems, [], "{pattern}");
+        let hit = |id| loaded.catalog.get(id).unwrap().tags == ["hit"];
+        assert_eq!((hit("shop__print_label"), hit("shop | stock")), (label, stock), "{pattern}");
+    }
+}
+
+#[test]
+fn an_empty_overlay_is_told_apart_from_an_empty_catalog() {
+    for (text, says) in [("", "an empty file"), ("{}", "found none"), ("hello", "plain text")] {
+        let error = load_with_text(text).unwrap_err().to_string();
+        assert!(error.contains(says) && !error.contains("file with tools"), "{error}");
+        assert!(!error.contains("no tools were understood"), "{error}");
+    }
+    let loaded = load_with_text("[7]").unwrap();
+    assert!(loaded.problems[0].found.contains("the number 7"), "{}", loaded.problems[0]);
+}

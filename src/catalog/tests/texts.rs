@@ -1,6 +1,8 @@
 use serde_json::value::RawValue;
 
-use crate::catalog::{Schema, Tool, embedding_text, keyword_fields, split_identifier};
+use crate::catalog::{
+    Schema, Tool, embedding_text, keyword_fields, parameter_names, split_identifier,
+};
 
 fn schema(json: &str) -> Option<Schema> {
     Some(Schema::new(RawValue::from_string(json.to_owned()).unwrap()))
@@ -99,4 +101,15 @@ fn keyword_fields_keep_the_places_apart() {
     assert_eq!(fields.description, "Opens an issue.");
     assert_eq!(fields.parameters, "repoName\ndeep");
     assert_eq!(fields.extra, "bug_tracker\ndev\nwrite\nreport\nfile v1.2 bug");
+}
+
+#[test]
+fn a_schema_of_very_many_properties_is_read_in_linear_time() {
+    let names: Vec<String> = (0..160_000).map(|at| format!("\"p{at}\": 1, \"p7\": 1")).collect();
+    let mut tool = Tool::new(None, "t", "d");
+    tool.input_schema = schema(&format!("{{\"properties\": {{{}}}}}", names.join(",")));
+    let start = std::time::Instant::now();
+    assert_eq!(parameter_names(&tool).len(), 160_000);
+    // Comparing each with each takes minutes here.
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }

@@ -31,7 +31,7 @@ pub(super) fn script(character: char) -> Script {
 /// Han, Kana and Hangul; Thai, Lao, Myanmar and Khmer. Ranges from the Unicode block list
 /// (Blocks.txt, version 16). Hangul has spaces, yet between phrases: its particles stick to words,
 /// and pairs of syllables match across them.
-fn is_unspaced(character: char) -> bool {
+pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character,
         '\u{0e01}'..='\u{0e3a}' | '\u{0e40}'..='\u{0e4e}'
         | '\u{0e80}'..='\u{0eff}'

@@ -25,6 +25,7 @@ use std::ops::Range;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+pub(crate) use fold::is_unspaced;
 use fold::{Script, fold, is_apostrophe, script};
 
 /// One keyword of a text.
@@ -162,14 +163,17 @@ impl Reader {
 /// Hebrew and other scripts keep theirs inside the word; before anything else it is an elision
 /// (`l'avion`) and cuts.
 fn pieces(word: &str) -> Vec<&str> {
-    let word = word.trim_matches(is_apostrophe);
-    let Some((head, tail)) = word.rsplit_once(is_apostrophe) else { return vec![word] };
-    match tail.to_ascii_lowercase().as_str() {
-        "s" => pieces(head),
-        "t" | "re" | "ve" | "ll" | "d" | "m" => vec![word],
-        _ if !word.starts_with(|c: char| c.is_ascii()) => vec![word],
-        _ => word.split(is_apostrophe).filter(|piece| !piece.is_empty()).collect(),
+    let mut word = word.trim_matches(is_apostrophe);
+    // A loop: a text may hold more of these endings than the stack holds calls.
+    while let Some((head, tail)) = word.rsplit_once(is_apostrophe) {
+        match tail.to_ascii_lowercase().as_str() {
+            "s" => word = head.trim_end_matches(is_apostrophe),
+            "t" | "re" | "ve" | "ll" | "d" | "m" => break,
+            _ if !word.starts_with(|c: char| c.is_ascii()) => break,
+            _ => return word.split(is_apostrophe).filter(|piece| !piece.is_empty()).collect(),
+        }
     }
+    vec![word]
 }
 
 /// Where an identifier falls apart: `readFile`, `HTTPServer`, `utf8Text`. Digits stay with the

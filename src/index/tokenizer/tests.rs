@@ -45,6 +45,15 @@ fn english_words_are_stemmed_and_apostrophes_vanish() {
 }
 
 #[test]
+fn a_long_run_of_possessives_does_not_exhaust_the_stack() {
+    assert_eq!(query(&format!("dog{}", "'s".repeat(1_000_000))), ["dog"]);
+    assert_eq!(query(&format!("dog{}", "''s".repeat(1_000_000))), ["dog"]);
+    assert_eq!(query("the dog's's don't's"), ["dog"]);
+    assert_eq!(query(&"'t".repeat(300_000)).len(), 1);
+    assert_eq!(query(&"x'y".repeat(300_000)).len(), 300_001);
+}
+
+#[test]
 fn words_of_many_scripts_match_however_they_are_typed() {
     for (typed, written) in [
         ("שלום", "שָׁלוֹם"),

@@ -1,0 +1,146 @@
+//! A file's bytes as text: only so many, and in the encodings that editors and shells write.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::Error;
+
+/// Ten times the largest of the collected sets, which has 23 MB. What is larger is no catalog, and a
+/// device such as `/dev/zero` has no end.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// What stands for bytes that are no text.
+const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
+
+/// A file that was read as text.
+#[derive(Debug)]
+pub(super) struct TextFile {
+    pub text: String,
+    /// The lines, from 1 and ascending, in which some bytes were no text.
+    pub spoilt: Vec<usize>,
+}
+
+pub(super) fn read(path: &Path) -> Result<TextFile, Error> {
+    read_at_most(path, MAX_BYTES)
+}
+
+fn read_at_most(path: &Path, limit: u64) -> Result<TextFile, Error> {
+    let failed = |source| Error::Unreadable { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok(decode(bytes))
+}
+
+/// UTF-8, or UTF-16 where a byte-order mark says so: PowerShell's `>` writes that.
+fn decode(bytes: Vec<u8>) -> TextFile {
+    match bytes.as_slice() {
+        [0xff, 0xfe, units @ ..] => utf16(units, u16::from_le_bytes),
+        [0xfe, 0xff, units @ ..] => utf16(units, u16::from_be_bytes),
+        _ => utf8(bytes),
+    }
+}
+
+fn utf8(bytes: Vec<u8>) -> TextFile {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return TextFile { text, spoilt: Vec::new() },
+        Err(error) => error.into_bytes(),
+    };
+    let mut lines = Lines::new(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|character| lines.push(character));
+        if !chunk.invalid().is_empty() {
+            lines.push_no_text();
+        }
+    }
+    lines.file
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> TextFile {
+    let mut lines = Lines::new(bytes.len());
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    for character in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
+        match character {
+            Ok(character) => lines.push(character),
+            Err(_) => lines.push_no_text(),
+        }
+    }
+    if !rest.is_empty() {
+        lines.push_no_text();
+    }
+    lines.file
+}
+
+/// Text in the making, which knows its lines.
+struct Lines {
+    file: TextFile,
+    line: usize,
+}
+
+impl Lines {
+    fn new(bytes: usize) -> Self {
+        let file = TextFile { text: String::with_capacity(bytes), spoilt: Vec::new() };
+        Self { file, line: 1 }
+    }
+
+    fn push(&mut self, character: char) {
+        self.file.text.push(character);
+        self.line += usize::from(character == '\n');
+    }
+
+    fn push_no_text(&mut self) {
+        self.push(NO_TEXT);
+        if self.file.spoilt.last() != Some(&self.line) {
+            self.file.spoilt.push(self.line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(bytes: &[u8]) -> (String, Vec<usize>) {
+        let TextFile { text, spoilt } = decode(bytes.to_vec());
+        (text, spoilt)
+    }
+
+    #[test]
+    fn utf16_is_told_by_its_mark() {
+        let little: Vec<u8> = "\u{feff}aé\n🙂".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = "\u{feff}aé\n🙂".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [little, big] {
+            assert_eq!(decoded(&bytes), ("aé\n🙂".to_owned(), vec![]));
+        }
+        assert_eq!(decoded(b"\xff\xfea\0\n\0\0\xd8b").1, [2]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_spoil_their_line_only() {
+        let text = "caf\u{fffd}\nok\n\u{fffd}a\u{fffd}".to_owned();
+        assert_eq!(decoded(b"caf\xe9\nok\n\xffa\xe2\x82"), (text, vec![1, 3]));
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused_before_it_is_read_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.json");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read_at_most(&path, 5).unwrap().text, "12345");
+        let error = read_at_most(&path, 4).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { limit: 4, .. }), "{error}");
+        let error = Error::TooLarge { path, limit: MAX_BYTES };
+        assert!(error.to_string().contains("at most 256 MiB"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_device_without_an_end_is_refused() {
+        let error = read_at_most(Path::new("/dev/zero"), 1 << 16).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    }
+}
