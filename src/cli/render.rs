@@ -121,15 +121,20 @@ pub fn table(header: &[&str], numeric: &[usize]) -> Table {
 }
 
 /// Prints a table; without a terminal it is as wide as its content.
-pub fn print(mut table: Table) -> anyhow::Result<()> {
+pub fn print(table: Table) -> anyhow::Result<()> {
+    print_sparing(table, &[])
+}
+
+/// [`print`] that leaves out columns, one after the other, where all have no room on the screen.
+fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     if table.width().is_some() {
-        fit(&mut table);
+        fit(&mut table, spare);
     }
     line(&table.trim_fmt())
 }
 
 /// Lets columns of words wrap, and no column to a ribbon of letters.
-fn fit(table: &mut Table) {
+fn fit(table: &mut Table, spare: &[usize]) {
     let widths = table.column_max_content_widths();
     for (column, width) in table.column_iter_mut().zip(widths) {
         if column.constraint().is_none() {
@@ -138,6 +143,20 @@ fn fit(table: &mut Table) {
             column.set_constraint(if width <= NARROWEST { whole } else { narrowest });
         }
     }
+    for &column in spare {
+        if !is_too_wide(table) {
+            return;
+        }
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+}
+
+fn is_too_wide(table: &Table) -> bool {
+    // The first line is the border: a character a column, and no codes for bold letters.
+    let border = table.lines().next().map_or(0, |line| line.chars().count());
+    table.width().is_some_and(|room| border > usize::from(room))
 }
 
 /// The answer to one prompt.
@@ -147,7 +166,8 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     } else if selection.tools.is_empty() {
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
-        print(selected(&selection.tools))?;
+        // Semantic, keyword and tiers, which stand in `--explain` and `--json` too.
+        print_sparing(selected(&selection.tools), &[2, 3, 4])?;
     }
     if args.explain {
         selection.tools.iter().try_for_each(|tool| explanation(tool, selection.strategy))?;
@@ -241,22 +261,29 @@ mod tests {
         assert_eq!(plain("שלום 天气 ü"), "שלום 天气 ü");
     }
 
-    #[test]
-    fn at_80_columns_ids_and_numbers_stay_whole_and_words_wrap() {
+    /// A table of one tool on a screen of 80 columns.
+    fn at_80_columns(id: &str, why: &str) -> String {
         let mut table =
             table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
-        let ids = ["kubernetes__restart_deployment", "everything__trigger-long-running-operation"];
-        let why = "related in meaning (0.37); words: version, production, back, one";
-        for id in ids {
-            table.add_row([id, "1.000", "0.700", "0.300", "high · medium · very_slow", why]);
-        }
+        table.add_row([id, "1.000", "0.700", "0.300", "high · medium · very_slow", why]);
         table.set_width(80);
-        fit(&mut table);
-        let shown = table.trim_fmt();
-        for whole in ids.into_iter().chain(["semantic", "keyword", "1.000", "very_slow", "meaning"])
-        {
-            assert!(shown.contains(whole), "{whole} is broken in\n{shown}");
+        fit(&mut table, &[2, 3, 4]);
+        table.trim_fmt()
+    }
+
+    #[test]
+    fn at_80_columns_ids_and_numbers_stay_whole_and_words_wrap() {
+        let why = "related in meaning (0.37); words: version, production, back, one";
+        let long = "everything__trigger-long-running-operation";
+        for id in ["git__commit", "kubernetes__restart_deployment", long] {
+            let shown = at_80_columns(id, why);
+            for whole in [id, "score", "1.000", "meaning", "production,"] {
+                assert!(shown.contains(whole), "{whole} is broken in\n{shown}");
+            }
+            assert!(!shown.contains(why), "why did not wrap:\n{shown}");
+            assert!(shown.lines().all(|line| line.chars().count() <= 80), "too wide:\n{shown}");
         }
-        assert!(!shown.contains(why), "why did not wrap:\n{shown}");
+        let all = at_80_columns("git__commit", why);
+        assert!(all.contains("semantic") && all.contains("very_slow"), "{all}");
     }
 }
