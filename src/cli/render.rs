@@ -166,7 +166,7 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     } else if selection.tools.is_empty() {
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
-        // Semantic, keyword and tiers, which stand in `--explain` and `--json` too.
+        // Semantic, keyword and tiers, all of which `--json` shows too.
         print_sparing(selected(&selection.tools), &[2, 3, 4])?;
     }
     if args.explain {
