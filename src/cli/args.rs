@@ -64,15 +64,9 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct CatalogArgs {
-    /// Files or folders of tools: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3, JSONL, TOML
-    #[arg(
-        short,
-        long,
-        required = true,
-        env = "TOOLROUTE_TOOLS",
-        value_name = "PATH",
-        value_delimiter = ','
-    )]
+    /// A file or folder of tools, repeatable: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3,
+    /// JSONL, TOML [env: TOOLROUTE_TOOLS, several separated as in PATH]
+    #[arg(short, long, value_name = "PATH")]
     pub tools: Vec<PathBuf>,
     /// Files that set tiers and facets for tools by id pattern
     #[arg(long, value_name = "FILE")]
@@ -84,14 +78,16 @@ pub struct CatalogArgs {
 
 #[derive(Args)]
 pub struct EngineArgs {
-    /// A model of the store, or the folder of a sentence-transformer
-    #[arg(long, env = "TOOLROUTE_MODEL", default_value = crate::embedding::DEFAULT_MODEL, value_name = "NAME|DIR")]
-    pub model: String,
-    /// Where models are kept [default: the user's data folder]
-    #[arg(long, env = "TOOLROUTE_MODELS", value_name = "DIR")]
+    /// A model of the store, or the folder of a sentence-transformer [default: all-MiniLM-L6-v2]
+    /// [env: TOOLROUTE_MODEL]
+    #[arg(long, value_name = "NAME|DIR")]
+    pub model: Option<String>,
+    /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
+    #[arg(long, value_name = "DIR")]
     pub models: Option<PathBuf>,
     /// The file that keeps the vectors [default: one a catalog in the user's cache folder]
-    #[arg(long, env = "TOOLROUTE_INDEX", value_name = "FILE")]
+    /// [env: TOOLROUTE_INDEX]
+    #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
     /// Keep no vectors on disk
     #[arg(long, conflicts_with = "index")]
@@ -110,13 +106,13 @@ pub struct SelectArgs {
     #[arg(long, value_enum, default_value_t = FusionMethod::Weighted)]
     pub fusion: FusionMethod,
     /// Share of the meaning in the weighted blend, 0 to 1
-    #[arg(long, default_value_t = Fusion::SEMANTIC_WEIGHT, value_name = "W")]
+    #[arg(long, default_value_t = Fusion::SEMANTIC_WEIGHT, value_name = "W", allow_negative_numbers = true)]
     pub semantic_weight: f32,
     /// How both parts of the weighted blend are brought to one scale
     #[arg(long, value_enum, default_value_t = Scale::MinMax)]
     pub normalization: Scale,
     /// The k of reciprocal rank fusion
-    #[arg(long, default_value_t = Fusion::RRF_K, value_name = "K")]
+    #[arg(long, default_value_t = Fusion::RRF_K, value_name = "K", allow_negative_numbers = true)]
     pub rrf_k: f32,
     #[command(flatten)]
     pub policy: PolicyArgs,
@@ -197,8 +193,8 @@ pub struct RouteArgs {
     /// Tools to show at most
     #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
     pub limit: usize,
-    /// Rank only these tools
-    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    /// Rank only this tool and others so named; repeatable
+    #[arg(long, value_name = "ID")]
     pub candidates: Option<Vec<String>>,
     /// Show how each score came about
     #[arg(long)]
@@ -231,8 +227,8 @@ pub enum ToolsCommand {
 
 #[derive(Args)]
 pub struct ModelArgs {
-    /// Where models are kept [default: the user's data folder]
-    #[arg(long, env = "TOOLROUTE_MODELS", value_name = "DIR", global = true)]
+    /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
+    #[arg(long, value_name = "DIR", global = true)]
     pub models: Option<PathBuf>,
     #[command(subcommand)]
     pub command: ModelCommand,
@@ -266,11 +262,11 @@ pub struct PullArgs {
     /// Commit, tag or branch on the hub [default: the pinned one]
     #[arg(long, value_name = "REV", conflicts_with = "from")]
     pub revision: Option<String>,
-    /// A mirror of the hub
-    #[arg(long, env = "HF_ENDPOINT", value_name = "URL", conflicts_with = "from")]
+    /// A mirror of the hub [env: HF_ENDPOINT]
+    #[arg(long, value_name = "URL", conflicts_with = "from")]
     pub endpoint: Option<String>,
-    /// A token for gated models
-    #[arg(long, env = "HF_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    /// A token for gated models [env: HF_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
 }
 
@@ -282,7 +278,7 @@ pub struct BatchArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query"}, optionally "candidates":[tool ids] to re-rank only those
+    /// Rows {"id","query"}, optionally "candidates":[tool ids] to re-rank only those; `-` is stdin
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
     /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout
@@ -304,7 +300,7 @@ pub struct EvalArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query","gold":[tool ids]}
+    /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
     #[arg(long, value_name = "FILE")]
     pub queries: PathBuf,
     /// Compare keyword, semantic and hybrid side by side
@@ -320,7 +316,7 @@ pub struct BenchArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query"}
+    /// Rows {"id","query"}; `-` is stdin
     #[arg(long, value_name = "FILE")]
     pub queries: PathBuf,
     /// Prompts to time one by one; the file is repeated or cut to so many

@@ -9,31 +9,39 @@ use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{exit, render};
 use crate::engine::Engine;
-use crate::eval::{BatchJob, BatchSummary};
-
-/// Bad rows told one by one; all of them stand in the output.
-const SHOWN_ROWS: usize = 20;
+use crate::eval::{BatchJob, BatchSummary, Output};
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    // Before the catalog is embedded: that may take minutes.
+    let output = output(args)?;
+    let input = setup::rows(&args.input)?;
     let wanted = Wanted::new(&args.select, args.limit);
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let job = BatchJob {
         engine: &engine,
-        input: &args.input,
+        input: &input,
         settings: settings(&engine),
         explain: args.explain,
     };
     let start = Instant::now();
     let progress = Progress::new("routing", "prompts", global.quiet);
     let tell = |done, total| progress.tell(done, total);
-    let summary = if args.output == Path::new("-") {
-        job.stream(&mut std::io::stdout().lock(), &tell)?
-    } else {
-        job.run(&args.output, &tell)?
+    let summary = match &output {
+        Some(output) => job.run(output, &tell)?,
+        None => job.stream(&mut std::io::stdout().lock(), &tell)?,
     };
     report(&summary, start, global)?;
     let failed = args.catalog.strict && !summary.bad.is_empty();
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+}
+
+/// Where the rows go; `None` is stdout.
+fn output(args: &BatchArgs) -> anyhow::Result<Option<Output>> {
+    if args.output == Path::new(setup::STREAM) {
+        return Ok(None);
+    }
+    let input = Some(args.input.as_path()).filter(|input| *input != Path::new(setup::STREAM));
+    Ok(Some(Output::at(&args.output, input)?))
 }
 
 /// Everything but the input that decides about the output.
@@ -45,16 +53,14 @@ fn report(summary: &BatchSummary, start: Instant, global: &Global) -> anyhow::Re
     if global.json && summary.output.is_some() {
         return render::json(summary);
     }
-    if global.quiet {
-        return Ok(());
-    }
-    for bad in summary.bad.iter().take(SHOWN_ROWS) {
-        eprintln!("line {}: {}", bad.line, bad.error);
-    }
+    render::bad_rows(global, &summary.bad);
     let (rows, resumed, bad) = (summary.rows, summary.resumed, summary.bad.len());
     let seconds = start.elapsed().as_secs_f64();
     let rate = (rows - resumed) as f64 / seconds.max(1e-9);
     let kept = if resumed > 0 { format!(", {resumed} kept from before") } else { String::new() };
-    eprintln!("{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}, {bad} without an answer");
+    let said = format!(
+        "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}, {bad} without an answer"
+    );
+    render::warn(global, &said);
     Ok(())
 }

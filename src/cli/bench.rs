@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::args::{BenchArgs, Global};
 use super::progress::Progress;
+use super::render;
 use super::setup::{self, Wanted};
-use super::{eval, render};
 use crate::engine::{IndexReport, SelectRequest, Strategy};
 use crate::eval::{Error, StageReport, StageTimer};
 
@@ -33,7 +33,8 @@ struct Report {
 pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::new(&args.select, args.limit);
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
-    let (queries, _) = eval::read(&args.queries)?;
+    let (queries, bad) = setup::rows(&args.queries)?.queries()?;
+    render::bad_rows(global, &bad);
     if queries.is_empty() {
         return Err(Error::NoRows { path: args.queries.clone() }.into());
     }
@@ -82,10 +83,9 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
         let values = values.map(|value| format!("{value:.3}"));
         table.add_row([(*stage).to_owned()].into_iter().chain(values));
     }
-    render::print(&table)?;
+    render::print(table)?;
     let Report { tools, strategy, threads, samples, throughput_per_s: rate, .. } = report;
-    println!(
+    render::line(&format!(
         "{samples} prompts, {tools} tools, {strategy}, {threads} threads; many at a time: {rate:.0} a second"
-    );
-    Ok(())
+    ))
 }

@@ -1,17 +1,15 @@
 //! `toolroute eval`: how good the ranking is on prompts with known answers.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{EvalArgs, Global};
 use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{exit, render};
-use crate::engine::{Engine, Strategy};
-use crate::eval::{BadRow, DEPTH, Error, Query, Scored, parse_query, score};
+use crate::engine::Strategy;
+use crate::eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
 
 #[derive(Serialize)]
 struct Report {
@@ -32,10 +30,14 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let policy = wanted.policy;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
-    let (queries, bad) = read(&args.queries)?;
+    let (queries, mut bad) = setup::rows(&args.queries)?.queries()?;
+    let (queries, unanswerable) = answerable(&engine, queries);
+    bad.extend(unanswerable);
+    bad.sort_by_key(|row| row.line);
     let unknown_gold = unknown_gold(&engine, &queries);
     let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
     if !queries.iter().any(known) {
+        render::bad_rows(global, &bad);
         return Err(Error::NoGold { path: args.queries.clone() }.into());
     }
     let all = [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid];
@@ -53,43 +55,15 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }
 
-/// Rows of a file of prompts, and those that are none.
-pub fn read(path: &Path) -> anyhow::Result<(Vec<Query>, Vec<BadRow>)> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })
-        .context("expected rows {\"id\",\"query\",\"gold\":[tool ids]}")?;
-    let (mut queries, mut bad) = (Vec::new(), Vec::new());
-    for (number, line) in (1..).zip(text.lines()) {
-        match parse_query(line, number) {
-            Some(Ok(query)) => queries.push(query),
-            Some(Err(row)) => bad.push(row),
-            None => {}
-        }
-    }
-    Ok((queries, bad))
-}
-
-fn unknown_gold(engine: &Engine, queries: &[Query]) -> Vec<String> {
-    let gold = queries.iter().flat_map(|query| &query.gold);
-    let mut unknown: Vec<String> =
-        gold.filter(|id| engine.catalog().get(id).is_none()).cloned().collect();
-    unknown.sort();
-    unknown.dedup();
-    unknown
-}
-
 fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }
-    if !global.quiet {
-        for row in &report.bad {
-            eprintln!("line {}: {}", row.line, row.error);
-        }
-        if let Some(first) = report.unknown_gold.first() {
-            let count = report.unknown_gold.len();
-            eprintln!("warning: {count} gold ids are not in the catalog, `{first}` first");
-        }
+    render::bad_rows(global, &report.bad);
+    if let Some(first) = report.unknown_gold.first() {
+        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MOST_OF_AN_ID));
+        let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
+        render::warn(global, &said);
     }
     let header =
         ["strategy", "nDCG@1", "nDCG@5", "nDCG@10", "recall@1", "recall@5", "recall@10", "MRR"];
@@ -108,7 +82,7 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
         let values = values.map(|value| format!("{value:.4}"));
         table.add_row([scored.strategy.to_string()].into_iter().chain(values));
     }
-    render::print(&table)?;
-    eprintln!("{} prompts over {} tools", report.queries, report.tools);
+    render::print(table)?;
+    render::warn(global, &format!("{} prompts over {} tools", report.queries, report.tools));
     Ok(())
 }

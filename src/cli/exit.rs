@@ -1,62 +1,182 @@
 //! Exit codes, and how an error is told.
 
+use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::{catalog, embedding, engine, eval};
+use super::render::{self, StdoutError};
+use crate::{catalog, embedding, engine, eval, index, selection};
 
 /// Anything that has no code of its own.
 const FAILED: u8 = 1;
-/// Input files hold what cannot be used. Code 2, bad arguments, is clap's.
+/// What was typed cannot be done; clap's code too.
+pub const BAD_ARGUMENTS: u8 = 2;
+/// Input files hold what cannot be used.
 pub const BAD_DATA: u8 = 3;
 /// No model where one is needed, or one that is not what its manifest says.
 const NO_MODEL: u8 = 4;
 /// A file cannot be read or written.
-const IO: u8 = 5;
+pub const IO: u8 = 5;
 
-/// Tells the error on stderr, as JSON where JSON was asked for, and gives its code.
+/// An error of the command line itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{said}")]
+pub struct Failure {
+    pub code: u8,
+    pub said: String,
+}
+
+/// Tells the error on stderr, as JSON where JSON was asked for, and gives its code. A reader who
+/// has seen enough, as `head` has, is no error.
 pub fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
-    let code = code(error);
+    if reader_left(error) {
+        return ExitCode::SUCCESS;
+    }
+    let (code, said) = (code(error), told(error));
     if as_json {
-        eprintln!("{}", json!({"error": format!("{error:#}"), "exit_code": code}));
+        render::note(&json!({"error": said, "exit_code": code}).to_string());
+    } else if error.chain().any(is_list) {
+        render::note(&format!("toolroute: {said}"));
     } else {
-        eprintln!("toolroute: {error:#}");
+        render::note(&format!("toolroute: {}", render::plain(&said)));
     }
     ExitCode::from(code)
+}
+
+fn reader_left(error: &anyhow::Error) -> bool {
+    let writing = |cause: &(dyn Error + 'static)| {
+        cause.is::<StdoutError>()
+            || matches!(cause.downcast_ref(), Some(eval::Error::Io { action: "write", .. }))
+    };
+    let broken = |cause: &(dyn Error + 'static)| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    };
+    error.chain().any(writing) && error.chain().any(broken)
+}
+
+/// The error and its causes; rooms differ in whether an error tells its cause itself.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
+}
+
+/// Whether the error is a list with a line for each problem.
+fn is_list(cause: &(dyn Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
 }
 
 fn code(error: &anyhow::Error) -> u8 {
     error.chain().find_map(code_of).unwrap_or(FAILED)
 }
 
-fn code_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
-    if let Some(error) = cause.downcast_ref::<engine::Error>() {
-        return match error {
-            engine::Error::EmptyPrompt | engine::Error::UnknownCandidates { .. } => Some(BAD_DATA),
-            engine::Error::BadWeight { .. } => Some(2),
-            engine::Error::NoModel { .. } => Some(NO_MODEL),
-            engine::Error::Embedding(error) => code_of(error),
-            _ => None,
-        };
+fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
+    if let Some(Failure { code, .. }) = cause.downcast_ref() {
+        Some(*code)
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_engine(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_embedding(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_eval(error))
+    } else if let Some(error) = cause.downcast_ref::<catalog::Error>() {
+        let unreadable = matches!(error, catalog::Error::Unreadable { .. });
+        Some(if unreadable { IO } else { BAD_DATA })
+    } else {
+        (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
     }
-    if let Some(error) = cause.downcast_ref::<embedding::Error>() {
-        return match error {
-            embedding::Error::Io { .. } => Some(IO),
-            embedding::Error::Inference { .. } | embedding::Error::Tokenize { .. } => Some(FAILED),
-            _ => Some(NO_MODEL),
-        };
+}
+
+fn of_engine(error: &engine::Error) -> u8 {
+    match error {
+        engine::Error::EmptyPrompt | engine::Error::UnknownCandidates { .. } => BAD_DATA,
+        engine::Error::BadWeight { .. } | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
+        engine::Error::NoModel { .. } => NO_MODEL,
+        engine::Error::Embedding(error) => of_embedding(error),
+        engine::Error::Index(error) => of_index(error),
+        engine::Error::Snapshot(error) => of_snapshot(error),
+        engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
+        engine::Error::Selection(selection::Error::UnknownStrategy { .. }) => BAD_ARGUMENTS,
+        engine::Error::Selection(_) => FAILED,
     }
-    if let Some(error) = cause.downcast_ref::<catalog::Error>() {
-        return Some(if matches!(error, catalog::Error::Unreadable { .. }) {
+}
+
+fn of_embedding(error: &embedding::Error) -> u8 {
+    match error {
+        embedding::Error::Io { .. } => IO,
+        embedding::Error::Inference { .. } | embedding::Error::Tokenize { .. } => FAILED,
+        _ => NO_MODEL,
+    }
+}
+
+fn of_index(error: &index::Error) -> u8 {
+    match error {
+        index::Error::TooMany { .. } => BAD_DATA,
+        // What a model gives is no vector, or not one of that model.
+        index::Error::Dimension { .. }
+        | index::Error::Zero { .. }
+        | index::Error::NotFinite { .. } => NO_MODEL,
+        index::Error::Row { .. } | index::Error::OtherGraph { .. } => FAILED,
+    }
+}
+
+fn of_snapshot(error: &index::SnapshotError) -> u8 {
+    use index::SnapshotError as Of;
+    match error {
+        Of::Missing { .. } | Of::Io { .. } => IO,
+        Of::Vectors(error) => of_index(error),
+        Of::Shape { .. } | Of::Graph(_) => FAILED,
+        _ => BAD_DATA,
+    }
+}
+
+fn of_eval(error: &eval::Error) -> u8 {
+    use eval::Error as Of;
+    match error {
+        Of::Io { .. } | Of::OutputIsFolder { .. } | Of::Busy { .. } | Of::NotOurPartial { .. } => {
             IO
-        } else {
-            BAD_DATA
-        });
+        }
+        Of::SameFile { .. } => BAD_ARGUMENTS,
+        Of::NoRows { .. } | Of::NoGold { .. } => BAD_DATA,
+        Of::Engine(error) => of_engine(error),
     }
-    match cause.downcast_ref::<eval::Error>()? {
-        eval::Error::Io { .. } => Some(IO),
-        eval::Error::Engine(error) => code_of(error),
-        _ => Some(BAD_DATA),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once_and_codes_say_what_to_look_at() {
+        let io = || io::Error::other("no room");
+        let path = || std::path::PathBuf::from("x");
+        let written = eval::Error::Io { action: "write", path: path(), source: io() };
+        let snapshot = index::SnapshotError::Io { path: path(), source: io() };
+        let foreign = index::SnapshotError::Foreign { path: path() };
+        for (error, wanted) in [
+            (anyhow::Error::from(written), IO),
+            (engine::Error::from(snapshot).into(), IO),
+            (engine::Error::from(foreign).into(), BAD_DATA),
+            (render::failed(io()), IO),
+            (engine::Error::BadRrfK { found: -1.0 }.into(), BAD_ARGUMENTS),
+        ] {
+            assert_eq!(code(&error), wanted, "{error:?}");
+            assert!(told(&error).matches("no room").count() <= 1, "{}", told(&error));
+        }
+    }
+
+    #[test]
+    fn only_a_reader_who_left_is_no_error() {
+        let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(reader_left(&render::failed(broken())));
+        assert!(!reader_left(&render::failed(io::Error::other("no room"))));
+        assert!(!reader_left(&broken().into()));
     }
 }

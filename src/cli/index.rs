@@ -1,12 +1,13 @@
 //! `toolroute index`: embeds a catalog and keeps the vectors.
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::args::{Global, IndexArgs};
+use super::exit::{self, Failure};
 use super::render;
 use super::setup::{self, Wanted};
-use crate::engine::{DEFAULT_LIMIT, Fusion, Policy, SnapshotState, Strategy};
+use crate::engine::{DEFAULT_LIMIT, Fusion, IndexReport, Policy, SnapshotState, Strategy};
 
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
@@ -16,20 +17,29 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         policy: Policy::default(),
         limit: DEFAULT_LIMIT,
     };
-    let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    let engine = setup::build(&args.catalog, &args.engine, wanted, global)?;
     let report = engine.index_report();
     if global.json {
         render::json(report)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        show(report, start.elapsed())?;
     }
-    let seconds = start.elapsed().as_secs_f64();
+    // To keep the vectors is what this command is for.
+    let because = match &report.snapshot {
+        SnapshotState::NotSaved { because } => because,
+        SnapshotState::Unused if !args.engine.no_save => {
+            "this user has no cache folder; name a file with --index"
+        }
+        _ => return Ok(ExitCode::SUCCESS),
+    };
+    let said = format!("the vectors are not kept: {because}");
+    Err(Failure { code: exit::IO, said }.into())
+}
+
+fn show(report: &IndexReport, took: Duration) -> anyhow::Result<()> {
+    let seconds = took.as_secs_f64();
     let (tools, embedded, reused) = (report.tools, report.embedded, report.reused);
-    println!("{tools} tools: {embedded} embedded, {reused} kept, in {seconds:.1} s");
-    if let SnapshotState::Rebuilt { because } = &report.snapshot {
-        println!("made anew: {because}");
-    }
-    if let Some(path) = &report.path {
-        println!("{}", path.display());
-    }
-    Ok(ExitCode::SUCCESS)
+    // Why a snapshot was made anew stands in the log.
+    render::line(&format!("{tools} tools: {embedded} embedded, {reused} kept, in {seconds:.1} s"))?;
+    report.path.iter().try_for_each(|path| render::line(&path.display().to_string()))
 }

@@ -12,12 +12,15 @@ pub fn init(verbose: u8, quiet: bool) {
         (false, 1) => "info",
         (false, _) => "debug",
     };
-    let filter = std::env::var("TOOLROUTE_LOG").unwrap_or_else(|_| format!("toolroute={level}"));
+    let chosen = std::env::var("TOOLROUTE_LOG").ok().filter(|filter| !filter.trim().is_empty());
+    let filter = chosen.unwrap_or_else(|| format!("toolroute={level}"));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        // It tells them by a macro that panics where stderr is broken.
+        .log_internal_errors(false)
         .without_time();
     // A second call in one process (a test) keeps the first logger.
     logs.try_init().ok();

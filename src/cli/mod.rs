@@ -10,9 +10,13 @@
 //! }
 //! ```
 
+// They panic where nobody reads; `render` has what does not.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod batch;
 mod bench;
+mod environment;
 mod eval;
 mod exit;
 mod index;
@@ -33,11 +37,25 @@ use args::{Cli, Command};
 
 /// Parses the process's arguments, runs the command and gives its exit code.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let mut cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    environment::fill(&mut cli.command);
     logging::init(cli.global.verbose, cli.global.quiet);
-    match threads(&cli).and_then(|()| dispatch(&cli)) {
+    let done = threads(&cli).and_then(|()| dispatch(&cli));
+    match done.and_then(|code| render::flush().map(|()| code)) {
         Ok(code) => code,
         Err(error) => exit::report(&error, cli.global.json),
+    }
+}
+
+/// Help, which is data, or what is wrong with the arguments.
+fn usage(error: &clap::Error) -> ExitCode {
+    let code = u8::try_from(error.exit_code()).unwrap_or(exit::BAD_ARGUMENTS);
+    match error.print() {
+        Err(failed) if !error.use_stderr() => exit::report(&render::failed(failed), false),
+        _ => ExitCode::from(code),
     }
 }
 
@@ -60,12 +78,10 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Eval(args) => eval::run(args, global),
         Command::Bench(args) => bench::run(args, global),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                *shell,
-                &mut Cli::command(),
-                "toolroute",
-                &mut std::io::stdout(),
-            );
+            // It panics where it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "toolroute", &mut script);
+            render::bytes(&script)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -26,7 +26,7 @@ fn pull(store: &ModelStore, args: &PullArgs, global: &Global) -> anyhow::Result<
         return tell(&here, "here already", global);
     }
     let files = match &args.from {
-        Some(folder) => store.install(&args.name, folder)?,
+        Some(folder) => store.install(short, folder)?,
         None => download(store, args, global)?,
     };
     tell(&files, "installed", global)
@@ -49,9 +49,7 @@ fn download(store: &ModelStore, args: &PullArgs, global: &Global) -> anyhow::Res
     let tell = |file: &str, done: u64, total: u64| {
         let mut current = current.borrow_mut();
         if current.as_ref().is_none_or(|(shown, _)| shown != file) {
-            if !global.quiet {
-                eprintln!("fetching {file}");
-            }
+            render::warn(global, &format!("fetching {file}"));
             *current = Some((file.to_owned(), Progress::new("fetching", "bytes", global.quiet)));
         }
         if let Some((_, progress)) = current.as_ref() {
@@ -82,8 +80,8 @@ fn list(store: &ModelStore, global: &Global) -> anyhow::Result<()> {
         let revision = model.revision.unwrap_or_default();
         table.add_row([&model.name, state, &size, &model.licence, &revision]);
     }
-    render::print(&table)?;
-    eprintln!("kept in {}", store.root().display());
+    render::print(table)?;
+    render::warn(global, &format!("kept in {}", store.root().display()));
     Ok(())
 }
 
@@ -94,6 +92,5 @@ fn tell(files: &ModelFiles, state: &str, global: &Global) -> anyhow::Result<()> 
             &json!({"name": name, "state": state, "path": path, "fingerprint": fingerprint}),
         );
     }
-    println!("{name}: {state}, {}", path.display());
-    Ok(())
+    render::line(&format!("{name}: {state}, {}", path.display()))
 }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::render;
+
 /// Shows how far long work is, at what rate, and how long it will yet take.
 pub struct Progress {
     what: &'static str,
@@ -64,7 +66,9 @@ impl Progress {
         let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
         let left = (total - done) as f64 / rate.max(1e-9);
         let Self { what, unit, .. } = self;
-        eprintln!("{what}: {done} of {total} {unit}, {rate:.0} a second, about {left:.0} s left");
+        render::note(&format!(
+            "{what}: {done} of {total} {unit}, {rate:.0} a second, about {left:.0} s left"
+        ));
     }
 }
 

@@ -1,21 +1,107 @@
-//! Tables for people, JSON for programs; both on stdout.
+//! Tables for people, JSON for programs; both on stdout. Notes for people on stderr.
+//!
+//! Whatever a catalog or a file says is shown to people without control characters: an escape in a
+//! description must not reach a terminal. JSON escapes them itself.
 
-use std::io::Write;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width,
+    presets,
+};
 use serde::Serialize;
 
+use super::args::{Global, RouteArgs};
 use crate::engine::{Explanation, Selected, Selection, Strategy, Tiers, Timings};
+use crate::eval::BadRow;
+
+/// Characters of an id from outside that an error or a warning repeats.
+pub const MOST_OF_AN_ID: usize = 80;
+
+/// Bad rows told one by one before the rest is only counted.
+const SHOWN_ROWS: usize = 20;
+
+/// A column of words is not made narrower than this, even where the table then leaves the screen.
+const NARROWEST: u16 = 14;
+
+/// Stdout did not take what was written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to stdout; check where it leads to and the space there")]
+pub struct StdoutError {
+    source: io::Error,
+}
+
+pub fn failed(source: io::Error) -> anyhow::Error {
+    StdoutError { source }.into()
+}
+
+pub fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    io::stdout().lock().write_all(bytes).map_err(failed)
+}
+
+/// A line of data on stdout.
+pub fn line(text: &str) -> anyhow::Result<()> {
+    bytes(format!("{text}\n").as_bytes())
+}
+
+/// What is not written yet is lost without a word when the process ends.
+pub fn flush() -> anyhow::Result<()> {
+    io::stdout().flush().map_err(failed)
+}
+
+/// A line on stderr. Where that is broken nobody reads it, and nothing else fails for it.
+pub fn note(text: &str) {
+    writeln!(io::stderr(), "{}", plain_lines(text)).ok();
+}
+
+/// A note that `--quiet` silences.
+pub fn warn(global: &Global, text: &str) {
+    if !global.quiet {
+        note(text);
+    }
+}
+
+/// The rows of a file that got no answer.
+pub fn bad_rows(global: &Global, rows: &[BadRow]) {
+    for row in rows.iter().take(SHOWN_ROWS) {
+        warn(global, &format!("line {}: {}", row.line, plain(&row.error)));
+    }
+    if rows.len() > SHOWN_ROWS {
+        warn(global, &format!("and {} more bad rows", rows.len() - SHOWN_ROWS));
+    }
+}
+
+/// Text on one line and without control characters; white space among them becomes a space.
+pub fn plain(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => Some(' '),
+        c if c.is_control() => None,
+        c => Some(c),
+    };
+    text.chars().filter_map(shown).collect()
+}
+
+/// [`plain`] that keeps the lines.
+pub fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// At most `most` characters, with an ellipsis for the rest.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
 
 /// One JSON document, indented.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    Ok(writeln!(out)?)
+    line(&serde_json::to_string_pretty(value)?)
 }
 
-/// A table in the house's style; columns of the given numbers are set right.
+/// A table in the house's style; columns of the given numbers are set right. These and the first,
+/// which holds ids, are never broken.
 pub fn table(header: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
@@ -26,33 +112,79 @@ pub fn table(header: &[&str], numeric: &[usize]) -> Table {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    for &column in [0].iter().chain(numeric) {
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     table
 }
 
 /// Prints a table; without a terminal it is as wide as its content.
-pub fn print(table: &Table) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{}", table.trim_fmt())?)
+pub fn print(table: Table) -> anyhow::Result<()> {
+    print_sparing(table, &[])
+}
+
+/// [`print`] that leaves out columns, one after the other, where all have no room on the screen.
+fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
+    if table.width().is_some() {
+        fit(&mut table, spare);
+    }
+    line(&table.trim_fmt())
+}
+
+/// Lets columns of words wrap, and no column to a ribbon of letters.
+fn fit(table: &mut Table, spare: &[usize]) {
+    let widths = table.column_max_content_widths();
+    for (column, width) in table.column_iter_mut().zip(widths) {
+        if column.constraint().is_none() {
+            let narrowest = ColumnConstraint::LowerBoundary(Width::Fixed(NARROWEST));
+            let whole = ColumnConstraint::ContentWidth;
+            column.set_constraint(if width <= NARROWEST { whole } else { narrowest });
+        }
+    }
+    for &column in spare {
+        if !is_too_wide(table) {
+            return;
+        }
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+}
+
+fn is_too_wide(table: &Table) -> bool {
+    // The first line is the border: a character a column, and no codes for bold letters.
+    let border = table.lines().next().map_or(0, |line| line.chars().count());
+    table.width().is_some_and(|room| border > usize::from(room))
 }
 
 /// The answer to one prompt.
-pub fn selection(selection: &Selection, explain: bool) -> anyhow::Result<()> {
-    let mut out = table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
-    for Selected { tool, score, explanation } in &selection.tools {
-        let part = |name| contribution(explanation, name);
-        let (semantic, keyword) = (part("semantic"), part("keyword"));
-        let tiers = tiers(&explanation.tiers);
-        let score = format!("{score:.3}");
-        out.add_row([tool.id.as_str(), &score, &semantic, &keyword, &tiers, &explanation.why]);
-    }
-    if selection.tools.is_empty() {
-        writeln!(std::io::stdout(), "no tool fits ({} strategy)", selection.strategy)?;
+pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
+    if args.limit == 0 {
+        line("no tools were asked for: --limit is 0")?;
+    } else if selection.tools.is_empty() {
+        line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
-        print(&out)?;
+        // Semantic, keyword and tiers, all of which `--json` shows too.
+        print_sparing(selected(&selection.tools), &[2, 3, 4])?;
     }
-    if explain {
+    if args.explain {
         selection.tools.iter().try_for_each(|tool| explanation(tool, selection.strategy))?;
     }
     excluded(selection)
+}
+
+fn selected(tools: &[Selected]) -> Table {
+    let mut out = table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
+    for Selected { tool, score, explanation } in tools {
+        let part = |name| contribution(explanation, name);
+        let (semantic, keyword) = (part("semantic"), part("keyword"));
+        let tiers = tiers(&explanation.tiers);
+        let (id, why) = (plain(tool.id.as_str()), plain(&explanation.why));
+        out.add_row([id, format!("{score:.3}"), semantic, keyword, tiers, why]);
+    }
+    out
 }
 
 fn contribution(explanation: &Explanation, name: &str) -> String {
@@ -70,19 +202,18 @@ pub fn tiers(tiers: &Tiers) -> String {
 }
 
 fn explanation(selected: &Selected, strategy: Strategy) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "\n{} = {:.4} ({strategy})", selected.tool.id, selected.score)?;
+    let id = plain(selected.tool.id.as_str());
+    line(&format!("\n{id} = {:.4} ({strategy})", selected.score))?;
     for part in &selected.explanation.parts {
         let (name, raw, normalized) = (part.name, part.raw, part.normalized);
         let (weight, sum) = (part.weight, part.contribution);
         let bar = "█".repeat((sum.clamp(0.0, 1.0) * 30.0).round() as usize);
-        writeln!(
-            out,
+        line(&format!(
             "  {name:<10} {weight:.2} × {normalized:.4} = {sum:.4}  (raw {raw:.4})  {bar}"
-        )?;
+        ))?;
     }
     if !selected.explanation.matched_terms.is_empty() {
-        writeln!(out, "  words      {}", selected.explanation.matched_terms.join(", "))?;
+        line(&format!("  words      {}", plain(&selected.explanation.matched_terms.join(", "))))?;
     }
     Ok(())
 }
@@ -94,9 +225,9 @@ fn excluded(selection: &Selection) -> anyhow::Result<()> {
     let mut out = table(&["excluded", "score", "because"], &[1]);
     for tool in &selection.excluded {
         let (score, because) = (format!("{:.3}", tool.score), tool.because.to_string());
-        out.add_row([tool.id.as_str(), &score, &because]);
+        out.add_row([plain(tool.id.as_str()), score, plain(&because)]);
     }
-    print(&out)
+    print(out)
 }
 
 /// Where the time of one selection went.
@@ -106,7 +237,7 @@ pub fn timings(timings: &Timings) -> anyhow::Result<()> {
         out.add_row([stage.to_owned(), format!("{:.3}", millis(time))]);
     }
     out.add_row(["total".to_owned(), format!("{:.3}", millis(timings.total()))]);
-    print(&out)
+    print(out)
 }
 
 pub fn timings_json(timings: &Timings) -> serde_json::Map<String, serde_json::Value> {
@@ -116,4 +247,43 @@ pub fn timings_json(timings: &Timings) -> serde_json::Map<String, serde_json::Va
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_never_reach_a_terminal() {
+        let text = "a\u{1b}[31mred\u{9b}2J\u{7}\nb\u{7f}\tc";
+        assert_eq!(plain(text), "a[31mred2J b c");
+        assert_eq!(plain_lines(text), "a[31mred2J\nb c");
+        assert_eq!(plain("שלום 天气 ü"), "שלום 天气 ü");
+    }
+
+    /// A table of one tool on a screen of 80 columns.
+    fn at_80_columns(id: &str, why: &str) -> String {
+        let mut table =
+            table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
+        table.add_row([id, "1.000", "0.700", "0.300", "high · medium · very_slow", why]);
+        table.set_width(80);
+        fit(&mut table, &[2, 3, 4]);
+        table.trim_fmt()
+    }
+
+    #[test]
+    fn at_80_columns_ids_and_numbers_stay_whole_and_words_wrap() {
+        let why = "related in meaning (0.37); words: version, production, back, one";
+        let long = "everything__trigger-long-running-operation";
+        for id in ["git__commit", "kubernetes__restart_deployment", long] {
+            let shown = at_80_columns(id, why);
+            for whole in [id, "score", "1.000", "meaning", "production,"] {
+                assert!(shown.contains(whole), "{whole} is broken in\n{shown}");
+            }
+            assert!(!shown.contains(why), "why did not wrap:\n{shown}");
+            assert!(shown.lines().all(|line| line.chars().count() <= 80), "too wide:\n{shown}");
+        }
+        let all = at_80_columns("git__commit", why);
+        assert!(all.contains("semantic") && all.contains("very_slow"), "{all}");
+    }
 }

@@ -7,9 +7,13 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{Global, RouteArgs};
+use super::exit::{self, Failure};
 use super::render;
 use super::setup::{self, Wanted};
 use crate::engine::{SelectRequest, Selection};
+
+/// Unknown candidates told before the rest is only counted.
+const SHOWN_IDS: usize = 10;
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -28,14 +32,19 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let request = SelectRequest { candidates, ..SelectRequest::new(&prompt) };
     let selection = engine.select(&request)?;
     let unknown = &selection.unknown_candidates;
-    if !(unknown.is_empty() || global.quiet || global.json) {
-        eprintln!("warning: not in the catalog: {}", unknown.join(", "));
+    if !(unknown.is_empty() || global.json) {
+        let shown = unknown.iter().take(SHOWN_IDS).map(|id| render::cut(id, render::MOST_OF_AN_ID));
+        let mut shown: Vec<String> = shown.collect();
+        if unknown.len() > SHOWN_IDS {
+            shown.push(format!("and {} more", unknown.len() - SHOWN_IDS));
+        }
+        render::warn(global, &format!("warning: not in the catalog: {}", shown.join(", ")));
     }
     if global.json {
         let timings_ms = args.timings.then(|| render::timings_json(&selection.timings));
         render::json(&Answer { prompt: &prompt, selection: &selection, timings_ms })?;
     } else {
-        render::selection(&selection, args.explain)?;
+        render::selection(&selection, args)?;
         if args.timings {
             render::timings(&selection.timings)?;
         }
@@ -48,8 +57,13 @@ fn prompt(words: &[String]) -> anyhow::Result<String> {
     if !words.is_empty() && words != ["-"] {
         return Ok(words.join(" "));
     }
-    let mut prompt = String::new();
-    let read = std::io::stdin().read_to_string(&mut prompt);
+    let mut prompt = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut prompt);
     read.context("cannot read the prompt from stdin; give it as an argument, in quotes")?;
+    let prompt = String::from_utf8(prompt).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        let said = format!("the prompt on stdin is not UTF-8 at byte {at}; expected text in UTF-8");
+        Failure { code: exit::BAD_DATA, said }
+    })?;
     Ok(prompt.trim().to_owned())
 }

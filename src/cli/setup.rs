@@ -1,43 +1,61 @@
 //! From parsed arguments to an engine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
-
 use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
-use super::paths;
+use super::exit::{self, Failure};
 use super::progress::Progress;
+use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
-use crate::embedding::{self, BertEmbedder, ModelFiles};
+use crate::embedding::{self, BertEmbedder, DEFAULT_MODEL, ModelFiles};
 use crate::engine::{Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
+use crate::eval::RowFile;
+
+/// In the place of a file: stdin or stdout.
+pub const STREAM: &str = "-";
 
 /// Problems shown before the rest is only counted.
 const SHOWN_PROBLEMS: usize = 10;
 
 /// Loads a catalog and tells its problems on stderr.
 pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
-    let (catalog, problems) = catalog_with_problems(args)?;
-    if !global.quiet {
-        for problem in problems.iter().take(SHOWN_PROBLEMS) {
-            eprintln!("{problem}");
-        }
-        if problems.len() > SHOWN_PROBLEMS {
-            let more = problems.len() - SHOWN_PROBLEMS;
-            eprintln!("and {more} more; `toolroute tools validate` lists them all");
-        }
+    let (catalog, problems) = catalog_with_problems(args, args.strict)?;
+    for problem in problems.iter().take(SHOWN_PROBLEMS) {
+        render::warn(global, &render::plain(&problem.to_string()));
+    }
+    if problems.len() > SHOWN_PROBLEMS {
+        let more = problems.len() - SHOWN_PROBLEMS;
+        let said = format!("and {more} more; `toolroute tools validate` lists them all");
+        render::warn(global, &said);
     }
     if catalog.is_empty() {
         let paths: Vec<String> = args.tools.iter().map(|path| path.display().to_string()).collect();
-        eprintln!("warning: no usable tool in {}", paths.join(", "));
+        render::warn(global, &format!("warning: no usable tool in {}", paths.join(", ")));
     }
     Ok(catalog)
 }
 
-pub fn catalog_with_problems(args: &CatalogArgs) -> anyhow::Result<(Catalog, Vec<Problem>)> {
-    let options = LoadOptions { strict: args.strict, overlays: args.overlay.clone() };
+pub fn catalog_with_problems(
+    args: &CatalogArgs,
+    strict: bool,
+) -> anyhow::Result<(Catalog, Vec<Problem>)> {
+    if args.tools.is_empty() {
+        let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+    }
+    let options = LoadOptions { strict, overlays: args.overlay.clone() };
     let loaded = Catalog::load(&args.tools, &options)?;
     Ok((loaded.catalog, loaded.problems))
+}
+
+/// A file of prompts, or stdin.
+pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
+    Ok(if path == Path::new(STREAM) {
+        RowFile::read_from("stdin", std::io::stdin().lock())?
+    } else {
+        RowFile::read(path)?
+    })
 }
 
 /// What an engine is to do for a command.
@@ -55,9 +73,23 @@ impl Wanted {
     }
 }
 
+/// [`build`], with a warning where the vectors could not be kept.
+pub fn engine(
+    catalog_args: &CatalogArgs,
+    args: &EngineArgs,
+    wanted: Wanted,
+    global: &Global,
+) -> anyhow::Result<Engine> {
+    let engine = build(catalog_args, args, wanted, global)?;
+    if let SnapshotState::NotSaved { because } = &engine.index_report().snapshot {
+        render::warn(global, &format!("warning: the vectors are not kept: {because}"));
+    }
+    Ok(engine)
+}
+
 /// Builds the engine for a command. With strategy `auto` a model that is not on disk costs only
 /// the semantic part, and the user is told; where one is asked for it is an error.
-pub fn engine(
+pub fn build(
     catalog_args: &CatalogArgs,
     args: &EngineArgs,
     wanted: Wanted,
@@ -72,31 +104,39 @@ pub fn engine(
         index: args.search,
     };
     let mut builder = Engine::builder(catalog).config(config);
-    if let Some(embedder) = embedder(args, wanted.strategy)? {
+    if let Some(embedder) = embedder(args, wanted.strategy, global)? {
         builder = builder.embedder(Arc::new(embedder));
-        if let Some(path) = snapshot_path(catalog_args, args)? {
+        if let (Some(path), false) = (&args.index, args.no_save) {
             builder = builder.snapshot(path);
+        } else if let (Some(path), false) = (default_snapshot(catalog_args, args), args.no_save) {
+            builder = builder.cache(path);
         }
         let progress = Progress::new("embedding", "tools", global.quiet);
         builder = builder.on_progress(move |done, total| progress.tell(done, total));
     }
-    let engine = builder.build()?;
-    if let (SnapshotState::NotSaved { because }, false) =
-        (&engine.index_report().snapshot, global.quiet)
-    {
-        eprintln!("warning: the vectors are not kept: {because}");
-    }
-    Ok(engine)
+    Ok(builder.build()?)
 }
 
-fn embedder(args: &EngineArgs, strategy: Strategy) -> anyhow::Result<Option<BertEmbedder>> {
+fn model(args: &EngineArgs) -> &str {
+    args.model.as_deref().unwrap_or(DEFAULT_MODEL)
+}
+
+fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
+    paths::default_snapshot(&catalog.tools, model(args))
+}
+
+fn embedder(
+    args: &EngineArgs,
+    strategy: Strategy,
+    global: &Global,
+) -> anyhow::Result<Option<BertEmbedder>> {
     if strategy == Strategy::Keyword {
         return Ok(None);
     }
     match model_files(args) {
         Ok(files) => Ok(Some(BertEmbedder::load(&files)?)),
         Err(error @ embedding::Error::ModelMissing { .. }) if strategy == Strategy::Auto => {
-            eprintln!("warning: ranking by words alone: {error}");
+            render::warn(global, &format!("warning: ranking by words alone: {error}"));
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -105,30 +145,17 @@ fn embedder(args: &EngineArgs, strategy: Strategy) -> anyhow::Result<Option<Bert
 
 /// A model by its name in the store, or by its folder.
 fn model_files(args: &EngineArgs) -> Result<ModelFiles, embedding::Error> {
-    let is_path = args.model.contains(['/', '\\']) || args.model == ".";
+    let model = model(args);
+    let is_path = model.contains(['/', '\\']) || model == ".";
     if is_path {
-        return ModelFiles::from_dir(&args.model);
+        return ModelFiles::from_dir(model);
     }
     match paths::model_store(args.models.as_deref()) {
-        Ok(store) => store.open(&args.model),
+        Ok(store) => store.open(model),
         Err(_) => Err(embedding::Error::ModelMissing {
-            name: args.model.clone(),
+            name: model.to_owned(),
             path: PathBuf::from("toolroute/models"),
-            command: format!("toolroute model pull {} --models DIR", args.model),
+            command: format!("toolroute model pull {model} --models DIR"),
         }),
     }
-}
-
-fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> anyhow::Result<Option<PathBuf>> {
-    let path = match (&args.index, args.no_save) {
-        (_, true) => None,
-        (Some(path), _) => Some(path.clone()),
-        (None, _) => paths::default_snapshot(&catalog.tools, &args.model),
-    };
-    if let Some(folder) = path.as_deref().and_then(std::path::Path::parent) {
-        let create =
-            || format!("cannot create {}; choose another place with --index", folder.display());
-        std::fs::create_dir_all(folder).with_context(create)?;
-    }
-    Ok(path)
 }

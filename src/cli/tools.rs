@@ -1,14 +1,13 @@
 //! `toolroute tools`: what is in a catalog.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::args::{CatalogArgs, Global, ToolsArgs, ToolsCommand};
-use super::{exit, render, setup};
-use crate::catalog::{Catalog, Problem, Tool, embedding_text};
+use super::exit::{self, Failure};
+use super::{render, setup};
+use crate::catalog::{self, Catalog, Problem, Tool, embedding_text};
 use crate::engine::Tiers;
 
 pub fn run(args: &ToolsArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -28,19 +27,12 @@ fn list(catalog: &Catalog, global: &Global) -> anyhow::Result<ExitCode> {
     for tool in catalog.iter() {
         let line = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let tiers = render::tiers(&Tiers::of(tool));
-        table.add_row([tool.id.as_str(), &tiers, &cut(&line, 100)]);
+        let id = render::plain(tool.id.as_str());
+        table.add_row([id, tiers, render::plain(&render::cut(&line, 100))]);
     }
-    render::print(&table)?;
-    eprintln!("{} tools", catalog.len());
+    render::print(table)?;
+    render::warn(global, &format!("{} tools", catalog.len()));
     Ok(ExitCode::SUCCESS)
-}
-
-/// At most `most` characters, with an ellipsis for the rest.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode> {
@@ -51,25 +43,25 @@ fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode
         } else {
             format!("did you mean {}?", near.join(", "))
         };
-        let error = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
-        eprintln!("{}", if global.json { json!({"error": error}).to_string() } else { error });
-        return Ok(ExitCode::from(exit::BAD_DATA));
+        let id = render::cut(id, render::MOST_OF_AN_ID);
+        let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
+        return Err(Failure { code: exit::BAD_DATA, said }.into());
     };
     if global.json {
         render::json(tool)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}\n{}\n", tool.id, tool.description)?;
-    writeln!(out, "tiers     {}", render::tiers(&Tiers::of(tool)))?;
+    let (plain, lines) = (render::plain, render::plain_lines);
+    render::line(&format!("{}\n{}\n", plain(tool.id.as_str()), lines(&tool.description)))?;
+    render::line(&format!("tiers     {}", render::tiers(&Tiers::of(tool))))?;
     for (name, list) in lists(tool) {
         if !list.is_empty() {
-            writeln!(out, "{name:<9} {}", list.join(", "))?;
+            render::line(&format!("{name:<9} {}", plain(&list.join(", "))))?;
         }
     }
-    writeln!(out, "embedded  {}", embedding_text(tool))?;
+    render::line(&format!("embedded  {}", plain(&embedding_text(tool))))?;
     if let Some(schema) = &tool.input_schema {
-        writeln!(out, "schema    {}", schema.as_str())?;
+        render::line(&format!("schema    {}", lines(schema.as_str())))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -93,15 +85,23 @@ struct Verdict<'a> {
 }
 
 fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let (catalog, problems) = setup::catalog_with_problems(args)?;
+    // Strict or not, what is wrong is the answer here, not a failure.
+    let (tools, problems) = match setup::catalog_with_problems(args, false) {
+        Ok((catalog, problems)) => (catalog.len(), problems),
+        Err(error) => match error.downcast()? {
+            catalog::Error::Unrecognised { problem } => (0, vec![*problem]),
+            error => return Err(error.into()),
+        },
+    };
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
-    let (tools, warnings) = (catalog.len(), problems.len() - errors);
+    let warnings = problems.len() - errors;
     if global.json {
         render::json(&Verdict { tools, errors, warnings, problems: &problems })?;
     } else {
-        let mut out = std::io::stdout().lock();
-        problems.iter().try_for_each(|problem| writeln!(out, "{problem}"))?;
-        writeln!(out, "{tools} tools, {errors} errors, {warnings} warnings")?;
+        for problem in &problems {
+            render::line(&render::plain(&problem.to_string()))?;
+        }
+        render::line(&format!("{tools} tools, {errors} errors, {warnings} warnings"))?;
     }
     Ok(if errors > 0 || tools == 0 { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }

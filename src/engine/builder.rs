@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::indexing::{self, IndexReport, OnProgress};
+use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
@@ -17,7 +17,7 @@ pub struct EngineBuilder {
     catalog: Catalog,
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
-    snapshot: Option<PathBuf>,
+    snapshot: Option<Place>,
     on_progress: Option<Box<OnProgress>>,
 }
 
@@ -39,9 +39,17 @@ impl EngineBuilder {
     }
 
     /// A file that keeps the vectors: what it holds is not embedded again, and what is new is
-    /// written to it. One that is damaged or of another model is rebuilt.
+    /// written to it. One that is damaged or of another model is rebuilt; a file that never was a
+    /// snapshot is refused. The folder around it is made where there is none.
     pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
-        self.snapshot = Some(path.into());
+        self.snapshot = Some(Place { path: path.into(), move_foreign: false });
+        self
+    }
+
+    /// [`EngineBuilder::snapshot`] in a folder of caches, where nobody chose the name: a file there
+    /// that never was a snapshot is kept under another name instead.
+    pub fn cache(mut self, path: impl Into<PathBuf>) -> Self {
+        self.snapshot = Some(Place { path: path.into(), move_foreign: true });
         self
     }
 
@@ -54,8 +62,9 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, or the configuration is out of range. A snapshot that cannot be
-    /// read or written is no error: [`IndexReport`] says what became of it.
+    /// Where embedding fails, the configuration is out of range, or the file of
+    /// [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or written is no
+    /// error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
         let tools = self.catalog.tools();
@@ -64,7 +73,7 @@ impl EngineBuilder {
         let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
         let (mut report, mut approximate) = (IndexReport::default(), false);
         if let Some(embedder) = &self.embedder {
-            let snapshot = self.snapshot.as_deref();
+            let snapshot = self.snapshot.as_ref();
             let tell = self.on_progress.as_deref();
             let kind = self.config.index;
             let (index, done) = indexing::index(tools, embedder.as_ref(), kind, snapshot, tell)?;
@@ -91,6 +100,30 @@ fn check(config: &EngineConfig) -> Result<(), Error> {
         Fusion::Weighted { semantic_weight: found, .. } if !(0.0..=1.0).contains(&found) => {
             Err(Error::BadWeight { found })
         }
+        Fusion::Rrf { k: found } if !(found.is_finite() && found >= 0.0) => {
+            Err(Error::BadRrfK { found })
+        }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fusion_that_would_give_no_order_is_refused() {
+        let build = |fusion| {
+            let config = EngineConfig { fusion, ..EngineConfig::default() };
+            Engine::builder(Catalog::default()).config(config).build().map(drop)
+        };
+        for found in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1.0] {
+            let rrf = build(Fusion::Rrf { k: found });
+            assert!(matches!(rrf, Err(Error::BadRrfK { .. })), "{found}: {rrf:?}");
+            let Fusion::Weighted { normalization, .. } = Fusion::default() else { panic!() };
+            let weighted = build(Fusion::Weighted { semantic_weight: found, normalization });
+            assert!(matches!(weighted, Err(Error::BadWeight { .. })), "{found}: {weighted:?}");
+        }
+        build(Fusion::Rrf { k: 0.0 }).unwrap();
     }
 }

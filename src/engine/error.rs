@@ -11,7 +11,7 @@ pub enum Error {
     #[error("the prompt is empty; expected some words that say what is wanted")]
     EmptyPrompt,
 
-    #[error("none of the {count} candidates is in the catalog; the first is `{first}`{}", suggestion(.near))]
+    #[error("none of the {count} candidates is in the catalog; the first is `{}`{}", cut(.first), suggestion(.near))]
     UnknownCandidates { count: usize, first: String, near: Vec<String> },
 
     #[error(
@@ -21,6 +21,9 @@ pub enum Error {
 
     #[error("semantic weight {found} is out of range; expected 0 to 1")]
     BadWeight { found: f32 },
+
+    #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
+    BadRrfK { found: f32 },
 
     #[error(transparent)]
     Embedding(#[from] embedding::Error),
@@ -37,4 +40,25 @@ pub enum Error {
 
 fn suggestion(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
+}
+
+/// An id may be any text, and what is told of it must stay a line.
+fn cut(id: &str) -> String {
+    const MOST: usize = 80;
+    match id.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &id[..end]),
+        None => id.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_candidate_is_told_in_a_line() {
+        let unknown = |first: String| Error::UnknownCandidates { count: 1, first, near: vec![] };
+        assert!(unknown("é".repeat(5_000)).to_string().chars().count() < 160);
+        assert!(unknown("é".repeat(80)).to_string().contains(&"é".repeat(80)));
+    }
 }

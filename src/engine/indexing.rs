@@ -53,7 +53,15 @@ pub struct IndexReport {
     /// How vectors are searched.
     pub index: Option<IndexKind>,
     pub snapshot: SnapshotState,
+    /// The snapshot's file, where it holds these vectors now.
     pub path: Option<PathBuf>,
+}
+
+/// A file for a snapshot, and what to do where it turns out to be somebody's.
+pub(super) struct Place {
+    pub path: PathBuf,
+    /// Whether a file that never was a snapshot is moved aside; else it is refused.
+    pub move_foreign: bool,
 }
 
 /// Rows of the catalog on their way to vectors.
@@ -70,13 +78,19 @@ pub(super) fn index(
     tools: &[Arc<Tool>],
     embedder: &dyn Embedder,
     kind: IndexKind,
-    path: Option<&Path>,
+    place: Option<&Place>,
     tell: Option<&OnProgress>,
 ) -> Result<(Box<dyn VectorIndex>, IndexReport), Error> {
     let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
     let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
-    let (old, mut state) = open(path, &model);
+    let (old, mut state) = match place {
+        Some(place) => open(place, &model)?,
+        None => (None, SnapshotState::Unused),
+    };
+    // Where nothing can be kept there is no use in trying.
+    let kept = !matches!(state, SnapshotState::NotSaved { .. });
+    let path = place.filter(|_| kept).map(|place| place.path.as_path());
     if let Some(old) = old.as_ref().filter(|old| old.hashes() == hashes) {
         return reopen(old, kind, path);
     }
@@ -88,22 +102,35 @@ pub(super) fn index(
     if let Some(path) = path {
         let snapshot =
             Snapshot::new(model, work.hashes, vectors)?.with_graph(index.graph().cloned())?;
-        if let Err(error) = snapshot.save(path) {
-            state = SnapshotState::NotSaved { because: error.to_string() };
-        }
+        state = save(&snapshot, path, state);
     }
     let report = IndexReport {
         tools: tools.len(),
         embedded,
         reused: tools.len() - embedded,
         index: Some(kind.for_rows(tools.len())),
+        path: written(&state, path),
         snapshot: state,
-        path: path.map(Path::to_owned),
     };
     Ok((index, report))
 }
 
-/// The snapshot fits the catalog as it is.
+/// Writes a snapshot, and its folder; `done` or why not.
+fn save(snapshot: &Snapshot, path: &Path, done: SnapshotState) -> SnapshotState {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+    let saved = made
+        .map_err(|error| format!("the folder of {} cannot be made: {error}", path.display()))
+        .and_then(|()| snapshot.save(path).map_err(|error| error.to_string()));
+    saved.map_or_else(|because| SnapshotState::NotSaved { because }, |()| done)
+}
+
+fn written(state: &SnapshotState, path: Option<&Path>) -> Option<PathBuf> {
+    let kept = !matches!(state, SnapshotState::NotSaved { .. });
+    path.filter(|_| kept).map(Path::to_owned)
+}
+
+/// The snapshot fits the catalog as it is, but for a graph that is wanted now.
 fn reopen(
     snapshot: &Snapshot,
     kind: IndexKind,
@@ -111,13 +138,19 @@ fn reopen(
 ) -> Result<(Box<dyn VectorIndex>, IndexReport), Error> {
     let rows = snapshot.vectors().len();
     let index = index::restore(snapshot.vectors().clone(), kind, snapshot.graph().cloned())?;
+    let mut state = SnapshotState::Fresh;
+    if let (Some(graph), None, Some(path)) = (index.graph(), snapshot.graph(), path) {
+        // Linking takes longer than all else at a start: it must not come again with each.
+        let linked = snapshot.clone().with_graph(Some(graph.clone()))?;
+        state = save(&linked, path, SnapshotState::Updated);
+    }
     let report = IndexReport {
         tools: rows,
         embedded: 0,
         reused: rows,
         index: Some(kind.for_rows(rows)),
-        snapshot: SnapshotState::Fresh,
-        path: path.map(Path::to_owned),
+        path: written(&state, path),
+        snapshot: state,
     };
     Ok((index, report))
 }
@@ -131,30 +164,51 @@ fn key(identity: &ModelIdentity) -> ModelKey {
 }
 
 /// The snapshot that is there, if it can be used, and what will become of it.
-fn open(path: Option<&Path>, model: &ModelKey) -> (Option<Snapshot>, SnapshotState) {
-    let Some(path) = path else { return (None, SnapshotState::Unused) };
+fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotState), Error> {
+    let path = place.path.as_path();
     let usable = Snapshot::load(path).and_then(|found| found.matches(model).map(|()| found));
-    match usable {
-        Ok(found) => (Some(found), SnapshotState::Updated),
-        Err(SnapshotError::Missing { .. }) => (None, SnapshotState::Created),
-        Err(error) => {
-            if let SnapshotError::Foreign { .. } = error {
-                keep_aside(path);
+    let error = match usable {
+        Ok(found) => return Ok((Some(found), SnapshotState::Updated)),
+        Err(SnapshotError::Missing { .. }) => return Ok((None, SnapshotState::Created)),
+        Err(error) => error,
+    };
+    let because = error.to_string();
+    match error {
+        SnapshotError::Foreign { .. } if !place.move_foreign => return Err(error.into()),
+        SnapshotError::Foreign { .. } => {
+            if let Err(error) = keep_aside(path) {
+                let because = format!("{because}; it cannot be moved aside: {error}");
+                return Ok((None, SnapshotState::NotSaved { because }));
             }
-            tracing::warn!("the index is rebuilt: {error}");
-            (None, SnapshotState::Rebuilt { because: error.to_string() })
         }
+        // What cannot be read may be anybody's: it is not written over.
+        SnapshotError::Io { .. } => return Ok((None, SnapshotState::NotSaved { because })),
+        _ => {}
     }
+    tracing::warn!("the index is rebuilt: {because}");
+    Ok((None, SnapshotState::Rebuilt { because }))
 }
 
-/// A file that never was a snapshot is somebody's: it is moved, not written over.
-fn keep_aside(path: &Path) {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".not-a-snapshot");
-    match std::fs::rename(path, &aside) {
-        Ok(()) => tracing::warn!("{} is kept as {}", path.display(), aside.display()),
-        Err(error) => tracing::warn!("{} cannot be moved aside: {error}", path.display()),
+/// A file that never was a snapshot is somebody's: it is moved to a name that is free.
+fn keep_aside(path: &Path) -> std::io::Result<()> {
+    for number in 1u32.. {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(".not-a-snapshot");
+        if number > 1 {
+            aside.push(format!(".{number}"));
+        }
+        // The name is taken before the move: a check alone could come too early.
+        match std::fs::File::create_new(&aside) {
+            Ok(_) => {
+                std::fs::rename(path, &aside)?;
+                tracing::warn!("{} is kept as {}", path.display(), aside.display());
+                return Ok(());
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
+    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 fn vectors_by_text(snapshot: &Snapshot) -> HashMap<TextHash, Vec<f32>> {
@@ -197,10 +251,8 @@ impl Work<'_> {
         let saved = Vectors::from_rows(&rows)
             .map_err(SnapshotError::from)
             .and_then(|vectors| Snapshot::new(model, hashes, Arc::new(vectors)))
-            .and_then(|snapshot| snapshot.save(path));
-        if let Err(error) = saved {
-            tracing::debug!("the index is not saved yet: {error}");
-        }
+            .map(|snapshot| save(&snapshot, path, SnapshotState::Updated));
+        tracing::debug!("the index so far: {saved:?}");
     }
 
     fn vectors(&self) -> Result<Vectors, Error> {
@@ -218,3 +270,6 @@ pub fn fingerprint(texts: &[&str]) -> String {
     let bytes = parts.as_flattened().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     text_hash(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

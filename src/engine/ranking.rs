@@ -23,6 +23,8 @@ pub(super) fn rank<'a>(
     order: &PolicyOrder,
     tool: impl Fn(u32) -> &'a Tool,
 ) -> Ranked {
+    // A limit from outside may be any number: it must neither be allocated nor overflow.
+    let limit = limit.min(candidates.len());
     let better = |a: &Candidate, b: &Candidate| -> Ordering {
         b.score.total_cmp(&a.score).then_with(|| order.place(a.row).cmp(&order.place(b.row)))
     };
@@ -60,6 +62,22 @@ mod tests {
 
     use super::*;
     use crate::catalog::Reliability;
+
+    #[test]
+    fn a_limit_beyond_all_tools_gives_all_of_them() {
+        let tools = [Tool::new(None, "a", ""), Tool::new(None, "b", "")];
+        let order = PolicyOrder::new(tools.iter());
+        let candidate =
+            |row| Candidate { row, score: 1.0, semantic: None, keyword: None, exact_name: 0.0 };
+        let filtering = Policy { min_reliability: Some(Reliability::Low), ..Policy::default() };
+        for policy in [Policy::default(), filtering] {
+            for limit in [usize::MAX, usize::MAX / 2, 1 << 40] {
+                let both = vec![candidate(0), candidate(1)];
+                let ranked = rank(both, limit, &policy, &order, |row| &tools[row as usize]);
+                assert_eq!(ranked.chosen.len(), 2);
+            }
+        }
+    }
 
     proptest! {
         #[test]

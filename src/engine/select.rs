@@ -139,7 +139,8 @@ impl Engine {
         let (strategy, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
         let policy = request.policy.unwrap_or(self.config.policy);
-        let limit = request.limit.unwrap_or(self.config.limit);
+        // A limit from outside may be any number, and no answer has more tools than there are.
+        let limit = request.limit.unwrap_or(self.config.limit).min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let prompt = Prompt {
             text: &request.prompt,
@@ -202,6 +203,21 @@ impl Engine {
         request: &SelectRequest,
     ) -> Result<(Option<Vec<u32>>, Vec<String>), Error> {
         let Some(ids) = &request.candidates else { return Ok((None, Vec::new())) };
+        let (mut rows, unknown) = self.known_rows(ids)?;
+        rows.sort_unstable();
+        rows.dedup();
+        Ok((Some(rows), unknown))
+    }
+
+    /// Whether a request with these candidates can be answered; no candidates are no hindrance.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCandidates`] where none of them is in the catalog.
+    pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
+        self.known_rows(ids).map(drop)
+    }
+
+    fn known_rows(&self, ids: &[String]) -> Result<(Vec<u32>, Vec<String>), Error> {
         let (mut rows, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
         for id in ids {
             match self.catalog.row(id) {
@@ -213,8 +229,6 @@ impl Engine {
             let near = self.catalog.near(first, 2).into_iter().map(|id| id.to_string()).collect();
             return Err(Error::UnknownCandidates { count: ids.len(), first: first.clone(), near });
         }
-        rows.sort_unstable();
-        rows.dedup();
-        Ok((Some(rows), unknown))
+        Ok((rows, unknown))
     }
 }

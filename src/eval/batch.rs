@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::dataset::{BadRow, Query, parse_query};
+use super::dataset::{BadRow, Line, Query, RowFile, RowId, parse_query};
 use super::error::Error;
+use super::output::Output;
 use super::resume::Partial;
 use crate::catalog::ToolId;
 use crate::engine::{Engine, Explanation, SelectRequest, Selection, fingerprint};
@@ -18,7 +18,7 @@ const CHUNK: usize = 256;
 /// A file of prompts to answer.
 pub struct BatchJob<'a> {
     pub engine: &'a Engine,
-    pub input: &'a Path,
+    pub input: &'a RowFile,
     /// Tells this job from another over the same files: settings, catalog, model.
     pub settings: String,
     /// Whether each tool comes with its whole explanation.
@@ -37,22 +37,30 @@ pub struct BatchSummary {
     pub output: Option<PathBuf>,
 }
 
-/// A line of the input that holds something, with its number.
-type Line<'a> = (usize, &'a str);
-
 impl BatchJob<'_> {
-    /// Answers into a file. An interrupted run is gone on with by the next run of the same job.
+    /// Answers into a file, where an interrupted run is gone on with by the next run of the same
+    /// job, or into a device or pipe, where it is not.
     ///
     /// # Errors
-    /// Where a file cannot be read or written. A bad row is no error.
-    pub fn run(&self, output: &Path, tell: &dyn Fn(usize, usize)) -> Result<BatchSummary, Error> {
-        let text = self.read()?;
-        let lines = lines(&text);
-        let mut partial = Partial::open(output, &self.fingerprint(&text), CHUNK)?;
+    /// Where the output cannot be written, or another job writes it. A bad row is no error.
+    pub fn run(&self, output: &Output, tell: &dyn Fn(usize, usize)) -> Result<BatchSummary, Error> {
+        match output {
+            Output::File(path) => self.resume(path, tell),
+            Output::Special(path) => {
+                let summary = self.stream(&mut Output::open_special(path)?, tell)?;
+                Ok(BatchSummary { output: Some(path.clone()), ..summary })
+            }
+        }
+    }
+
+    fn resume(&self, path: &Path, tell: &dyn Fn(usize, usize)) -> Result<BatchSummary, Error> {
+        let lines = self.input.lines()?;
+        let mut partial = Partial::open(path, &self.fingerprint(), CHUNK)?;
         let resumed = partial.rows.min(lines.len());
-        let bad = self.answer(&lines, resumed, tell, &mut |rows| partial.append(rows))?;
+        let mut bad = std::mem::take(&mut partial.bad);
+        bad.extend(self.answer(&lines, resumed, tell, &mut |rows| partial.append(rows))?);
         partial.finish()?;
-        Ok(BatchSummary { rows: lines.len(), resumed, bad, output: Some(output.to_owned()) })
+        Ok(BatchSummary { rows: lines.len(), resumed, bad, output: Some(path.to_owned()) })
     }
 
     /// Answers into a stream, which cannot be gone on with.
@@ -64,8 +72,7 @@ impl BatchJob<'_> {
         out: &mut dyn Write,
         tell: &dyn Fn(usize, usize),
     ) -> Result<BatchSummary, Error> {
-        let text = self.read()?;
-        let lines = lines(&text);
+        let lines = self.input.lines()?;
         let mut write = |rows: &str| {
             out.write_all(rows.as_bytes())
                 .and_then(|()| out.flush())
@@ -75,18 +82,12 @@ impl BatchJob<'_> {
         Ok(BatchSummary { rows: lines.len(), bad, ..BatchSummary::default() })
     }
 
-    fn read(&self) -> Result<String, Error> {
-        let bytes = std::fs::read(self.input).map_err(Error::io("read", self.input))?;
-        // A row that is not UTF-8 is a bad row, not the end of the file.
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if text.trim().is_empty() {
-            return Err(Error::NoRows { path: self.input.to_owned() });
-        }
-        Ok(text)
-    }
-
-    fn fingerprint(&self, text: &str) -> String {
-        fingerprint(&[text, &self.settings, if self.explain { "explain" } else { "" }])
+    fn fingerprint(&self) -> String {
+        fingerprint(&[
+            &self.input.text(),
+            &self.settings,
+            if self.explain { "explain" } else { "" },
+        ])
     }
 
     fn answer(
@@ -111,7 +112,7 @@ impl BatchJob<'_> {
 
     fn answer_chunk(&self, lines: &[Line<'_>]) -> (String, Vec<BadRow>) {
         let parsed: Vec<Result<Query, BadRow>> =
-            lines.iter().filter_map(|(line, text)| parse_query(text, *line)).collect();
+            lines.iter().map(|(line, row)| parse_query(row, *line)).collect();
         let requests: Vec<SelectRequest> = parsed.iter().flatten().map(request).collect();
         let mut answers = self.engine.select_many(&requests).into_iter();
         let (mut rows, mut all_bad) = (String::new(), Vec::new());
@@ -137,7 +138,7 @@ impl BatchJob<'_> {
         (rows, all_bad)
     }
 
-    fn row(&self, id: &Value, selection: &Selection) -> String {
+    fn row(&self, id: &RowId, selection: &Selection) -> String {
         let tools = selection.tools.iter().map(|selected| OutputTool {
             id: &selected.tool.id,
             score: selected.score,
@@ -165,7 +166,7 @@ fn line(row: &OutputRow<'_>) -> String {
 
 #[derive(Serialize)]
 struct OutputRow<'a> {
-    id: &'a Value,
+    id: &'a RowId,
     tools: Vec<OutputTool<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unknown_candidates: &'a [String],
@@ -187,11 +188,35 @@ struct OutputTool<'a> {
     explanation: Option<&'a Explanation>,
 }
 
-fn lines(text: &str) -> Vec<Line<'_>> {
-    let blank = |text: &str| text.trim_start_matches('\u{feff}').trim().is_empty();
-    (1..).zip(text.lines()).filter(|(_, text)| !blank(text)).collect()
-}
-
 fn request(query: &Query) -> SelectRequest {
     SelectRequest { candidates: query.candidates.clone(), ..SelectRequest::new(&query.query) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Catalog, Tool};
+
+    #[test]
+    fn a_resumed_batch_tells_the_bad_rows_of_an_uninterrupted_one() {
+        let tools = vec![Tool::new(Some("mail"), "send", "Sends an email")];
+        let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
+        let rows = "{\"query\": \"send an email\"}\n".repeat(600);
+        let input = RowFile::read_from("q", format!("not json\n{rows}[]\n").as_bytes()).unwrap();
+        let job =
+            BatchJob { engine: &engine, input: &input, settings: String::new(), explain: false };
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| Output::File(dir.path().join(name));
+        let whole = job.run(&at("whole"), &|_, _| {}).unwrap();
+        let written = std::fs::read_to_string(dir.path().join("whole")).unwrap();
+        let first: String = written.split_inclusive('\n').take(300).collect();
+        let mut partial =
+            Partial::open(&dir.path().join("cut"), &job.fingerprint(), CHUNK).unwrap();
+        partial.append(&first).unwrap();
+        drop(partial);
+        let resumed = job.run(&at("cut"), &|_, _| {}).unwrap();
+        assert_eq!((resumed.rows, resumed.resumed), (602, CHUNK));
+        assert_eq!((resumed.bad.len(), resumed.bad), (2, whole.bad));
+        assert_eq!(std::fs::read_to_string(dir.path().join("cut")).unwrap(), written);
+    }
 }

@@ -1,77 +1,207 @@
 //! Rows of a file of prompts.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use super::Error;
+
+/// What names a row, kept as it was written: a number of thirty digits stays one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RowId(Box<RawValue>);
+
+impl Default for RowId {
+    fn default() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+}
+
+impl PartialEq for RowId {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
 
 /// One prompt of a file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Query {
-    /// Given back as it came: a string, a number, or null where there is none.
+    /// Given back as it came; null where there is none.
     #[serde(default)]
-    pub id: Value,
+    pub id: RowId,
     pub query: String,
     /// Ids of the right tools.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_as_empty")]
     pub gold: Vec<String>,
     /// Ids of the only tools to rank.
     #[serde(default)]
     pub candidates: Option<Vec<String>>,
+    /// Where it stands, counted from 1.
+    #[serde(skip)]
+    pub line: usize,
 }
 
 /// A row that gave no answer, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BadRow {
     /// Its id, where it could be read.
-    pub id: Value,
+    pub id: RowId,
     /// Counted from 1.
     pub line: usize,
     pub error: String,
 }
 
-/// Reads line number `line`; `None` for a blank one.
+/// Any field but the id may be missing or wrong.
+#[derive(Default, Deserialize)]
+struct IdAlone {
+    #[serde(default)]
+    id: RowId,
+}
+
+fn none_as_empty<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+/// A file of rows, whole and as bytes: one row that is not UTF-8 must not cost the others.
+#[derive(Clone, Debug)]
+pub struct RowFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+/// A line that holds something, with its number.
+pub(super) type Line<'a> = (usize, &'a [u8]);
+
+impl RowFile {
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        Ok(Self { path: path.to_owned(), bytes })
+    }
+
+    /// Rows that come from elsewhere; `name` stands in errors.
+    ///
+    /// # Errors
+    /// Where `from` cannot be read.
+    pub fn read_from(name: impl Into<PathBuf>, mut from: impl Read) -> Result<Self, Error> {
+        let (path, mut bytes) = (name.into(), Vec::new());
+        from.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
+        Ok(Self { path, bytes })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The prompts, and the rows that are none.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] where all lines are blank.
+    pub fn queries(&self) -> Result<(Vec<Query>, Vec<BadRow>), Error> {
+        let (mut queries, mut bad) = (Vec::new(), Vec::new());
+        for (number, line) in self.lines()? {
+            match parse_query(line, number) {
+                Ok(query) => queries.push(query),
+                Err(row) => bad.push(row),
+            }
+        }
+        Ok((queries, bad))
+    }
+
+    pub(super) fn lines(&self) -> Result<Vec<Line<'_>>, Error> {
+        let rows = (1..).zip(self.bytes.split(|byte| *byte == b'\n'));
+        let rows: Vec<Line<'_>> = rows
+            .map(|(number, row)| (number, trim(row)))
+            .filter(|(_, row)| !row.is_empty())
+            .collect();
+        if rows.is_empty() { Err(Error::NoRows { path: self.path.clone() }) } else { Ok(rows) }
+    }
+
+    /// The whole text, to tell files apart. Bytes that are not UTF-8 lie in rows that get no
+    /// answer, so that what stands for them does not matter.
+    pub(super) fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
+    }
+}
+
+/// Without the white space around it and a byte order mark before it.
+fn trim(row: &[u8]) -> &[u8] {
+    let row = row.trim_ascii();
+    row.strip_prefix(b"\xef\xbb\xbf").unwrap_or(row).trim_ascii()
+}
+
+/// Reads line number `line`.
 ///
 /// # Errors
 /// Where the line is no object with a `query`, or the query holds no words.
-pub fn parse_query(text: &str, line: usize) -> Option<Result<Query, BadRow>> {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.is_empty() {
-        return None;
+pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
+    let row = trim(row);
+    let bad = |id, error| BadRow { id, line, error };
+    let unread = |error: String| {
+        let id = serde_json::from_slice::<IdAlone>(row).unwrap_or_default().id;
+        bad(id, format!("{error}; expected {{\"id\": …, \"query\": \"…\"}}"))
+    };
+    // Serde would take a list for the fields in their order.
+    if row.starts_with(b"[") {
+        return Err(bad(
+            RowId::default(),
+            "found a list; expected {\"id\": …, \"query\": \"…\"}".to_owned(),
+        ));
     }
-    let query = serde_json::from_str::<Query>(text).map_err(|error| {
-        let value = serde_json::from_str::<Value>(text).unwrap_or_default();
-        let id = value.get("id").cloned().unwrap_or_default();
-        let error = format!("{error}; expected {{\"id\": …, \"query\": \"…\"}}");
-        BadRow { id, line, error }
-    });
-    Some(query.and_then(|query| {
-        if query.query.trim().is_empty() {
-            let error = "\"query\" is empty; expected some words that say what is wanted";
-            return Err(BadRow { id: query.id, line, error: error.to_owned() });
-        }
-        Ok(query)
-    }))
+    let text = std::str::from_utf8(row)
+        .map_err(|error| unread(format!("not UTF-8 at byte {}", error.valid_up_to() + 1)))?;
+    let query: Query = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
+    if query.query.trim().is_empty() {
+        let error = "\"query\" is empty; expected some words that say what is wanted";
+        return Err(bad(query.id, error.to_owned()));
+    }
+    Ok(Query { line, ..query })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn id(query: &Query) -> &str {
+        query.id.0.get()
+    }
 
     #[test]
     fn a_row_keeps_its_id_as_it_came() {
-        let row = parse_query(r#"{"id": 7, "query": "x", "candidates": ["a"], "meta": {}}"#, 1);
-        let query = row.unwrap().unwrap();
-        assert_eq!((query.id, query.candidates), (json!(7), Some(vec!["a".to_owned()])));
-        assert_eq!(parse_query("  \r", 2), None);
+        let row = r#"{"id": 7, "query": "x", "candidates": ["a"], "gold": null, "meta": {}}"#;
+        let query = parse_query(row.as_bytes(), 1).unwrap();
+        assert_eq!((id(&query), &query.candidates), ("7", &Some(vec!["a".to_owned()])));
+        assert!(query.gold.is_empty());
+        for kept in ["123456789012345678901234567890", "1.50", "1e3", "\"\\u0041\"", "null"] {
+            let row = format!("{{\"id\": {kept} , \"query\": \"x\", \"candidates\": null}}");
+            let query = parse_query(row.as_bytes(), 1).unwrap();
+            assert_eq!((id(&query), &query.candidates), (kept, &None));
+        }
+        assert_eq!(id(&parse_query(br#"{"query": "x"}"#, 1).unwrap()), "null");
     }
 
     #[test]
     fn a_bad_row_says_its_line_and_keeps_its_id() {
-        let bad = parse_query(r#"{"id": "q1", "text": "x"}"#, 9).unwrap().unwrap_err();
-        assert_eq!((bad.line, bad.id), (9, json!("q1")));
+        let bad = parse_query(br#"{"id": "q1", "text": "x"}"#, 9).unwrap_err();
+        assert_eq!((bad.line, bad.id.0.get()), (9, "\"q1\""));
         assert!(bad.error.contains("missing field `query`"), "{}", bad.error);
-        assert!(parse_query("{", 1).unwrap().is_err());
-        assert!(parse_query(r#"{"query": " "}"#, 1).unwrap().is_err());
+        assert!(parse_query(b"{", 1).is_err());
+        assert!(parse_query(br#"{"query": " "}"#, 1).is_err());
+        let list = parse_query(br#"[1, "x"]"#, 1).unwrap_err();
+        assert!(list.error.contains("found a list"), "{}", list.error);
+    }
+
+    #[test]
+    fn a_row_that_is_not_utf8_costs_itself_alone() {
+        let bytes = b"\xef\xbb\xbf{\"query\": \"a\"}\r\n\n{\"id\": 5, \"query\": \"\xff\"}\n{\"query\": \"b\"}";
+        let file = RowFile::read_from("stdin", &bytes[..]).unwrap();
+        let (queries, bad) = file.queries().unwrap();
+        let seen: Vec<_> = queries.iter().map(|query| (query.query.as_str(), query.line)).collect();
+        assert_eq!(seen, [("a", 1), ("b", 4)]);
+        assert_eq!((bad.len(), bad[0].line, bad[0].id.0.get()), (1, 3, "5"));
+        assert!(bad[0].error.contains("not UTF-8"), "{}", bad[0].error);
     }
 }

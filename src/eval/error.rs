@@ -7,7 +7,7 @@ use thiserror::Error as ThisError;
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("cannot {action} {}: {source}", .path.display())]
+    #[error("cannot {action} {}", .path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
 
     #[error("{} holds no rows; expected one JSON object a line, with \"id\" and \"query\"", .path.display())]
@@ -18,6 +18,26 @@ pub enum Error {
         .path.display()
     )]
     NoGold { path: PathBuf },
+
+    #[error(
+        "writing {} would overwrite the input {}; expected two different files, name another output",
+        .output.display(), .input.display()
+    )]
+    SameFile { input: PathBuf, output: PathBuf },
+
+    #[error("{} is a folder; expected a file to write, name one in it", .path.display())]
+    OutputIsFolder { path: PathBuf },
+
+    #[error(
+        "another batch is writing {}; wait for its end, or name another output", .path.display()
+    )]
+    Busy { path: PathBuf },
+
+    #[error(
+        "{} is not the unfinished output of a batch; expected none or one of ours: move it away, or name another output",
+        .path.display()
+    )]
+    NotOurPartial { path: PathBuf },
 
     #[error(transparent)]
     Engine(#[from] crate::engine::Error),

@@ -54,8 +54,7 @@ impl Measures {
 
     /// The mean over rankings; all 0 over none.
     pub fn mean(all: &[Self]) -> Self {
-        let mean =
-            |field: fn(&Self) -> f64| all.iter().map(field).sum::<f64>() / all.len().max(1) as f64;
+        let mean = |field: fn(&Self) -> f64| sum(all.iter().map(field)) / all.len().max(1) as f64;
         Self {
             ndcg_at_1: mean(|m| m.ndcg_at_1),
             ndcg_at_5: mean(|m| m.ndcg_at_5),
@@ -70,9 +69,13 @@ impl Measures {
 
 fn ndcg(hits: &[bool], right: usize, k: usize) -> f64 {
     let discount = |at: usize| 1.0 / (at as f64 + 2.0).log2();
-    let gain: f64 = (0..k.min(hits.len())).filter(|&at| hits[at]).map(discount).sum();
-    let ideal: f64 = (0..k.min(right)).map(discount).sum();
-    gain / ideal
+    let gain = sum((0..k.min(hits.len())).filter(|&at| hits[at]).map(discount));
+    gain / sum((0..k.min(right)).map(discount))
+}
+
+/// `Iterator::sum` over nothing is -0.0, which prints as `-0.0000`.
+fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |sum, number| sum + number)
 }
 
 #[cfg(test)]
@@ -99,5 +102,10 @@ mod tests {
         assert_eq!(Measures::of(&["x"], &["a"]), Measures::default());
         assert_eq!(Measures::of::<&str, &str>(&["x"], &[]), Measures::default());
         assert_eq!(Measures::mean(&[]), Measures::default());
+        for none in
+            [Measures::of(&["x"], &["a"]), Measures::of(&[""; 0], &["a"]), Measures::mean(&[])]
+        {
+            assert!(!format!("{none:?}").contains('-'), "{none:?}");
+        }
     }
 }

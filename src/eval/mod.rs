@@ -19,12 +19,14 @@ mod dataset;
 mod error;
 mod latency;
 mod measures;
+mod output;
 mod resume;
 mod score;
 
 pub use batch::{BatchJob, BatchSummary};
-pub use dataset::{BadRow, Query, parse_query};
+pub use dataset::{BadRow, Query, RowFile, RowId, parse_query};
 pub use error::Error;
 pub use latency::{Percentiles, StageReport, StageTimer};
 pub use measures::{DEPTH, Measures};
-pub use score::{Scored, score};
+pub use output::Output;
+pub use score::{Scored, answerable, score, unknown_gold};

@@ -1,13 +1,21 @@
 //! The unfinished output of a batch: what is in it, and whether it may be gone on with.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::output::same_metadata;
+use super::{BadRow, Error};
+
+/// How the first line of every partial output begins and ends; the job stands between.
+const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
+
+/// Longer than any header of ours: how far a file is read before it is told whose it is.
+const HEADER_ROOM: u64 = 1_024;
 
 /// `R.jsonl.partial` beside the output `R.jsonl`: one line that names the job, then the rows done
-/// so far. It becomes the output when the last row is written.
+/// so far. It becomes the output when the last row is written. While it is open it is locked: two
+/// jobs that wrote one file would mix their rows.
 pub(super) struct Partial {
     file: File,
     path: PathBuf,
@@ -15,31 +23,41 @@ pub(super) struct Partial {
     header: u64,
     /// Whole rows that an interrupted run of the same job left.
     pub rows: usize,
+    /// Those of them that hold an error.
+    pub bad: Vec<BadRow>,
+}
+
+/// Where the rows of a job gather before it is done.
+pub(super) fn partial_path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".partial");
+    path.into()
 }
 
 impl Partial {
     /// Opens the unfinished output of this very job, or starts one. `job` tells jobs apart; rows
     /// past the last multiple of `chunk` are dropped, so that what is computed together stays so.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where another job writes it; [`Error::NotOurPartial`] for a file of that
+    /// name that no batch made.
     pub fn open(output: &Path, job: &str, chunk: usize) -> Result<Self, Error> {
-        let mut path = output.as_os_str().to_owned();
-        path.push(".partial");
-        let path = PathBuf::from(path);
-        let header = format!("{{\"job\":\"{job}\"}}\n");
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(&path).map_err(Error::io("write", &path))?;
-        let (rows, end) = survey(&file, &header, chunk).map_err(Error::io("read", &path))?;
-        let mut partial =
-            Self { file, path, output: output.to_owned(), header: header.len() as u64, rows };
+        let path = partial_path(output);
+        let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
+        let file = open_locked(&path)?;
+        let done = survey(&file, &header, chunk).map_err(Error::io("read", &path))?;
+        let Survey { rows, end, bad } = done.ok_or(Error::NotOurPartial { path: path.clone() })?;
+        let output = output.to_owned();
+        let mut partial = Self { file, path, output, header: header.len() as u64, rows, bad };
         partial.start_at(end, &header)?;
         Ok(partial)
     }
 
-    fn start_at(&mut self, end: u64, header: &str) -> Result<(), Error> {
+    fn start_at(&mut self, end: u64, header: &[u8]) -> Result<(), Error> {
         let mut cut = || {
             self.file.set_len(end)?;
             self.file.seek(SeekFrom::Start(end))?;
-            if end == 0 { self.file.write_all(header.as_bytes()) } else { Ok(()) }
+            if end == 0 { self.file.write_all(header) } else { Ok(()) }
         };
         cut().map_err(Error::io("write", &self.path))
     }
@@ -61,31 +79,83 @@ impl Partial {
             whole.persist(&self.output).map_err(|error| error.error)
         };
         publish().map_err(Error::io("write", &self.output))?;
-        std::fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))
+        match std::fs::remove_file(&self.path) {
+            // Where files cannot be locked, the same job may have run twice and be done.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(Error::io("remove", &self.path)),
+        }
     }
 }
 
-/// How many whole rows of the same job there are, in whole chunks, and where they end.
-fn survey(file: &File, header: &str, chunk: usize) -> std::io::Result<(usize, u64)> {
+/// Opens the file for this process alone.
+fn open_locked(path: &Path) -> Result<File, Error> {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(Error::NotOurPartial { path: path.to_owned() });
+    }
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    loop {
+        let file = options.open(path).map_err(Error::io("write", path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
+            Err(TryLockError::Error(error)) => {
+                tracing::debug!("{} cannot be locked: {error}", path.display());
+            }
+        }
+        // A job that ended in between has removed what was opened here: rows would go nowhere.
+        let (opened, there) = (file.metadata(), std::fs::metadata(path));
+        let removed = match (opened, there) {
+            (Ok(opened), Ok(there)) => same_metadata(&opened, &there) == Some(false),
+            (_, there) => there.is_err(),
+        };
+        if !removed {
+            return Ok(file);
+        }
+    }
+}
+
+/// What an interrupted run of the same job left, in whole chunks.
+#[derive(Default)]
+struct Survey {
+    rows: usize,
+    /// The byte after the last of these rows; 0 where the job is another or none.
+    end: u64,
+    bad: Vec<BadRow>,
+}
+
+/// `None` for a file that no batch made.
+fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Option<Survey>> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
-    reader.read_until(b'\n', &mut line)?;
-    if line != header.as_bytes() {
-        return Ok((0, 0));
+    reader.by_ref().take(HEADER_ROOM).read_until(b'\n', &mut line)?;
+    if line != header {
+        return Ok(is_ours(&line).then(Survey::default));
     }
-    let (mut rows, mut at) = (0, header.len() as u64);
-    let (mut whole_rows, mut whole_end) = (0, at);
+    let (mut at, mut rows, mut bad) = (header.len() as u64, 0, Vec::new());
+    let mut whole = Survey { end: at, ..Survey::default() };
     loop {
         line.clear();
         let read = reader.read_until(b'\n', &mut line)?;
         if read == 0 || line.last() != Some(&b'\n') {
-            return Ok((whole_rows, whole_end));
+            return Ok(Some(whole));
         }
         rows += 1;
         at += read as u64;
+        bad.extend(serde_json::from_slice::<BadRow>(&line).ok());
         if rows % chunk == 0 {
-            (whole_rows, whole_end) = (rows, at);
+            whole.bad.append(&mut bad);
+            (whole.rows, whole.end) = (rows, at);
         }
+    }
+}
+
+/// Whether a first line is a header of ours, or the beginning of one that was cut off.
+fn is_ours(line: &[u8]) -> bool {
+    let (begin, end) = HEADER;
+    match line.strip_suffix(b"\n") {
+        Some(_) => line.starts_with(begin) && line.ends_with(end),
+        None => line.starts_with(begin) || begin.starts_with(line),
     }
 }
 
@@ -128,5 +198,56 @@ mod tests {
         let output = dir.path().join("R.jsonl");
         Partial::open(&output, "a", 1).unwrap().append("1\n").unwrap();
         assert_eq!(Partial::open(&output, "b", 1).unwrap().rows, 0);
+    }
+
+    #[test]
+    fn one_job_at_a_time_writes_an_output() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("R.jsonl");
+        let mut first = Partial::open(&output, "a", 1).unwrap();
+        first.append("1\n").unwrap();
+        for job in ["a", "b"] {
+            assert!(matches!(Partial::open(&output, job, 1), Err(Error::Busy { .. })), "{job}");
+        }
+        // Someone took the partial away, as the same job does where files cannot be locked.
+        std::fs::remove_file(partial_path(&output)).unwrap();
+        first.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), "1\n");
+        Partial::open(&output, "a", 1).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_no_batch_made_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("R.jsonl");
+        for text in ["my notes\nof today\n", "my notes", "{\"id\":1}\n", "{\"job\":\"a\"} \n"] {
+            std::fs::write(partial_path(&output), text).unwrap();
+            let refused = Partial::open(&output, "a", 1).map(|partial| partial.rows);
+            assert!(matches!(refused, Err(Error::NotOurPartial { .. })), "{text}: {refused:?}");
+            assert_eq!(std::fs::read_to_string(partial_path(&output)).unwrap(), text);
+        }
+        for cut in ["", "{\"j", "{\"job\":\"abc"] {
+            std::fs::write(partial_path(&output), cut).unwrap();
+            assert_eq!(Partial::open(&output, "a", 1).unwrap().rows, 0, "{cut}");
+        }
+    }
+
+    #[test]
+    fn the_bad_rows_of_the_first_part_are_not_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("R.jsonl");
+        let bad = |line: usize| {
+            format!("{{\"id\":1.50,\"tools\":[],\"line\":{line},\"error\":\"no\"}}\n")
+        };
+        let good = "{\"id\":2,\"tools\":[]}\n";
+        let mut first = Partial::open(&output, "a", 2).unwrap();
+        first.append(&[&bad(3), good, &bad(7)].concat()).unwrap();
+        drop(first);
+        let again = Partial::open(&output, "a", 2).unwrap();
+        assert_eq!((again.rows, again.bad.len()), (2, 1));
+        assert_eq!(
+            serde_json::to_string(&again.bad).unwrap(),
+            r#"[{"id":1.50,"line":3,"error":"no"}]"#
+        );
     }
 }

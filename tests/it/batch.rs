@@ -112,3 +112,91 @@ fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     assert_eq!(fs::read(&cut).unwrap(), fs::read(&whole).unwrap());
     assert!(!partial.exists());
 }
+
+/// Two of them, by words alone, so that the model is not loaded.
+const QUERIES: &str = "{\"id\": 123456789012345678901234567890, \"query\": \"weather\", \"gold\": null}\n\
+                       {\"id\": 1.50, \"query\": \"mail\", \"candidates\": null}\n";
+
+fn by_words(
+    sandbox: &Sandbox,
+    input: &std::path::Path,
+    output: &std::path::Path,
+) -> assert_cmd::Command {
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
+    command.arg("-o").arg(output);
+    command
+}
+
+#[test]
+fn ids_come_back_as_they_came_and_rows_that_are_none_cost_themselves() {
+    let sandbox = Sandbox::new();
+    let rows = [QUERIES.as_bytes(), b"[1, \"x\"]\n{\"id\": 5, \"query\": \"\xff\"}\n"].concat();
+    let output = sandbox.path("r.jsonl");
+    let mut command = by_words(&sandbox, "-".as_ref(), &output);
+    command.write_stdin(rows).assert().success();
+    let text = fs::read_to_string(&output).unwrap();
+    let begins: Vec<_> = text.lines().map(|line| line.split(',').next().unwrap()).collect();
+    let wanted =
+        ["{\"id\":123456789012345678901234567890", "{\"id\":1.50", "{\"id\":null", "{\"id\":5"];
+    assert_eq!(begins, wanted);
+    assert!(text.contains("found a list") && text.contains("not UTF-8"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_batch_never_overwrites_its_input_or_what_is_not_its_own() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.jsonl", QUERIES);
+    symlink(&input, sandbox.path("soft")).unwrap();
+    fs::hard_link(&input, sandbox.path("hard")).unwrap();
+    for name in ["q.jsonl", "soft", "hard"] {
+        by_words(&sandbox, &input, &sandbox.path(name)).assert().code(2);
+        assert_eq!(fs::read_to_string(&input).unwrap(), QUERIES, "{name}");
+    }
+    let notes = sandbox.write("r.jsonl.partial", "my notes");
+    by_words(&sandbox, &input, &sandbox.path("r.jsonl")).assert().code(5);
+    assert_eq!(fs::read_to_string(notes).unwrap(), "my notes");
+    // Before any work: the catalog is not even looked at.
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "--tools", "/no/such/file", "-i"]).arg(&input).arg("-o");
+    let said = command.arg(sandbox.dir.path()).assert().code(5).get_output().stderr.clone();
+    assert!(String::from_utf8_lossy(&said).contains("is a folder"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_stay_what_they_are() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.jsonl", QUERIES);
+    let (target, link) = (sandbox.path("target"), sandbox.path("link"));
+    symlink("target", &link).unwrap();
+    by_words(&sandbox, &input, &link).assert().success();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(rows(&fs::read_to_string(&target).unwrap()).len(), 2);
+    let pipe = sandbox.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::read_to_string(pipe).unwrap())
+    };
+    by_words(&sandbox, &input, &pipe).assert().success();
+    assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    assert_eq!(rows(&reader.join().unwrap()).len(), 2);
+}
+
+#[test]
+fn a_second_job_to_one_output_is_refused_and_the_first_is_not_harmed() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.jsonl", QUERIES);
+    let output = sandbox.path("r.jsonl");
+    let partial = fs::File::create(sandbox.path("r.jsonl.partial")).unwrap();
+    partial.lock().unwrap();
+    let refused = by_words(&sandbox, &input, &output).assert().code(5);
+    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("another batch"));
+    drop(partial);
+    by_words(&sandbox, &input, &output).assert().success();
+    assert_eq!(rows(&fs::read_to_string(&output).unwrap()).len(), 2);
+}

@@ -9,5 +9,6 @@ mod layers;
 mod model;
 mod route;
 mod snapshot;
+mod streams;
 mod support;
 mod tools;

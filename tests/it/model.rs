@@ -22,6 +22,14 @@ fn a_model_is_installed_from_a_folder_and_verified() {
     let left: Vec<_> =
         fs::read_dir(store).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["all-MiniLM-L6-v2"], "nothing of the installation is left behind");
+    // As on the hub; and a mirror that is exported for other days does not stand in the way.
+    let full = "sentence-transformers/all-MiniLM-L6-v2";
+    let mut command = sandbox.toolroute();
+    command.args(["model", "pull", full, "--force", "--models", store, "--from", source]);
+    command.env("HF_ENDPOINT", "http://127.0.0.1:9").assert().success();
+    let left: Vec<_> =
+        fs::read_dir(store).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["all-MiniLM-L6-v2"]);
 }
 
 #[test]

@@ -75,9 +75,10 @@ fn a_name_in_the_prompt_is_found_by_every_strategy_that_reads_words() {
 fn candidates_are_ranked_alone() {
     let sandbox = Sandbox::new();
     let tools = samples();
-    let candidates = "meteo:current_weather,EvalMath,no__such_tool";
-    let args = ["route", "--tools", &tools, "what is 2+2", "--candidates", candidates];
-    let answer = sandbox.json(&args);
+    let args = ["route", "--tools", &tools, "what is 2+2"];
+    let candidates = ["meteo:current_weather", "EvalMath", "no__such_tool"];
+    let candidates = candidates.map(|id| ["--candidates", id]).concat();
+    let answer = sandbox.json(&[&args[..], &candidates].concat());
     assert_eq!(ids(&answer), ["EvalMath", "meteo__current_weather"]);
     assert_eq!(answer["unknown_candidates"][0], "no__such_tool");
     let unknown = ["route", "--tools", &tools, "what is 2+2", "--candidates", "EvalMaths"];
@@ -127,6 +128,13 @@ fn bad_arguments_and_files_have_codes_of_their_own() {
             .fails(2, &["route", "--tools", &tools, "x", "--semantic-weight", "1.5"])
             .contains("0 to 1")
     );
+    for k in ["-1", "nan", "inf"] {
+        let said = sandbox.fails(
+            2,
+            &["route", "-s", "keyword", "--tools", &tools, "x", "--fusion", "rrf", "--rrf-k", k],
+        );
+        assert!(said.contains("from 0"), "{said}");
+    }
     assert!(sandbox.fails(2, &["route", "x"]).contains("--tools"));
     assert!(
         sandbox.fails(5, &["route", "--tools", "/no/such/file", "x"]).contains("/no/such/file")
@@ -187,4 +195,48 @@ fn the_graph_index_answers_like_the_scan() {
         ids(&answer).iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(ask("hnsw")[..3], ask("exact")[..3]);
+}
+
+#[test]
+fn any_limit_is_answered() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let most = usize::MAX.to_string();
+    let filter = ["--min-reliability", "low", "--undeclared", "admit"];
+    for filter in [&[][..], &filter] {
+        let args = ["route", "-s", "keyword", "--tools", &tools, "weather", "--limit", &most];
+        assert!(!ids(&sandbox.json(&[&args[..], filter].concat())).is_empty());
+    }
+    let none = sandbox.run(&["route", "-s", "keyword", "--tools", &tools, "weather", "-l", "0"]);
+    let said = String::from_utf8(none.stdout).unwrap();
+    assert!(said.contains("--limit is 0") && !said.contains("no tool fits"), "{said}");
+}
+
+#[test]
+fn names_with_commas_are_names_and_variables_stand_in_for_flags() {
+    let sandbox = Sandbox::new();
+    let row =
+        |id: &str| format!("{{\"id\": \"{id}\", \"name\": \"n\", \"description\": \"mail\"}}");
+    let (one, two) = (sandbox.write("a,b.jsonl", row("x,y")), sandbox.write("c.jsonl", row("z")));
+    let args = ["route", "-s", "keyword", "mail", "--json"];
+    let typed = ["--tools", one.to_str().unwrap(), "--candidates", "x,y"];
+    assert_eq!(ids(&sandbox.json(&[&args[..4], &typed].concat())), ["x,y"]);
+    let joined = std::env::join_paths([&one, &two]).unwrap();
+    let empty = [("TOOLROUTE_INDEX", ""), ("TOOLROUTE_MODEL", ""), ("TOOLROUTE_LOG", "")];
+    let run = |tools: &std::ffi::OsStr| {
+        sandbox.toolroute().args(args).envs(empty).env("TOOLROUTE_TOOLS", tools).assert()
+    };
+    let output = run(&joined).success().get_output().stdout.clone();
+    assert_eq!(ids(&serde_json::from_slice(&output).unwrap()), ["x,y", "z"]);
+    run("".as_ref()).code(2);
+}
+
+#[test]
+fn an_unknown_candidate_is_told_in_a_line() {
+    let sandbox = Sandbox::new();
+    let (tools, long) = (samples(), "q".repeat(10_000));
+    let args = ["route", "-s", "keyword", "--tools", &tools, "weather", "--candidates", &long];
+    assert!(sandbox.fails(3, &args).len() < 300);
+    let output = sandbox.run(&[&args[..], &["--candidates", "EvalMath"]].concat());
+    assert!(output.stderr.len() < 300);
 }

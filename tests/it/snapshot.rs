@@ -75,7 +75,6 @@ fn a_damaged_snapshot_is_rebuilt_and_the_answer_stays() {
         cut(40),
         cut(end / 2),
         cut(end - 1),
-        flip(2),
         flip(13),
         flip(60),
         flip(end / 2),
@@ -92,13 +91,34 @@ fn a_damaged_snapshot_is_rebuilt_and_the_answer_stays() {
 }
 
 #[test]
-fn a_file_that_never_was_a_snapshot_is_moved_aside_not_lost() {
+fn a_file_that_never_was_a_snapshot_is_refused_where_it_was_named() {
     let indexed = Indexed::new();
-    fs::write(&indexed.snapshot, "my notes").unwrap();
-    let report = indexed.index();
-    assert_eq!(report["snapshot"]["state"], "rebuilt");
-    let aside = format!("{}.not-a-snapshot", indexed.snapshot);
-    assert_eq!(fs::read_to_string(aside).unwrap(), "my notes");
+    let mut bytes = fs::read(&indexed.snapshot).unwrap();
+    bytes[2] ^= 1;
+    for foreign in [b"my notes".to_vec(), bytes] {
+        fs::write(&indexed.snapshot, &foreign).unwrap();
+        for command in [&["index"][..], &["route", "mail Dana"]] {
+            let place = ["--tools", &indexed.tools, "--index", &indexed.snapshot];
+            let said = indexed.sandbox.fails(3, &[command, &place[..]].concat());
+            assert!(said.contains("is not a snapshot"), "{said}");
+            assert_eq!(fs::read(&indexed.snapshot).unwrap(), foreign);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_never_was_a_snapshot_is_moved_aside_in_the_cache() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox.write("tools.jsonl", TOOLS).to_string_lossy().into_owned();
+    let path = sandbox.json(&["index", "--tools", &tools])["path"].as_str().unwrap().to_owned();
+    for (notes, kept) in [("first", ".not-a-snapshot"), ("second", ".not-a-snapshot.2")] {
+        fs::write(&path, notes).unwrap();
+        let output = sandbox.run(&["index", "--tools", &tools]);
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8(told).unwrap();
+        assert_eq!(told.matches("is not a snapshot").count(), 1, "{told}");
+        assert_eq!(fs::read_to_string(format!("{path}{kept}")).unwrap(), notes);
+    }
 }
 
 #[test]
@@ -135,6 +155,28 @@ fn where_nothing_can_be_written_the_answer_comes_with_a_warning() {
         .success();
     let stderr = String::from_utf8_lossy(&output.get_output().stderr);
     assert!(stderr.contains("the vectors are not kept"), "{stderr}");
+}
+
+#[test]
+fn index_fails_where_nothing_can_be_kept_and_a_cache_that_cannot_be_made_costs_a_warning() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox.write("tools.jsonl", TOOLS);
+    let tools = tools.to_str().unwrap();
+    // A file where the folder should be, as on a disk that cannot be written.
+    sandbox.write("cache", "");
+    let output = sandbox.run(&["route", "--tools", tools, "mail Dana"]);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("send_email"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the vectors are not kept"));
+    let failed = sandbox.toolroute().args(["index", "--tools", tools]).assert().code(5);
+    let output = failed.get_output();
+    assert!(!String::from_utf8_lossy(&output.stdout).contains(".snapshot"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("the vectors are not kept").count(), 1, "{said}");
+    // A variable for other days does not stand in the way of the flag.
+    let named = sandbox.path("named");
+    let args = ["route", "--no-save", "--tools", tools, "mail Dana"];
+    sandbox.toolroute().args(args).env("TOOLROUTE_INDEX", &named).assert().success();
+    assert!(!named.exists());
 }
 
 fn copy_folder(from: &Path, to: &Path) {

@@ -48,6 +48,10 @@ fn one_bad_tool_does_not_lose_the_others_unless_strict() {
     }
     assert!(sandbox.fails(3, &["tools", "list", "--strict", "--tools", file]).contains("huge"));
     sandbox.fails(3, &["tools", "validate", "--tools", file]);
+    let strict = ["tools", "validate", "--strict", "--json", "--tools", file];
+    let output = sandbox.toolroute().args(strict).assert().code(3).get_output().stdout.clone();
+    let verdict: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!((&verdict["tools"], &verdict["errors"]), (&2.into(), &1.into()), "{verdict}");
 }
 
 #[test]
@@ -111,4 +115,27 @@ fn completions_and_help_are_there() {
     }
     let help = sandbox.toolroute().arg("--help").assert().success();
     help.stdout(predicate::str::contains("Exit codes"));
+}
+
+#[test]
+fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() {
+    let sandbox = Sandbox::new();
+    let mut rows = b"{\"query\":\"EvalMath\",\"gold\":[\"EvalMath\"]}\n".to_vec();
+    rows.extend(b"{\"query\":\"current weather\",\"gold\":[\"meteo:current_weather\"]}\n");
+    rows.extend(b"{\"query\":\"\xff\",\"gold\":[\"EvalMath\"]}\n");
+    rows.extend(b"{\"query\":\"x\",\"gold\":[\"EvalMath\"],\"candidates\":[\"nope\"]}\n");
+    let queries = sandbox.write("q.jsonl", rows);
+    let (tools, queries) = (samples(), queries.to_str().unwrap());
+    let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", queries];
+    let report = sandbox.json(&args);
+    let lines: Vec<_> = report["bad"].as_array().unwrap().iter().map(|row| &row["line"]).collect();
+    assert_eq!(lines, [3, 4]);
+    assert_eq!((&report["queries"], &report["results"][0]["mrr"]), (&2.into(), &1.0.into()));
+    let args = ["bench", "-n", "3", "-s", "keyword", "--tools", &tools, "--queries", queries];
+    let said = String::from_utf8(sandbox.run(&args).stderr).unwrap();
+    assert!(said.contains("line 3:"), "{said}");
+    let misses = sandbox.write("m.jsonl", "{\"query\":\"zzz\",\"gold\":[\"EvalMath\"]}\n");
+    let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", misses.to_str().unwrap()];
+    let table = String::from_utf8(sandbox.run(&args).stdout).unwrap();
+    assert!(table.contains("0.0000") && !table.contains("-0.0000"), "{table}");
 }

@@ -1,0 +1,118 @@
+//! What the environment says where no flag does. An empty variable is none.
+//!
+//! Not by clap: it counts a variable as a typed flag, so that one exported for another day would
+//! conflict with what is typed now.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::args::{CatalogArgs, Command, EngineArgs, ModelArgs, ModelCommand, ToolsCommand};
+
+/// Fills in what was not typed.
+pub fn fill(command: &mut Command) {
+    fill_from(command, &|name| std::env::var_os(name));
+}
+
+type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+fn fill_from(command: &mut Command, variables: Variables<'_>) {
+    match command {
+        Command::Index(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Route(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Batch(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Eval(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Bench(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Tools(args) => match &mut args.command {
+            ToolsCommand::List(args)
+            | ToolsCommand::Validate(args)
+            | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
+        },
+        Command::Model(args) => model(args, variables),
+        Command::Completions { .. } => {}
+    }
+}
+
+fn both(tools: &mut CatalogArgs, args: &mut EngineArgs, variables: Variables<'_>) {
+    catalog(tools, variables);
+    fill_path(&mut args.models, "TOOLROUTE_MODELS", variables);
+    fill_text(&mut args.model, "TOOLROUTE_MODEL", variables);
+    if !args.no_save {
+        fill_path(&mut args.index, "TOOLROUTE_INDEX", variables);
+    }
+}
+
+/// Several paths are separated as in `PATH`.
+fn catalog(args: &mut CatalogArgs, variables: Variables<'_>) {
+    if let (true, Some(value)) = (args.tools.is_empty(), set("TOOLROUTE_TOOLS", variables)) {
+        let paths = std::env::split_paths(&value);
+        args.tools = paths.filter(|path| !path.as_os_str().is_empty()).collect();
+    }
+}
+
+fn model(args: &mut ModelArgs, variables: Variables<'_>) {
+    fill_path(&mut args.models, "TOOLROUTE_MODELS", variables);
+    if let ModelCommand::Pull(args) = &mut args.command {
+        fill_text(&mut args.endpoint, "HF_ENDPOINT", variables);
+        fill_text(&mut args.token, "HF_TOKEN", variables);
+    }
+}
+
+fn fill_path(field: &mut Option<PathBuf>, name: &str, variables: Variables<'_>) {
+    if field.is_none() {
+        *field = set(name, variables).map(PathBuf::from);
+    }
+}
+
+fn fill_text(field: &mut Option<String>, name: &str, variables: Variables<'_>) {
+    if field.is_none() {
+        *field = set(name, variables).map(|value| value.to_string_lossy().into_owned());
+    }
+}
+
+fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
+    variables(name).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::{Cli, RouteArgs};
+
+    fn route(typed: &[&str], variables: &[(&str, &str)]) -> RouteArgs {
+        let mut command = Cli::parse_from([&["toolroute", "route"], typed].concat()).command;
+        fill_from(&mut command, &|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        });
+        let Command::Route(args) = command else { panic!("route was typed") };
+        args
+    }
+
+    #[test]
+    fn a_typed_flag_decides_and_an_empty_variable_is_none() {
+        let all = [
+            ("TOOLROUTE_MODELS", "models"),
+            ("TOOLROUTE_MODEL", "model"),
+            ("TOOLROUTE_INDEX", "index"),
+        ];
+        let filled = route(&[], &all).engine;
+        assert_eq!((filled.models, filled.index), (Some("models".into()), Some("index".into())));
+        assert_eq!(filled.model.as_deref(), Some("model"));
+        let typed = route(&["--models", "a", "--model", "b", "--no-save"], &all).engine;
+        assert_eq!((typed.models, typed.model.as_deref()), (Some("a".into()), Some("b")));
+        assert_eq!(typed.index, None);
+        let empty = route(&[], &all.map(|(name, _)| (name, ""))).engine;
+        assert_eq!((empty.models, empty.model, empty.index), (None, None, None));
+    }
+
+    #[test]
+    fn several_catalogs_are_separated_as_in_path() {
+        let joined = std::env::join_paths(["a,b.jsonl", "c"]).unwrap();
+        let variables = [("TOOLROUTE_TOOLS", joined.to_str().unwrap())];
+        let paths = |args: RouteArgs| args.catalog.tools;
+        assert_eq!(paths(route(&[], &variables)), [PathBuf::from("a,b.jsonl"), "c".into()]);
+        assert_eq!(paths(route(&["--tools", "x,y"], &variables)), [PathBuf::from("x,y")]);
+        assert!(paths(route(&[], &[("TOOLROUTE_TOOLS", "")])).is_empty());
+    }
+}

@@ -1,0 +1,131 @@
+//! Where the rows of a batch go: a file that appears whole, or something that takes a stream.
+
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+
+use super::Error;
+use super::resume::partial_path;
+
+/// Links followed before they are taken for a ring; the limit of Linux.
+const MAX_LINKS: usize = 40;
+
+/// A place for rows that is fit to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A plain file, links resolved; it may not be there yet.
+    File(PathBuf),
+    /// A device or a pipe. It stays what it is, and a batch into it cannot be gone on with.
+    Special(PathBuf),
+}
+
+impl Output {
+    /// Looks at the place, before any work is done for it. `input` must survive.
+    ///
+    /// # Errors
+    /// [`Error::OutputIsFolder`]; [`Error::SameFile`] where writing would overwrite the input, by
+    /// whatever name; [`Error::Io`] where the folder is not there.
+    pub fn at(path: &Path, input: Option<&Path>) -> Result<Self, Error> {
+        let target = target(path)?;
+        let output = match std::fs::metadata(&target) {
+            Ok(found) if found.is_dir() => {
+                return Err(Error::OutputIsFolder { path: path.to_owned() });
+            }
+            Ok(found) if !found.is_file() => return Ok(Self::Special(target)),
+            Ok(_) => Self::File(target),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let folder = folder.unwrap_or(Path::new("."));
+                std::fs::metadata(folder).map_err(Error::io("write into", folder))?;
+                Self::File(target)
+            }
+            Err(source) => return Err(Error::io("write", path)(source)),
+        };
+        if let (Self::File(target), Some(input)) = (&output, input)
+            && (same_file(target, input) || same_file(&partial_path(target), input))
+        {
+            return Err(Error::SameFile { input: input.to_owned(), output: path.to_owned() });
+        }
+        Ok(output)
+    }
+
+    pub(super) fn open_special(path: &Path) -> Result<File, Error> {
+        File::options().write(true).open(path).map_err(Error::io("write", path))
+    }
+}
+
+/// What a path leads to through links, the last of which may lead to nothing yet.
+fn target(path: &Path) -> Result<PathBuf, Error> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        // A pipe that a link of /proc stands for has no path to go on with.
+        let special = std::fs::metadata(&path).is_ok_and(|found| !found.is_file());
+        let is_link = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
+        if special || !is_link {
+            return Ok(path);
+        }
+        let next = std::fs::read_link(&path).map_err(Error::io("follow", &path))?;
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    let source = std::io::Error::other("a ring of links");
+    Err(Error::Io { action: "follow", path, source })
+}
+
+/// Whether two names mean one file: links, also hard ones, and other spellings of a path.
+fn same_file(a: &Path, b: &Path) -> bool {
+    match (std::fs::metadata(a), std::fs::metadata(b)) {
+        (Ok(first), Ok(second)) => same_metadata(&first, &second)
+            .unwrap_or_else(|| a.canonicalize().ok() == b.canonicalize().ok()),
+        _ => false,
+    }
+}
+
+/// `None` where the system does not number its files.
+#[cfg(unix)]
+pub(super) fn same_metadata(a: &Metadata, b: &Metadata) -> Option<bool> {
+    use std::os::unix::fs::MetadataExt;
+    Some((a.dev(), a.ino()) == (b.dev(), b.ino()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn same_metadata(_: &Metadata, _: &Metadata) -> Option<bool> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn the_input_is_never_the_output_by_whatever_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let input = at("q.jsonl");
+        fs::write(&input, "rows").unwrap();
+        symlink("q.jsonl", at("soft")).unwrap();
+        fs::hard_link(&input, at("hard")).unwrap();
+        fs::hard_link(&input, at("r.partial")).unwrap();
+        for name in ["q.jsonl", "soft", "hard", "r"] {
+            let refused = Output::at(&at(name), Some(&input));
+            assert!(matches!(refused, Err(Error::SameFile { .. })), "{name}: {refused:?}");
+        }
+        assert_eq!(Output::at(&at("r2"), Some(&input)).unwrap(), Output::File(at("r2")));
+    }
+
+    #[test]
+    fn links_lead_to_their_target_and_what_is_no_file_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        symlink("later", at("soft")).unwrap();
+        assert_eq!(Output::at(&at("soft"), None).unwrap(), Output::File(at("later")));
+        symlink("ring", at("ring")).unwrap();
+        assert!(Output::at(&at("ring"), None).is_err());
+        let folder = Output::at(dir.path(), None);
+        assert!(matches!(folder, Err(Error::OutputIsFolder { .. })), "{folder:?}");
+        assert!(matches!(Output::at(&at("no/r"), None), Err(Error::Io { .. })));
+        let null = Path::new("/dev/null");
+        assert_eq!(Output::at(null, None).unwrap(), Output::Special(null.to_owned()));
+    }
+}
