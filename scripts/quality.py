@@ -2,7 +2,8 @@
 """Ranking quality of `toolroute eval` beside the reference scores, set by set.
 
 Usage: scripts/quality.py [--binary target/release/toolroute] [--data ../shared/data]
-                          [--reference ../shared/reference/baseline_scores.md] [SET...] [--json]
+                          [--reference ../shared/reference/baseline_scores.md]
+                          [--precision int8|f32] [SET...] [--json]
 
 Reads nDCG@5 of the reference from the table in its Markdown file. Exits with 1 where a strategy
 is more than 0.01 below it on any set.
@@ -30,8 +31,8 @@ def reference_scores(path):
     return scores
 
 
-def evaluate(binary, folder):
-    command = [binary, "eval", "--all", "--json", "--quiet", "--tools", folder / "tools.jsonl",
+def evaluate(binary, folder, precision):
+    command = [binary, "eval", "--all", "--precision", precision, "--json", "--quiet", "--tools", folder / "tools.jsonl",
                "--queries", folder / "queries.jsonl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -57,6 +58,7 @@ def main():
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--reference", type=Path,
                         default=Path("../shared/reference/baseline_scores.md"))
+    parser.add_argument("--precision", choices=("int8", "f32"), default="int8")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     if not args.data.is_dir():
@@ -67,7 +69,7 @@ def main():
     if not args.json:
         print("| set | " + " | ".join(f"{s} nDCG@5" for s in STRATEGIES) + " |\n|---|---|---|---|")
     for name in names:
-        ours = everything[name] = evaluate(args.binary, args.data / name)
+        ours = everything[name] = evaluate(args.binary, args.data / name, args.precision)
         theirs = reference.get(name, {})
         below += [f"{name} {s}" for s in STRATEGIES
                   if s in theirs and ours[s]["ndcg@5"] < theirs[s] - SLACK]

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::args::{BenchArgs, Global};
+use super::args::{BenchArgs, BenchCommand, Global};
 use super::progress::Progress;
-use super::render;
 use super::setup::{self, Wanted};
+use super::{bench_encoder, render};
 use crate::engine::{IndexReport, SelectRequest, Strategy};
 use crate::eval::{Error, StageReport, StageTimer};
 
@@ -31,12 +31,16 @@ struct Report {
 }
 
 pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    if let Some(BenchCommand::Encoder(args)) = &args.what {
+        return bench_encoder::run(args, global);
+    }
+    let file = args.queries.clone().unwrap_or_default();
     let wanted = Wanted::new(&args.select, args.limit);
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
-    let (queries, bad) = setup::rows(&args.queries)?.queries()?;
+    let (queries, bad) = setup::rows(&file)?.queries()?;
     render::bad_rows(global, &bad);
     if queries.is_empty() {
-        return Err(Error::NoRows { path: args.queries.clone() }.into());
+        return Err(Error::NoRows { path: file }.into());
     }
     let requests: Vec<SelectRequest> = queries
         .iter()

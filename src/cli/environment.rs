@@ -6,7 +6,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::args::{CatalogArgs, Command, EngineArgs, ModelArgs, ModelCommand, ToolsCommand};
+use super::args::{
+    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelCommand,
+    ToolsCommand,
+};
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -21,6 +24,10 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Route(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Batch(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Eval(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
+            fill_path(&mut args.models, "TOOLROUTE_MODELS", variables);
+            fill_text(&mut args.model, "TOOLROUTE_MODEL", variables);
+        }
         Command::Bench(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Tools(args) => match &mut args.command {
             ToolsCommand::List(args)

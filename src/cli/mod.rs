@@ -16,6 +16,7 @@
 mod args;
 mod batch;
 mod bench;
+mod bench_encoder;
 mod environment;
 mod eval;
 mod exit;

@@ -8,7 +8,7 @@ use super::exit::{self, Failure};
 use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
-use crate::embedding::{self, BertEmbedder, DEFAULT_MODEL, ModelFiles};
+use crate::embedding::{self, BertEmbedder, DEFAULT_MODEL, EncoderOptions, ModelFiles, Precision};
 use crate::engine::{Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
 use crate::eval::RowFile;
 
@@ -117,12 +117,9 @@ pub fn build(
     Ok(builder.build()?)
 }
 
-fn model(args: &EngineArgs) -> &str {
-    args.model.as_deref().unwrap_or(DEFAULT_MODEL)
-}
-
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
-    paths::default_snapshot(&catalog.tools, model(args))
+    let model = args.model.as_deref().unwrap_or(DEFAULT_MODEL);
+    paths::default_snapshot(&catalog.tools, &format!("{model} {:?}", args.precision))
 }
 
 fn embedder(
@@ -133,8 +130,12 @@ fn embedder(
     if strategy == Strategy::Keyword {
         return Ok(None);
     }
-    match model_files(args) {
-        Ok(files) => Ok(Some(BertEmbedder::load(&files)?)),
+    let (name, models) = (args.model.as_deref(), args.models.as_deref());
+    match model_files(name, models, args.precision) {
+        Ok(files) => {
+            let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
+            Ok(Some(BertEmbedder::load_with(&files, options)?))
+        }
         Err(error @ embedding::Error::ModelMissing { .. }) if strategy == Strategy::Auto => {
             render::warn(global, &format!("warning: ranking by words alone: {error}"));
             Ok(None)
@@ -144,18 +145,22 @@ fn embedder(
 }
 
 /// A model by its name in the store, or by its folder.
-fn model_files(args: &EngineArgs) -> Result<ModelFiles, embedding::Error> {
-    let model = model(args);
-    let is_path = model.contains(['/', '\\']) || model == ".";
+pub fn model_files(
+    name: Option<&str>,
+    models: Option<&Path>,
+    precision: Precision,
+) -> Result<ModelFiles, embedding::Error> {
+    let name = name.unwrap_or(DEFAULT_MODEL);
+    let is_path = name.contains(['/', '\\']) || name == ".";
     if is_path {
-        return ModelFiles::from_dir(model);
+        return ModelFiles::from_dir(name);
     }
-    match paths::model_store(args.models.as_deref()) {
-        Ok(store) => store.open(model),
+    match paths::model_store(models) {
+        Ok(store) => store.open_for(name, precision),
         Err(_) => Err(embedding::Error::ModelMissing {
-            name: model.to_owned(),
+            name: name.to_owned(),
             path: PathBuf::from("toolroute/models"),
-            command: format!("toolroute model pull {model} --models DIR"),
+            command: format!("toolroute model pull {name} --models DIR"),
         }),
     }
 }

