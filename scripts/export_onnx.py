@@ -41,7 +41,7 @@ class Graph:
         self.nodes, self.constants, self.known = [], [], {}
 
     def constant(self, array, name=None):
-        array = np.ascontiguousarray(array)
+        array = np.array(array, order="C")
         key = name or f"constant_{array.dtype}_{array.tolist()}"
         if key not in self.known:
             self.known[key] = f"c{len(self.known)}"

@@ -141,8 +141,9 @@ fn add_norm<const FUSED: bool>(x: &mut Tiles<f32>, add: Option<&Tiles<f32>>, nor
 fn quantize<const FUSED: bool>(x: &Tiles<f32>, out: &mut QuantizedRows) {
     out.tiles.reshape(x.rows(), x.panels());
     out.scales.resize(x.rows(), 0.0);
+    out.zeros.resize(x.rows(), 0);
     for row in 0..x.rows() {
-        out.scales[row] = quantize_row::<FUSED>(x, &mut out.tiles, row);
+        (out.scales[row], out.zeros[row]) = quantize_row::<FUSED>(x, &mut out.tiles, row);
     }
 }
 
@@ -186,17 +187,21 @@ fn add_norm_row<const FUSED: bool>(
 }
 
 #[inline(always)]
-fn quantize_row<const FUSED: bool>(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usize) -> f32 {
-    let mut largest = [0.0; PANEL];
+fn quantize_row<const FUSED: bool>(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usize) -> (f32, i32) {
+    // 0 has a byte of its own, so it lies in the range.
+    let (mut least, mut most) = ([0.0; PANEL], [0.0; PANEL]);
     for panel in 0..x.panels() {
-        largest = zip(largest, *x.piece(panel, row), |largest, x| larger(largest, x.abs()));
+        let piece = *x.piece(panel, row);
+        least = zip(least, piece, |a, b| -larger(-a, -b));
+        most = zip(most, piece, larger);
     }
-    let largest = fold(largest, larger);
-    // A row of zeros stays one, whatever its scale.
-    let factor = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+    let (least, most) = (fold(least, |a, b| -larger(-a, -b)), fold(most, larger));
+    // One step short of 255, because both ends may round up. A row of zeros stays one.
+    let factor = if most > least { 254.0 / (most - least) } else { 0.0 };
+    let zero = (-least * factor + ROUND) - ROUND;
     for panel in 0..x.panels() {
         // Adding 1.5 · 2²³ rounds to an integer and leaves it in the low bits.
-        let round = |x| mul_add::<FUSED>(x, factor, ROUND + 128.0).to_bits();
+        let round = |x| mul_add::<FUSED>(x, factor, ROUND + zero).to_bits();
         let mut rounded = [0u32; PANEL];
         for (rounded, x) in rounded.iter_mut().zip(x.piece(panel, row)) {
             *rounded = round(*x);
@@ -207,7 +212,7 @@ fn quantize_row<const FUSED: bool>(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usi
         }
         *out.piece_mut(panel, row) = bytes;
     }
-    largest / 127.0
+    ((most - least) / 254.0, zero as i32)
 }
 
 const ROUND: f32 = 12_582_912.0;
@@ -347,13 +352,14 @@ mod tests {
         for row in 0..2 {
             for panel in 0..2 {
                 for (x, q) in x.piece(panel, row).iter().zip(quantized.tiles.piece(panel, row)) {
-                    let back = (f32::from(*q) - 128.0) * quantized.scales[row];
+                    let back =
+                        (f32::from(*q) - quantized.zeros[row] as f32) * quantized.scales[row];
                     assert!((x - back).abs() <= quantized.scales[row] * 0.5001, "{x} {back}");
                 }
             }
         }
         math.quantize(&zeroes, &mut quantized);
-        assert!(quantized.tiles.as_slice().iter().all(|q| *q == 128));
+        assert!(quantized.tiles.as_slice().iter().all(|q| i32::from(*q) == quantized.zeros[0]));
         let (gain, shift) = ([2.0; 64], [0.5; 64]);
         math.add_norm(&mut x, None, (&gain, &shift, 1e-12));
         let row: Vec<f32> = (0..2).flat_map(|panel| x.piece(panel, 1).to_vec()).collect();

@@ -28,17 +28,18 @@ pub fn product_f32(
 /// What a panel of int8 weights needs to become f32 again.
 #[derive(Clone, Copy)]
 pub struct Dequantize<'a> {
-    /// What the sums start from: −128 times the sum of each column, because activations are kept
-    /// 128 too high.
-    pub offsets: &'a [i32],
+    /// The sum of each column: what a row's zero point counts for.
+    pub columns: &'a [i32],
     /// One a column.
     pub scales: &'a [f32],
     pub bias: &'a [f32],
     /// One a row of the left matrix.
     pub row_scales: &'a [f32],
+    /// The byte that stands for 0, one a row.
+    pub zeros: &'a [i32],
 }
 
-/// `out[r] = bias + row_scale · scale · (left[r] − 128) · panel` for the rows from `start`.
+/// `out[r] = bias + row_scale · scale · (left[r] − zero) · panel` for the rows from `start`.
 pub fn product_i8(
     left: &Left<'_, u8>,
     start: usize,
@@ -48,7 +49,9 @@ pub fn product_i8(
 ) {
     for (at, out) in out.chunks_exact_mut(PANEL).enumerate() {
         let mut sums = [0i32; PANEL];
-        sums.copy_from_slice(back.offsets);
+        for (sum, column) in sums.iter_mut().zip(back.columns) {
+            *sum = -back.zeros[start + at] * column;
+        }
         for (group, weights) in panel.chunks_exact(PANEL * 4).take(left.depth / 4).enumerate() {
             let k = group * 4;
             let from = k / PANEL * left.tile_stride + (start + at) * PANEL + k % PANEL;

@@ -32,11 +32,13 @@ impl QuantizedWeight {
     }
 }
 
-/// Rows of activations as unsigned bytes, 128 too high, and each row's scale.
+/// Rows of activations as bytes, each row with its own scale and the byte that stands for 0: what
+/// follows a GELU is nearly all positive, and half of a symmetric range would lie idle.
 #[derive(Clone, Default)]
 pub struct QuantizedRows {
     pub tiles: Tiles<u8>,
     pub scales: Vec<f32>,
+    pub zeros: Vec<i32>,
 }
 
 /// A [`QuantizedWeight`] in the order in which the inner loop reads it: for each four inputs, the
@@ -46,7 +48,7 @@ pub struct PackedI8 {
     inputs: usize,
     panels: usize,
     numbers: Aligned<i8>,
-    offsets: Aligned<i32>,
+    columns: Aligned<i32>,
     scales: Aligned<f32>,
     bias: Aligned<f32>,
 }
@@ -70,9 +72,9 @@ impl PackedI8 {
                 }
             }
         }
-        let mut offsets = Aligned::zeros(outputs);
-        for (offset, row) in offsets.iter_mut().zip(weight.numbers.chunks_exact(inputs)) {
-            *offset = -128 * row.iter().map(|w| i32::from(*w)).sum::<i32>();
+        let mut columns = Aligned::zeros(outputs);
+        for (column, row) in columns.iter_mut().zip(weight.numbers.chunks_exact(inputs)) {
+            *column = row.iter().map(|w| i32::from(*w)).sum::<i32>();
         }
         let copy = |from: &[f32]| {
             let mut to = Aligned::zeros(from.len());
@@ -80,7 +82,7 @@ impl PackedI8 {
             to
         };
         let (scales, bias) = (copy(&weight.scales), copy(bias));
-        Self { isa, inputs, panels: outputs / PANEL, numbers, offsets, scales, bias }
+        Self { isa, inputs, panels: outputs / PANEL, numbers, columns, scales, bias }
     }
 
     /// Panels of the output.
@@ -97,10 +99,11 @@ impl PackedI8 {
             let weights =
                 &self.numbers[panel * self.inputs * PANEL..(panel + 1) * self.inputs * PANEL];
             let back = Dequantize {
-                offsets: &self.offsets[columns.clone()],
+                columns: &self.columns[columns.clone()],
                 scales: &self.scales[columns.clone()],
                 bias: &self.bias[columns],
                 row_scales: &left.scales,
+                zeros: &left.zeros,
             };
             multiply_panel(self.isa, &view, weights, back, out);
         }
@@ -115,7 +118,9 @@ fn multiply_panel(
     out: &mut [f32],
 ) {
     left.check();
-    let whole = panel.len() == left.depth * PANEL && back.row_scales.len() == left.rows;
+    let whole = panel.len() == left.depth * PANEL
+        && back.row_scales.len() == left.rows
+        && back.zeros.len() == left.rows;
     assert!(
         whole && out.len() == left.rows * PANEL,
         "a whole panel, a scale and an output a row. This is a bug."

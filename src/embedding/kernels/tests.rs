@@ -74,7 +74,7 @@ proptest! {
                                          outputs in 1usize..4, extreme: bool) {
         let (inputs, outputs) = (panels * PANEL, outputs * PANEL);
         let mut weight = QuantizedWeight::quantize(&numbers(seed, inputs * outputs, 1.0), inputs);
-        let mut x = QuantizedRows { tiles: Tiles::new(rows, panels), scales: vec![0.5; rows] };
+        let mut x = QuantizedRows { tiles: Tiles::new(rows, panels), scales: vec![0.5; rows], zeros: (0..rows).map(|r| (r * 29 % 256) as i32).collect() };
         let bytes = numbers(seed ^ 3, rows * inputs, 127.0);
         for (to, from) in x.tiles.as_mut_slice().iter_mut().zip(&bytes) {
             *to = if extreme { 255 } else { (*from + 128.0) as u8 };
@@ -91,7 +91,7 @@ proptest! {
         };
         let right = multiply(Isa::Portable);
         for r in 0..rows {
-            let at = |k: usize| i64::from(x.tiles.piece(k / PANEL, r)[k % PANEL]) - 128;
+            let at = |k: usize| i64::from(x.tiles.piece(k / PANEL, r)[k % PANEL]) - i64::from(x.zeros[r]);
             let sum: i64 = (0..inputs).map(|k| at(k) * i64::from(weight.numbers[k])).sum();
             let expected = sum as f32 * 0.5 * weight.scales[0];
             prop_assert!((right.piece(0, r)[0] - expected).abs() <= expected.abs() * 1e-6);
@@ -128,9 +128,15 @@ fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
     let mut x = Tiles::<u8>::new(5, 3);
     x.as_mut_slice().iter_mut().enumerate().for_each(|(at, x)| *x = (at * 37 % 256) as u8);
     let panel: Vec<i8> = (0..96 * PANEL).map(|at| (at * 73 % 255) as u8 as i8).collect();
-    let (offsets, ones, zeros) = ([-5; PANEL], [1.0; PANEL], [0.0; PANEL]);
-    let back =
-        Dequantize { offsets: &offsets, scales: &ones, bias: &zeros, row_scales: &ones[..5] };
+    let (columns, ones, bias) = ([-5; PANEL], [1.0; PANEL], [0.0; PANEL]);
+    let zeros = [0, 1, 128, 200, 255];
+    let back = Dequantize {
+        columns: &columns,
+        scales: &ones,
+        bias: &bias,
+        row_scales: &ones[..5],
+        zeros: &zeros,
+    };
     let (mut right, mut got) = (vec![0.0; 5 * PANEL], vec![0.0; 5 * PANEL]);
     product_i8(&Left::all(&x), 0, &panel, back, &mut right);
     // SAFETY: the features were looked for above; the shapes are those of the portable call.

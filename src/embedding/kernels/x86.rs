@@ -158,10 +158,15 @@ unsafe fn i8_512<const ROWS: usize>(
 ) {
     // SAFETY: see the module.
     unsafe {
-        let offsets = back.offsets.as_ptr();
-        let first =
-            [_mm512_loadu_si512(offsets.cast()), _mm512_loadu_si512(offsets.add(16).cast())];
-        let mut sums = [first; ROWS];
+        let columns = back.columns.as_ptr();
+        let columns =
+            [_mm512_loadu_si512(columns.cast()), _mm512_loadu_si512(columns.add(16).cast())];
+        let mut sums = [[_mm512_setzero_si512(); 2]; ROWS];
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let zero = _mm512_set1_epi32(-*back.zeros.get_unchecked(start + row));
+            sums[0] = _mm512_mullo_epi32(zero, columns[0]);
+            sums[1] = _mm512_mullo_epi32(zero, columns[1]);
+        }
         let mut weights = panel.as_ptr();
         let mut tile = left.numbers.as_ptr().add(start * PANEL);
         for _ in 0..left.depth / PANEL {
@@ -209,12 +214,17 @@ macro_rules! i8_vnni_256 {
             // SAFETY: see the module.
             unsafe {
                 for half in [0, 16] {
-                    let offsets = back.offsets.as_ptr().add(half);
-                    let first = [
-                        _mm256_loadu_si256(offsets.cast()),
-                        _mm256_loadu_si256(offsets.add(8).cast()),
+                    let columns = back.columns.as_ptr().add(half);
+                    let columns = [
+                        _mm256_loadu_si256(columns.cast()),
+                        _mm256_loadu_si256(columns.add(8).cast()),
                     ];
-                    let mut sums = [first; ROWS];
+                    let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
+                    for (row, sums) in sums.iter_mut().enumerate() {
+                        let zero = _mm256_set1_epi32(-*back.zeros.get_unchecked(start + row));
+                        sums[0] = _mm256_mullo_epi32(zero, columns[0]);
+                        sums[1] = _mm256_mullo_epi32(zero, columns[1]);
+                    }
                     for group in 0..left.depth / 4 {
                         let weights = panel.as_ptr().add(group * PANEL * 4 + half * 4);
                         let (low, high) = (
@@ -325,8 +335,9 @@ unsafe fn i8_madd<const ROWS: usize>(
                 // Adjacent pairs, then the lanes back in order: 0 1 4 5 | 2 3 6 7 → 0 … 7.
                 let sum =
                     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(sums[0], sums[1]));
-                let offsets = _mm256_loadu_si256(back.offsets.as_ptr().add(column).cast());
-                let sum = _mm256_add_epi32(sum, offsets);
+                let columns = _mm256_loadu_si256(back.columns.as_ptr().add(column).cast());
+                let zero = _mm256_set1_epi32(-*back.zeros.get_unchecked(start + row));
+                let sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(zero, columns));
                 let to = out.as_mut_ptr().add(row * PANEL + column);
                 _mm256_storeu_ps(to, dequantized_256(sum, start + row, column, back));
             }
