@@ -102,6 +102,8 @@ pub fn build(
         limit: wanted.limit,
         policy: wanted.policy,
         index: args.search,
+        // A command asks once, and `bench` times the model.
+        query_cache: 0,
     };
     let mut builder = Engine::builder(catalog).config(config);
     if let Some(embedder) = embedder(args, wanted.strategy, global)? {

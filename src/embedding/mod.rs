@@ -15,6 +15,7 @@
 //! ```
 
 mod bert;
+mod cached;
 mod embedder;
 mod encoder;
 mod error;
@@ -28,6 +29,7 @@ mod reference;
 mod store;
 
 pub use bert::{BertEmbedder, EncoderOptions};
+pub use cached::CachedEmbedder;
 pub use embedder::{Embedded, Embedder, ModelIdentity, Role};
 pub use encoder::Precision;
 pub use error::Error;

@@ -1,12 +1,13 @@
 //! From a catalog and, perhaps, a model to an engine.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
-use crate::embedding::Embedder;
+use crate::embedding::{CachedEmbedder, Embedder};
 use crate::selection::{
     Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
 };
@@ -83,15 +84,24 @@ impl EngineBuilder {
             retrievers.push(semantic.clone());
             retrievers.push(HybridRetriever::new(semantic, keyword, fusion));
         }
+        let query_cache = self.config.query_cache;
         Ok(Engine {
             config: self.config,
             catalog: Arc::new(self.catalog),
             order,
-            embedder: self.embedder,
+            embedder: self.embedder.map(|model| cached(model, query_cache)),
             retrievers,
             approximate,
             report,
         })
+    }
+}
+
+/// The model behind a cache of so many prompts; 0 is the model alone.
+fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
+    match NonZeroUsize::new(prompts) {
+        Some(prompts) => Arc::new(CachedEmbedder::new(model, prompts)),
+        None => model,
     }
 }
 

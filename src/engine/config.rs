@@ -19,7 +19,12 @@ pub struct EngineConfig {
     pub policy: Policy,
     /// How vectors are searched.
     pub index: IndexKind,
+    /// Vectors of the latest prompts that are kept; 0 keeps none.
+    pub query_cache: usize,
 }
+
+/// Prompts whose vectors are kept: 1.5 MB for 384 numbers.
+const QUERY_CACHE: usize = 1_024;
 
 impl Default for EngineConfig {
     fn default() -> Self {
@@ -29,6 +34,7 @@ impl Default for EngineConfig {
             limit: DEFAULT_LIMIT,
             policy: Policy::default(),
             index: IndexKind::Auto,
+            query_cache: QUERY_CACHE,
         }
     }
 }
