@@ -78,7 +78,7 @@ pub struct CatalogArgs {
 }
 
 #[derive(Args)]
-pub struct EngineArgs {
+pub struct ModelChoice {
     /// A model of the store, or the folder of a sentence-transformer [default: all-MiniLM-L6-v2]
     /// [env: TOOLROUTE_MODEL]
     #[arg(long, value_name = "NAME|DIR")]
@@ -86,6 +86,12 @@ pub struct EngineArgs {
     /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
     #[arg(long, value_name = "DIR")]
     pub models: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct EngineArgs {
+    #[command(flatten)]
+    pub choice: ModelChoice,
     /// The file that keeps the vectors [default: one a catalog in the user's cache folder]
     /// [env: TOOLROUTE_INDEX]
     #[arg(long, value_name = "FILE")]
@@ -342,13 +348,8 @@ pub enum BenchCommand {
 
 #[derive(Args)]
 pub struct EncoderArgs {
-    /// A model of the store, or the folder of a sentence-transformer [default: all-MiniLM-L6-v2]
-    /// [env: TOOLROUTE_MODEL]
-    #[arg(long, value_name = "NAME|DIR")]
-    pub model: Option<String>,
-    /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
-    #[arg(long, value_name = "DIR")]
-    pub models: Option<PathBuf>,
+    #[command(flatten)]
+    pub choice: ModelChoice,
     /// Number of threads to time with; repeat for several [default: 1 and 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub with_threads: Vec<u16>,

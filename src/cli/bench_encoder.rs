@@ -60,7 +60,7 @@ pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
 
 fn time(args: &EncoderArgs, way: &Way, threads: usize) -> anyhow::Result<Vec<Row>> {
     let Way { name: path, precision, reference } = *way;
-    let files = setup::model_files(args.model.as_deref(), args.models.as_deref(), precision)?;
+    let files = setup::model_files(&args.choice, precision)?;
     let model = BertEmbedder::load_with(&files, EncoderOptions { precision, threads, reference })?;
     let instructions = model.instructions().unwrap_or_else(|| "candle".to_owned());
     let row = |(batch, tokens, runs): (usize, usize, usize)| {

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::args::{
-    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelCommand,
-    ToolsCommand,
+    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
+    ModelCommand, ToolsCommand,
 };
 
 /// Fills in what was not typed.
@@ -25,8 +25,7 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Batch(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Eval(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
-            fill_path(&mut args.models, "TOOLROUTE_MODELS", variables);
-            fill_text(&mut args.model, "TOOLROUTE_MODEL", variables);
+            choice(&mut args.choice, variables);
         }
         Command::Bench(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Tools(args) => match &mut args.command {
@@ -41,11 +40,15 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
 
 fn both(tools: &mut CatalogArgs, args: &mut EngineArgs, variables: Variables<'_>) {
     catalog(tools, variables);
-    fill_path(&mut args.models, "TOOLROUTE_MODELS", variables);
-    fill_text(&mut args.model, "TOOLROUTE_MODEL", variables);
+    choice(&mut args.choice, variables);
     if !args.no_save {
         fill_path(&mut args.index, "TOOLROUTE_INDEX", variables);
     }
+}
+
+fn choice(choice: &mut ModelChoice, variables: Variables<'_>) {
+    fill_path(&mut choice.models, "TOOLROUTE_MODELS", variables);
+    fill_text(&mut choice.model, "TOOLROUTE_MODEL", variables);
 }
 
 /// Several paths are separated as in `PATH`.
@@ -104,13 +107,19 @@ mod tests {
             ("TOOLROUTE_INDEX", "index"),
         ];
         let filled = route(&[], &all).engine;
-        assert_eq!((filled.models, filled.index), (Some("models".into()), Some("index".into())));
-        assert_eq!(filled.model.as_deref(), Some("model"));
+        assert_eq!(
+            (filled.choice.models, filled.index),
+            (Some("models".into()), Some("index".into()))
+        );
+        assert_eq!(filled.choice.model.as_deref(), Some("model"));
         let typed = route(&["--models", "a", "--model", "b", "--no-save"], &all).engine;
-        assert_eq!((typed.models, typed.model.as_deref()), (Some("a".into()), Some("b")));
+        assert_eq!(
+            (typed.choice.models, typed.choice.model.as_deref()),
+            (Some("a".into()), Some("b"))
+        );
         assert_eq!(typed.index, None);
         let empty = route(&[], &all.map(|(name, _)| (name, ""))).engine;
-        assert_eq!((empty.models, empty.model, empty.index), (None, None, None));
+        assert_eq!((empty.choice.models, empty.choice.model, empty.index), (None, None, None));
     }
 
     #[test]

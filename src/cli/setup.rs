@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
+use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
 use super::progress::Progress;
 use super::{paths, render};
@@ -120,7 +120,7 @@ pub fn build(
 }
 
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
-    let model = args.model.as_deref().unwrap_or(DEFAULT_MODEL);
+    let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     paths::default_snapshot(&catalog.tools, &format!("{model} {:?}", args.precision))
 }
 
@@ -132,8 +132,7 @@ fn embedder(
     if strategy == Strategy::Keyword {
         return Ok(None);
     }
-    let (name, models) = (args.model.as_deref(), args.models.as_deref());
-    match model_files(name, models, args.precision) {
+    match model_files(&args.choice, args.precision) {
         Ok(files) => {
             let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
             Ok(Some(BertEmbedder::load_with(&files, options)?))
@@ -148,16 +147,15 @@ fn embedder(
 
 /// A model by its name in the store, or by its folder.
 pub fn model_files(
-    name: Option<&str>,
-    models: Option<&Path>,
+    choice: &ModelChoice,
     precision: Precision,
 ) -> Result<ModelFiles, embedding::Error> {
-    let name = name.unwrap_or(DEFAULT_MODEL);
+    let name = choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     let is_path = name.contains(['/', '\\']) || name == ".";
     if is_path {
         return ModelFiles::from_dir(name);
     }
-    match paths::model_store(models) {
+    match paths::model_store(choice.models.as_deref()) {
         Ok(store) => store.open_for(name, precision),
         Err(_) => Err(embedding::Error::ModelMissing {
             name: name.to_owned(),

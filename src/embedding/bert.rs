@@ -49,6 +49,9 @@ pub struct BertEmbedder {
     identity: ModelIdentity,
 }
 
+/// Pooled vectors of a few texts.
+type Pooled = Result<Vec<Vec<f32>>, Error>;
+
 enum Model {
     Encoder(Box<Encoder>),
     Reference(Box<Reference>),
@@ -171,11 +174,7 @@ impl BertEmbedder {
     }
 
     /// Pooled vectors of runs of `order`.
-    fn forward<'a>(
-        &self,
-        ids: &[Vec<u32>],
-        order: &'a [usize],
-    ) -> Vec<(&'a [usize], Result<Vec<Vec<f32>>, Error>)> {
+    fn forward<'a>(&self, ids: &[Vec<u32>], order: &'a [usize]) -> Vec<(&'a [usize], Pooled)> {
         let batch =
             |rows: &[usize]| rows.iter().map(|&row| ids[row].as_slice()).collect::<Vec<_>>();
         match &self.model {

@@ -73,7 +73,7 @@ fn attend_span(
     }
     sums.resize(len, 0.0);
     math.exponentials(scores, sums);
-    let left = Left { numbers: &**scores, tile_stride: len * PANEL, rows: len, depth: len };
+    let left = Left { numbers: scores, tile_stride: len * PANEL, rows: len, depth: len };
     for (values, out) in values.chunks_exact(panel).zip(out.chunks_exact_mut(panel)) {
         let rows = start * PANEL..(start + len) * PANEL;
         let out = &mut out[rows.clone()];
