@@ -92,3 +92,23 @@ fn a_folder_that_is_no_sentence_transformer_is_told_what_it_lacks() {
         sandbox.fails(4, &["route", "--tools", &tools, "--model", folder.to_str().unwrap(), "x"]);
     assert!(said.contains("tokenizer.json") && said.contains("is missing"), "{said}");
 }
+
+#[test]
+fn rounded_weights_are_kept_once_and_made_anew_when_they_are_damaged() {
+    let sandbox = Sandbox::new();
+    let (store, source) = (sandbox.path("store"), model_dir());
+    let (store_arg, source) = (store.to_str().unwrap(), source.to_str().unwrap());
+    sandbox.json(&["model", "pull", "--models", store_arg, "--from", source]);
+    let rounded = store.join("all-MiniLM-L6-v2/model.int8.safetensors");
+    assert!(!rounded.exists());
+    let tools = crate::support::samples();
+    let route = ["route", "--tools", &tools, "--models", store_arg, "--no-save", "weather now"];
+    let right = sandbox.json(&route);
+    let whole = fs::read(&rounded).unwrap();
+    assert_eq!(sandbox.json(&route), right, "read back, they give the same answer");
+    for damage in [&whole[..100], &[b"x", &whole[1..]].concat()] {
+        fs::write(&rounded, damage).unwrap();
+        assert_eq!(sandbox.json(&route), right);
+        assert_eq!(fs::read(&rounded).unwrap(), whole, "made anew");
+    }
+}
