@@ -38,14 +38,13 @@ pub(super) enum Int8File {
 pub(super) const INT8_FILE: &str = "model.int8.safetensors";
 pub(super) const WEIGHTS_FILE: &str = "model.safetensors";
 
-/// The files that influence the vectors, in the order in which the fingerprint takes them. The
-/// last two may be absent.
+/// The files that influence the vectors; the first [`REQUIRED`] must be there.
 pub(super) const FILES: [&str; 7] = [
     "config.json",
     "tokenizer.json",
     "modules.json",
     "1_Pooling/config.json",
-    "model.safetensors",
+    WEIGHTS_FILE,
     "sentence_bert_config.json",
     "config_sentence_transformers.json",
 ];
@@ -69,6 +68,16 @@ impl ModelFiles {
     /// Where a file that the layout needs is missing or cannot be read.
     pub fn from_dir(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
+        let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
+        let manifest = Self::describe(&name, &dir)?;
+        Ok(Self::covered_by(&manifest, dir, Int8File::NotKept))
+    }
+
+    /// The manifest of a folder as it is now.
+    ///
+    /// # Errors
+    /// As [`ModelFiles::from_dir`].
+    pub(super) fn describe(name: &str, dir: &Path) -> Result<Manifest, Error> {
         for file in &FILES[..REQUIRED] {
             let path = dir.join(file);
             if !path.is_file() {
@@ -77,10 +86,8 @@ impl ModelFiles {
                 return Err(Error::FileMissing { path, expected });
             }
         }
-        let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
         let present: Vec<_> = FILES.into_iter().filter(|file| dir.join(file).is_file()).collect();
-        let manifest = Manifest::describe(&name, &dir, &present)?;
-        Ok(Self::covered_by(&manifest, dir, Int8File::NotKept))
+        Manifest::describe(name, dir, &present)
     }
 
     /// A folder that must be what `manifest` says.
@@ -90,9 +97,14 @@ impl ModelFiles {
     pub fn verified(manifest: &Manifest, dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         manifest.verify(&dir)?;
+        Ok(Self::just_verified(manifest, dir))
+    }
+
+    /// [`ModelFiles::verified`] for a caller that has compared the files itself.
+    pub(super) fn just_verified(manifest: &Manifest, dir: PathBuf) -> Self {
         // Without a hash to know them by, rounded weights could not be trusted when they are read.
         let int8 = if manifest.int8.is_some() { Int8File::Missing } else { Int8File::NotKept };
-        Ok(Self::covered_by(manifest, dir, int8))
+        Self::covered_by(manifest, dir, int8)
     }
 
     /// [`ModelFiles::verified`] for a caller that runs the model in int8: where the rounded

@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::BertModel;
 
-use super::files::{ModelConfig, ModelFiles};
+use super::files::{ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::{Error, Pooling};
 
 /// Sequences in one forward pass. Larger batches gain nothing on a CPU and pad more.
@@ -20,7 +20,7 @@ pub(super) struct Reference {
 
 impl Reference {
     pub fn load(files: &ModelFiles, config: &ModelConfig, device: &Device) -> Result<Self, Error> {
-        let path = files.path("model.safetensors");
+        let path = files.path(WEIGHTS_FILE);
         let weights = std::fs::read(&path).map_err(Error::io("read", &path))?;
         let model = VarBuilder::from_buffered_safetensors(weights, DType::F32, device)
             .and_then(|weights| BertModel::load(weights, &config.bert));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::files::{FILES, ModelFiles};
+use super::files::ModelFiles;
 use super::{Error, Manifest, Precision};
 
 /// The model that is used when none is named.
@@ -75,14 +75,6 @@ impl ModelStore {
         }
     }
 
-    /// Compares an installed model with its manifest. The same as [`ModelStore::open`].
-    ///
-    /// # Errors
-    /// As `open`.
-    pub fn verify(&self, name: &str) -> Result<(), Error> {
-        self.open(name).map(drop)
-    }
-
     /// The models that this build knows and those that lie in the store, by name.
     ///
     /// # Errors
@@ -110,7 +102,7 @@ impl ModelStore {
         let target = self.dir(name)?;
         let manifest = match Manifest::find(name) {
             Some(manifest) => manifest,
-            None => pin(name, source)?,
+            None => ModelFiles::describe(name, source)?,
         };
         self.install_as(&manifest, source, &target)
     }
@@ -143,7 +135,7 @@ impl ModelStore {
         }
         manifest.verify(staging.path())?;
         swap_in(staging, target)?;
-        ModelFiles::verified(manifest, target)
+        Ok(ModelFiles::just_verified(manifest, target.to_owned()))
     }
 
     /// Where a model of that name lies or would lie.
@@ -200,13 +192,6 @@ impl ModelStore {
             revision: manifest.revision,
         }
     }
-}
-
-/// The manifest of a folder as it is now.
-fn pin(name: &str, source: &Path) -> Result<Manifest, Error> {
-    ModelFiles::from_dir(source)?;
-    let present: Vec<_> = FILES.into_iter().filter(|file| source.join(file).is_file()).collect();
-    Manifest::describe(name, source, &present)
 }
 
 fn write_manifest(manifest: &Manifest, path: &Path) -> Result<(), Error> {

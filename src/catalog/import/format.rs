@@ -95,7 +95,7 @@ pub(super) fn of_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Optio
 }
 
 fn is_marked_as_ours(row: &Fields<'_>) -> bool {
-    jsonl::MARKS.iter().any(|mark| row.contains_key(*mark))
+    jsonl::marks().any(|mark| row.contains_key(mark))
 }
 
 fn only(row: &Fields<'_>, known: &[&str]) -> bool {

@@ -4,32 +4,16 @@ use super::super::details::{self, Details};
 use super::super::row::Row;
 use super::super::{Tool, ToolId};
 
-/// Fields that only our own rows have.
-pub(super) const MARKS: [&str; 20] = [
-    "id",
-    "server",
-    "categories",
-    "tags",
-    "examples",
-    "capabilities",
-    "satisfies",
-    "consumes",
-    "preconditions",
-    "postconditions",
-    "phases",
-    "languages",
-    "task_types",
-    "complexity",
-    "reliability",
-    "cost",
-    "latency_ms",
-    "latency_tier",
-    "hints",
-    "facets",
-];
+/// Fields that only our own rows have, beside those of [`details::FIELDS`].
+const IDENTITY: [&str; 2] = ["id", "server"];
 
 const PLAIN: [&str; 6] =
     ["name", "title", "description", "input_schema", "inputSchema", "parameters"];
+
+/// Every field that tells a row of ours from one of another format.
+pub(super) fn marks() -> impl Iterator<Item = &'static str> {
+    IDENTITY.into_iter().chain(details::FIELDS)
+}
 
 /// MCP's fields may stand in a row of ours, because rows are made by adding to MCP's tools.
 const FOREIGN: [&str; 6] = ["annotations", "outputSchema", "execution", "icons", "_meta", "type"];
@@ -38,7 +22,11 @@ const SCHEMA_KEYS: [&str; 3] = ["input_schema", "inputSchema", "parameters"];
 
 /// Whether a row of ours may have the field.
 pub(super) fn is_known(key: &str) -> bool {
-    PLAIN.contains(&key) || MARKS.contains(&key) || FOREIGN.contains(&key)
+    known().any(|known| known == key)
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    PLAIN.into_iter().chain(marks()).chain(FOREIGN)
 }
 
 /// A row of ours. Its `id`, where there is one, stands as it is.
@@ -54,9 +42,7 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let schema_key = SCHEMA_KEYS.iter().find(|key| row.value(key).is_some());
     tool.input_schema = schema_key.and_then(|key| row.schema(key));
     Details::read(row).apply(&mut tool);
-    let known: Vec<&str> =
-        PLAIN.into_iter().chain(["id", "server"]).chain(details::FIELDS).chain(FOREIGN).collect();
-    row.warn_unknown(&known);
+    row.warn_unknown(&known().collect::<Vec<_>>());
     Some(tool)
 }
 
