@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Trains toolroute's encoder: MiniLM, fine-tuned contrastively for tool retrieval.
+
+Usage: train_encoder.py INIT_DIR DATA_DIR OUT_DIR --steps N [--prompts DIR] [--share NAME=X ...]
+Needs: pip install -r scripts/train/requirements.txt
+
+INIT_DIR is a sentence-transformers folder of the BERT family (config.json, tokenizer.json,
+model.safetensors), DATA_DIR holds the tool-retrieval sets. Only sets whose licence allows it are read, and of the
+sets that quality is measured with, never `queries.jsonl` (see SETS below). `--prompts` is the folder of
+prompts that were written for training (scripts/train/prompts).
+
+How a step works: one source is drawn; its prompts are encoded; for each the hardest wrong tools are taken
+from a bank of that source's tool vectors (kept from earlier steps, refreshed now and then); right and hard
+wrong tools are encoded with gradients; the loss is a softmax of each prompt over the fresh tools of the batch and all
+stale ones of the bank. A wrong tool that scores nearly as well as a right one, or whose text is nearly the right
+one's, is likely right too and is left out.
+
+The averaged weights (EMA) are written to OUT_DIR, a line of scores for each validation to OUT_DIR/log.jsonl.
+"""
+import argparse, copy, json, math, random, re, time
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from transformers import AutoModel, AutoTokenizer
+
+# Which prompts of which set, and its share of the steps. Of metatool and sealtools only the training half.
+SETS = {
+    "metatool": ("train_queries", 0.20),
+    "sealtools": ("train_queries", 0.06),
+    "bfcl": ("queries", 0.10),
+    "apibench": ("queries", 0.04),
+    "toolalpaca": ("queries", 0.04),
+    "nestful": ("queries", 0.03),
+    "apibank": ("queries", 0.03),
+}
+CATALOGS = ("toucan_catalog", "toolsdk_catalog", "docker_catalog", "apizoo_catalog")
+PROMPTS_SHARE, SELF_SHARE = 0.30, 0.20
+# Scored while training, never trained on: (set, how many prompts).
+VALIDATION = {"azure_mcp_2026": 250, "ultratool_en": 250, "bfcl_live": 250, "metatool": 300}
+TEMPERATURE = 0.05
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def split(identifier):
+    """As `split_identifier` in src/catalog/text.rs."""
+    return re.sub(r"[_\-/.:]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", identifier))
+
+
+def tool_text(tool, server=True, name=True, parameters=True, description=None):
+    """As `embedding_text` in src/catalog/text.rs."""
+    text = ""
+    if server and tool.get("server"):
+        text = split(tool["server"]) + ": "
+    if name:
+        text += split(tool["name"]) + ". "
+    text += tool["description"] if description is None else description
+    properties = list((tool.get("input_schema") or {}).get("properties") or {})
+    if parameters and properties:
+        text += " Parameters: " + ", ".join(split(p) for p in properties[:12])
+    return text[:1000]
+
+
+def sentences(text):
+    return [s for s in re.split(r"(?<=[.!?])\s+|\n+", text) if s.strip()]
+
+
+def varied(tool, rng):
+    """A tool's text as some other catalog would have it: without name, server or parameters, cut short, re-ordered."""
+    r = rng.random()
+    parts = sentences(tool["description"])
+    if r < 0.40 or not parts:
+        return tool_text(tool)
+    if r < 0.55:
+        return tool_text(tool, server=False)
+    if r < 0.70:
+        return tool_text(tool, server=rng.random() < 0.5, name=False, parameters=False)
+    if r < 0.80:
+        return tool_text(tool, server=rng.random() < 0.5, parameters=False, description=parts[0])
+    if r < 0.90:
+        return tool_text(tool, server=rng.random() < 0.5, parameters=False)
+    shuffled = parts[:]
+    rng.shuffle(shuffled)
+    return tool_text(tool, server=rng.random() < 0.5, description=" ".join(shuffled))
+
+
+OPENERS = ["please ", "can you ", "hi, ", "I need to ", "help me: ", "could you please ", "hey "]
+
+
+def varied_prompt(prompt, rng):
+    r = rng.random()
+    if r < 0.06:
+        return rng.choice(OPENERS) + prompt[:1].lower() + prompt[1:]
+    if r < 0.10:
+        return prompt.rstrip(".?! ")
+    return prompt
+
+
+def self_pair(tool, rng):
+    """Name against description, first sentence against the rest, or a later one against name and first."""
+    parts, r, name = sentences(tool["description"]), rng.random(), split(tool["name"])
+    if r < 0.4 or len(parts) < 2:
+        server = " " + split(tool.get("server") or "") if rng.random() < 0.3 else ""
+        return name + server, tool["description"][:400]
+    if r < 0.7:
+        return parts[0], (name + ". " + " ".join(parts[1:]))[:400]
+    return rng.choice(parts[1:]), name + ". " + parts[0]
+
+
+class Encoder:
+    def __init__(self, folder):
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModel.from_pretrained(folder, attn_implementation="sdpa")
+        self.model.eval()  # without dropout: half as fast again, and the batches differ enough
+        for parameter in self.model.embeddings.parameters():
+            parameter.requires_grad = False
+
+    def __call__(self, texts, length, model=None):
+        """Unit vectors [n, d]. Texts of like length share a padded group: padding is most of a batch's cost."""
+        model = model or self.model
+        ids = self.tokenizer(list(texts), truncation=True, max_length=length)["input_ids"]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        vectors = [None] * len(ids)
+        group = max(8, math.ceil(len(ids) / 6))
+        for start in range(0, len(order), group):
+            part = order[start : start + group]
+            width = max(len(ids[i]) for i in part)
+            batch = torch.zeros(len(part), width, dtype=torch.long)
+            mask = torch.zeros(len(part), width, dtype=torch.long)
+            for row, i in enumerate(part):
+                batch[row, : len(ids[i])] = torch.tensor(ids[i])
+                mask[row, : len(ids[i])] = 1
+            hidden = model(input_ids=batch, attention_mask=mask).last_hidden_state
+            weight = mask.unsqueeze(-1).float()
+            pooled = F.normalize((hidden * weight).sum(1) / weight.sum(1), dim=1)
+            for row, i in enumerate(part):
+                vectors[i] = pooled[row]
+        return torch.stack(vectors)
+
+    def all(self, texts, length, model=None):
+        with torch.inference_mode():
+            by_length = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+            out = torch.empty(len(texts), self.model.config.hidden_size)
+            for start in range(0, len(texts), 64):
+                part = by_length[start : start + 64]
+                out[part] = self([texts[i] for i in part], length, model)
+        return out.clone()
+
+
+class Source:
+    """Tools, prompts and a bank of the tools' vectors."""
+
+    def __init__(self, name, share, tools, prompts, encoder):
+        self.name, self.share, self.tools = name, share, tools
+        at = {tool["id"]: i for i, tool in enumerate(tools)}
+        self.prompts = [(p["query"], [at[g] for g in p["gold"] if g in at]) for p in prompts]
+        self.prompts = [(query, gold) for query, gold in self.prompts if gold]
+        self.base = encoder.all([tool_text(t) for t in tools], 64)
+        self.bank = self.base.clone()
+        self.servers = {}
+        for i, tool in enumerate(tools):
+            self.servers.setdefault(tool.get("server"), []).append(i)
+        print(f"{name}: {len(tools)} tools, {len(self.prompts)} prompts", flush=True)
+
+    def refresh(self, encoder):
+        self.bank = encoder.all([tool_text(t) for t in self.tools], 64)
+
+
+def contrastive(source, encoder, size, hard, rng):
+    """`size` prompts against their tools, `hard` wrong tools with gradients of their own, and the bank."""
+    batch = rng.sample(source.prompts, min(size, len(source.prompts)))
+    if rng.random() < 0.15:  # two needs in one prompt
+        half = len(batch) // 2
+        joined = [(a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1])
+                  for a, b in zip(batch[:half:2], batch[1:half:2])]
+        batch = joined + batch[half:]
+    golds = [gold for _, gold in batch]
+    query = encoder([varied_prompt(text, rng) for text, _ in batch], 56)
+    positives = [rng.choice(gold) for gold in golds]
+    with torch.no_grad():
+        stale = query @ source.bank.T
+        best = torch.stack([stale[row, gold].max() for row, gold in enumerate(golds)])
+        alike = source.base[positives] @ source.base.T > 0.88  # most likely the same tool again
+        allowed = (stale < (best + 0.05).unsqueeze(1)) & ~alike
+        for row, gold in enumerate(golds):
+            allowed[row, gold] = False
+        ranked = stale.masked_fill(~allowed, -2).topk(min(24, stale.shape[1])).indices.tolist()
+    negatives = []
+    for row, candidates in enumerate(ranked):
+        siblings = source.servers[source.tools[positives[row]].get("server")]
+        siblings = [s for s in siblings if allowed[row, s]] if 1 < len(siblings) < 200 else []
+        pick = rng.choice(siblings) if siblings and rng.random() < 0.4 else rng.choice(candidates)
+        negatives.append(pick)
+    columns = list(dict.fromkeys(positives + rng.sample(negatives, min(hard, len(negatives)))))
+    place = {tool: j for j, tool in enumerate(columns)}
+    fresh = encoder([varied(source.tools[c], rng) for c in columns], 72)
+    logits = query @ fresh.T
+    keep = allowed[:, columns].clone()
+    for row, tool in enumerate(positives):
+        keep[row, place[tool]] = True
+    logits = (logits / TEMPERATURE).masked_fill(~keep, -1e4)
+    others = allowed.clone()
+    others[:, columns] = False  # the fresh ones stand for themselves
+    old = (query @ source.bank.T.clone() / TEMPERATURE).masked_fill(~others, -1e4)
+    target = torch.tensor([place[tool] for tool in positives])
+    loss = F.cross_entropy(torch.cat([logits, old], 1), target)
+    with torch.no_grad():
+        source.bank[columns] = fresh.detach()
+    return loss
+
+
+def self_supervised(tools, encoder, size, rng):
+    left, right = zip(*(self_pair(t, rng) for t in rng.sample(tools, size)))
+    q, d = encoder(left, 48), encoder(right, 72)
+    logits = q @ d.T / TEMPERATURE
+    target = torch.arange(size)
+    return (F.cross_entropy(logits, target) + F.cross_entropy(logits.T, target)) / 2
+
+
+def ndcg5(scores, golds):
+    total = 0.0
+    for row, gold in enumerate(golds):
+        top = scores[row].topk(min(5, scores.shape[1])).indices.tolist()
+        gain = sum(1 / math.log2(i + 2) for i, t in enumerate(top) if t in gold)
+        total += gain / sum(1 / math.log2(i + 2) for i in range(min(5, len(gold))))
+    return total / len(golds)
+
+
+class Validation:
+    def __init__(self, data):
+        self.sets, rng = {}, random.Random(1)
+        for name, count in VALIDATION.items():
+            tools = rows(data / name / "tools.jsonl")
+            at = {t["id"]: i for i, t in enumerate(tools)}
+            prompts = rows(data / name / "queries.jsonl")
+            self.add(name, tools, rng.sample(prompts, min(count, len(prompts))), at)
+
+    def add(self, name, tools, prompts, at):
+        prompts = [p for p in prompts if any(g in at for g in p["gold"])]
+        self.sets[name] = ([tool_text(t) for t in tools], [p["query"] for p in prompts],
+                           [{at[g] for g in p["gold"] if g in at} for p in prompts])
+
+    def score(self, encoder, model):
+        scores = {}
+        for name, (texts, prompts, golds) in self.sets.items():
+            d, q = encoder.all(texts, 96, model), encoder.all(prompts, 96, model)
+            scores[name] = round(ndcg5(q @ d.T, golds), 4)
+        scores["mean"] = round(sum(scores.values()) / len(scores), 4)
+        return scores
+
+
+def read_prompts(folder):
+    """The prompts written for training: `{"query","gold":[ids of _merged]}` rows."""
+    return [row for path in sorted(Path(folder).glob("*.jsonl")) for row in rows(path)]
+
+
+def load_sources(a, encoder, validation, rng):
+    shares = dict(s.split("=") for s in a.share)
+    sources = []
+    for name, (split_name, share) in SETS.items():
+        share = float(shares.get(name, share))
+        if share > 0:
+            tools = rows(a.data / name / "tools.jsonl")
+            sources.append(Source(name, share, tools, rows(a.data / name / f"{split_name}.jsonl"), encoder))
+    merged = rows(a.data / "_merged" / "tools.jsonl")
+    catalog = [t for t in merged if t["id"].startswith(CATALOGS) and len(t["description"]) > 25]
+    if a.prompts:
+        prompts = read_prompts(a.prompts)
+        rng.shuffle(prompts)
+        held = prompts[: len(prompts) // 25]
+        # The bank: every tool that a prompt names, what stands on the same servers, and some more.
+        wanted = {g for p in prompts for g in p["gold"]}
+        servers = {t.get("server") for t in catalog if t["id"] in wanted}
+        near = [t for t in catalog if t["id"] in wanted or (t.get("server") in servers and rng.random() < 0.25)]
+        far = rng.sample(catalog, 500)
+        tools = list({t["id"]: t for t in near + far}.values())
+        sources.append(Source("prompts", float(shares.get("prompts", PROMPTS_SHARE)), tools, prompts[len(held):], encoder))
+        held = held[:250]
+        named = {g for p in held for g in p["gold"]}
+        few = list({t["id"]: t for t in [t for t in tools if t["id"] in named] + far}.values())
+        validation.add("held_out_prompts", few, held, {t["id"]: i for i, t in enumerate(few)})
+    return sources, [t for t in catalog if len(t["description"]) > 40], float(shares.get("self", SELF_SHARE))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("init")
+    p.add_argument("data", type=Path)
+    p.add_argument("out", type=Path)
+    p.add_argument("--steps", type=int, required=True)
+    p.add_argument("--batch", type=int, default=40)
+    p.add_argument("--hard", type=int, default=16, help="wrong tools a step that get gradients of their own")
+    p.add_argument("--rate", type=float, default=4e-5)
+    p.add_argument("--final-rate", type=float, default=0.05, help="share of the rate left at the end")
+    p.add_argument("--warmup", type=int, default=60)
+    p.add_argument("--ema", type=float, default=0.997)
+    p.add_argument("--prompts")
+    p.add_argument("--share", action="append", default=[], help="SET=X, also prompts=X and self=X")
+    p.add_argument("--validate-every", type=int, default=250)
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--seed", type=int, default=0)
+    a = p.parse_args()
+    torch.manual_seed(a.seed)
+    torch.set_num_threads(a.threads)
+    rng = random.Random(a.seed)
+    a.out.mkdir(parents=True, exist_ok=True)
+    encoder, validation = Encoder(a.init), Validation(a.data)
+    sources, catalog, self_share = load_sources(a, encoder, validation, rng)
+    average = copy.deepcopy(encoder.model)
+    trained = [q for q in encoder.model.parameters() if q.requires_grad]
+    averaged = [q for q in average.parameters() if q.requires_grad]
+    optimiser = torch.optim.AdamW(trained, lr=a.rate, weight_decay=0.01)
+
+    def rate(step):
+        progress = step / a.steps
+        return min(1, (step + 1) / a.warmup) * (a.final_rate + (1 - a.final_rate) * 0.5 * (1 + math.cos(math.pi * progress)))
+
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, rate)
+    log = open(a.out / "log.jsonl", "a", encoding="utf-8")
+
+    def validate(step, losses, seconds):
+        row = {"step": step, "seconds": round(seconds), "loss": losses, **validation.score(encoder, average)}
+        print(json.dumps(row), flush=True)
+        log.write(json.dumps(row) + "\n")
+        log.flush()
+        average.save_pretrained(a.out)
+        encoder.tokenizer.save_pretrained(a.out)
+
+    start, losses = time.time(), {}
+    validate(0, {}, 0)
+    weights = [s.share for s in sources] + [self_share]
+    for step in range(1, a.steps + 1):
+        k = rng.choices(range(len(weights)), weights)[0]
+        if k == len(sources):
+            loss, name = self_supervised(catalog, encoder, a.batch + 8, rng), "self"
+        else:
+            loss, name = contrastive(sources[k], encoder, a.batch, a.hard, rng), sources[k].name
+        losses.setdefault(name, []).append(loss.item())
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimiser.step()
+        schedule.step()
+        with torch.no_grad():
+            decay = min(a.ema, (1 + step) / (10 + step))
+            torch._foreach_mul_(averaged, decay)
+            torch._foreach_add_(averaged, trained, alpha=1 - decay)
+        for source in sources:
+            if step % 200 == 0 and len(source.tools) < 300 or step % 1200 == 0:
+                source.refresh(encoder)
+        if step % 25 == 0:
+            passed = time.time() - start
+            print(f"step {step}/{a.steps}, {passed:.0f} s, {passed / step * (a.steps - step):.0f} s to go", flush=True)
+        if step % a.validate_every == 0 or step == a.steps:
+            means = {n: round(sum(v[-40:]) / len(v[-40:]), 3) for n, v in sorted(losses.items())}
+            validate(step, means, time.time() - start)
+
+
+if __name__ == "__main__":
+    main()
