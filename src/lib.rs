@@ -69,7 +69,8 @@
 //! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
 //! | [`engine`] | which tools, for this prompt? | every room below |
-//! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index` |
+//! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query` |
+//! | [`query`] | what does the prompt ask for? | `catalog` |
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
 //! | [`index`] | which rows are near, and which hold these words? | nothing |
@@ -85,6 +86,7 @@ pub mod embedding;
 pub mod engine;
 pub mod eval;
 pub mod index;
+pub mod query;
 pub mod selection;
 
 pub use catalog::{Catalog, Tool, ToolId};

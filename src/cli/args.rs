@@ -119,11 +119,14 @@ pub struct SelectArgs {
     #[arg(long, default_value_t = Fusion::SEMANTIC_WEIGHT, value_name = "W", allow_negative_numbers = true)]
     pub semantic_weight: f32,
     /// How both parts of the weighted blend are brought to one scale
-    #[arg(long, value_enum, default_value_t = Scale::MinMax)]
+    #[arg(long, value_enum, default_value_t = Scale::Absolute)]
     pub normalization: Scale,
     /// The k of reciprocal rank fusion
     #[arg(long, default_value_t = Fusion::RRF_K, value_name = "K", allow_negative_numbers = true)]
     pub rrf_k: f32,
+    /// Take a prompt as one even where it asks for several things
+    #[arg(long)]
+    pub whole: bool,
     #[command(flatten)]
     pub policy: PolicyArgs,
 }
@@ -152,6 +155,7 @@ pub enum FusionMethod {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Scale {
+    Absolute,
     MinMax,
     ZScore,
 }
@@ -163,6 +167,7 @@ impl SelectArgs {
             FusionMethod::Weighted => Fusion::Weighted {
                 semantic_weight: self.semantic_weight,
                 normalization: match self.normalization {
+                    Scale::Absolute => Normalization::Absolute,
                     Scale::MinMax => Normalization::MinMax,
                     Scale::ZScore => Normalization::ZScore,
                 },

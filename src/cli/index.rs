@@ -14,6 +14,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = Wanted {
         strategy: Strategy::Hybrid,
         fusion: Fusion::default(),
+        clauses: true,
         policy: Policy::default(),
         limit: DEFAULT_LIMIT,
     };

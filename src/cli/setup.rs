@@ -62,6 +62,7 @@ pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
 pub struct Wanted {
     pub strategy: Strategy,
     pub fusion: Fusion,
+    pub clauses: bool,
     pub policy: Policy,
     pub limit: usize,
 }
@@ -69,7 +70,8 @@ pub struct Wanted {
 impl Wanted {
     pub fn new(select: &SelectArgs, limit: usize) -> Self {
         let policy = select.policy.policy();
-        Self { strategy: select.strategy, fusion: select.fusion(), policy, limit }
+        let (strategy, fusion) = (select.strategy, select.fusion());
+        Self { strategy, fusion, clauses: !select.whole, policy, limit }
     }
 }
 
@@ -99,6 +101,7 @@ pub fn build(
     let config = EngineConfig {
         strategy: wanted.strategy,
         fusion: wanted.fusion,
+        clauses: wanted.clauses,
         limit: wanted.limit,
         policy: wanted.policy,
         index: args.search,

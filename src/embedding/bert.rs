@@ -1,5 +1,6 @@
 //! The BERT family: tokenizer, encoder and the trait that the rest of the program sees.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use candle_core::Device;
@@ -47,6 +48,8 @@ pub struct BertEmbedder {
     tokenizer: Tokenizer,
     config: ModelConfig,
     identity: ModelIdentity,
+    /// Found out at the first prompt in another script.
+    latin_only: OnceLock<bool>,
 }
 
 /// Pooled vectors of a few texts.
@@ -114,7 +117,8 @@ impl BertEmbedder {
         }
         let dimension = config.bert.hidden_size;
         let identity = ModelIdentity { name: files.name().to_owned(), fingerprint, dimension };
-        Ok(Self { model, tokenizer: load_tokenizer(files, &config)?, config, identity })
+        let tokenizer = load_tokenizer(files, &config)?;
+        Ok(Self { model, tokenizer, config, identity, latin_only: OnceLock::new() })
     }
 
     /// The instructions that the encoder runs on; `None` for the reference.
@@ -215,6 +219,23 @@ impl Embedder for BertEmbedder {
         let vectors = self.embed_ids(&ids)?;
         Ok(Embedded { vectors, tokenize, tokens: ids.iter().map(Vec::len).sum() })
     }
+
+    fn reads_latin_only(&self) -> bool {
+        *self.latin_only.get_or_init(|| is_latin_only(&self.tokenizer))
+    }
+}
+
+/// A vocabulary of many languages has thousands of words in other scripts; BERT's English one has
+/// their letters, and a few pairs of them.
+const OTHER_WORDS: usize = 1_000;
+
+/// Whether the vocabulary has hardly a word of two letters or more that are not Latin.
+fn is_latin_only(tokenizer: &Tokenizer) -> bool {
+    let other = |token: &&String| {
+        let other = |c: &char| c.is_alphabetic() && *c > '\u{24F}';
+        token.chars().filter(other).nth(1).is_some()
+    };
+    tokenizer.get_vocab(false).keys().filter(other).count() < OTHER_WORDS
 }
 
 fn read_weights(

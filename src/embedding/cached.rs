@@ -9,10 +9,13 @@ use ndarray::Array2;
 
 use super::{Embedded, Embedder, Error, ModelIdentity, Role};
 
-/// An embedder in front of another that keeps the vectors of single queries, the latest ones.
+/// A prompt and its clauses, and a few more: above it, a batch job asks, which does not ask again.
+const FEW: usize = 16;
+
+/// An embedder in front of another that keeps the vectors of the latest queries.
 ///
-/// Agents ask again: after a failed call, with the next page, in the next session. Batches and
-/// documents pass through. A vector from the cache is the one that the model gave, bit for bit.
+/// Agents ask again: after a failed call, with the next page, in the next session. Batches of more
+/// than a few queries and documents pass through. A vector from the cache is the one that the model gave, bit for bit.
 pub struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
     vectors: Mutex<LruCache<String, Arc<[f32]>>>,
@@ -39,14 +42,32 @@ impl Embedder for CachedEmbedder {
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Embedded, Error> {
-        let ([text], Role::Query) = (texts, role) else { return self.inner.embed(texts, role) };
-        if let Some(vector) = self.known(text) {
-            let vectors = Array2::from_shape_fn((1, vector.len()), |(_, at)| vector[at]);
-            return Ok(Embedded { vectors, tokenize: Duration::ZERO, tokens: 0 });
+        if role == Role::Document || texts.is_empty() || texts.len() > FEW {
+            return self.inner.embed(texts, role);
         }
-        let embedded = self.inner.embed(texts, role)?;
-        self.keep(text, embedded.vectors.iter().copied().collect());
-        Ok(embedded)
+        let mut found: Vec<Option<Arc<[f32]>>> =
+            texts.iter().map(|text| self.known(text)).collect();
+        let missing: Vec<usize> = (0..texts.len()).filter(|&at| found[at].is_none()).collect();
+        let (mut tokenize, mut tokens) = (Duration::ZERO, 0);
+        if !missing.is_empty() {
+            let new: Vec<&str> = missing.iter().map(|&at| texts[at]).collect();
+            let embedded = self.inner.embed(&new, role)?;
+            (tokenize, tokens) = (embedded.tokenize, embedded.tokens);
+            for (&at, row) in missing.iter().zip(embedded.vectors.rows()) {
+                let vector: Arc<[f32]> = row.iter().copied().collect();
+                self.keep(texts[at], vector.clone());
+                found[at] = Some(vector);
+            }
+        }
+        let mut vectors = Array2::zeros((texts.len(), self.identity().dimension));
+        for (mut row, vector) in vectors.rows_mut().into_iter().zip(found.iter().flatten()) {
+            row.iter_mut().zip(vector.iter()).for_each(|(to, from)| *to = *from);
+        }
+        Ok(Embedded { vectors, tokenize, tokens })
+    }
+
+    fn reads_latin_only(&self) -> bool {
+        self.inner.reads_latin_only()
     }
 }
 
@@ -89,7 +110,12 @@ mod tests {
         ask("a");
         assert_eq!(calls(), 4, "the oldest of three was forgotten");
         cached.embed(&["a"], Role::Document).unwrap();
-        cached.embed(&["a", "bb"], Role::Query).unwrap();
+        let many = ["a"; FEW + 1];
+        cached.embed(&many, Role::Query).unwrap();
         assert_eq!(calls(), 6, "documents and batches pass through");
+        let both = cached.embed(&["dddd", "a"], Role::Query).unwrap();
+        assert_eq!((calls(), both.vectors[[0, 0]], both.vectors[[1, 0]]), (7, 4.0, 1.0));
+        cached.embed(&["a", "dddd"], Role::Query).unwrap();
+        assert_eq!(calls(), 7, "a prompt and its clauses are found one by one");
     }
 }

@@ -50,4 +50,10 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// Where tokenising or inference fails. No row is zero or non-finite in an `Ok`.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Embedded, Error>;
+
+    /// Whether the vocabulary has words of Latin script alone, and reads any other letter by
+    /// letter: what such a model says of a Chinese prompt is worth little.
+    fn reads_latin_only(&self) -> bool {
+        false
+    }
 }

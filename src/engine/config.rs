@@ -14,6 +14,8 @@ pub const DEFAULT_LIMIT: usize = 5;
 pub struct EngineConfig {
     pub strategy: Strategy,
     pub fusion: Fusion,
+    /// Whether a prompt that asks for several things is also looked at thing by thing (hybrid).
+    pub clauses: bool,
     /// Tools in an answer, at most.
     pub limit: usize,
     pub policy: Policy,
@@ -31,6 +33,7 @@ impl Default for EngineConfig {
         Self {
             strategy: Strategy::Auto,
             fusion: Fusion::default(),
+            clauses: true,
             limit: DEFAULT_LIMIT,
             policy: Policy::default(),
             index: IndexKind::Auto,

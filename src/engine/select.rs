@@ -12,7 +12,10 @@ use super::{EngineConfig, Error, IndexReport, fingerprint};
 use crate::catalog::Catalog;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
-use crate::selection::{Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever, Strategy};
+use crate::query;
+use crate::selection::{
+    Clause, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever, Strategy,
+};
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
 pub struct Engine {
@@ -26,10 +29,11 @@ pub struct Engine {
     pub(super) report: IndexReport,
 }
 
-/// A prompt's vector and what it cost.
+/// The vectors of a prompt and its clauses, and what they cost.
 #[derive(Clone, Copy, Default)]
 struct Embedding<'a> {
-    vector: Option<&'a [f32]>,
+    /// One after the other, the prompt's first; empty for a strategy that does without.
+    vectors: &'a [f32],
     tokenize: Duration,
     embed: Duration,
 }
@@ -67,44 +71,71 @@ impl Engine {
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         let (strategy, _) = self.effective(request)?;
         if !strategy.needs_vector() {
-            return self.answer(request, Embedding::default());
+            return self.answer(request, &[], Embedding::default());
         }
         let start = Instant::now();
-        let embedded = self.model(strategy)?.embed(&[&request.prompt], Role::Query)?;
+        let clauses = self.clauses(request, strategy);
+        let texts: Vec<&str> = texts(request, &clauses).collect();
+        let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
         let embedding = Embedding {
-            vector: embedded.vectors.as_slice(),
+            vectors: embedded.vectors.as_slice().unwrap_or_default(),
             tokenize: embedded.tokenize,
             embed: start.elapsed().saturating_sub(embedded.tokenize),
         };
-        self.answer(request, embedding)
+        self.answer(request, &clauses, embedding)
     }
 
     /// [`Engine::select`] for many prompts: embedded together, ranked side by side. One bad
     /// request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let needs = |request: &SelectRequest| {
-            self.effective(request).is_ok_and(|(strategy, _)| strategy.needs_vector())
-        };
-        let embed: Vec<usize> = (0..requests.len()).filter(|&at| needs(&requests[at])).collect();
-        let texts: Vec<&str> = embed.iter().map(|&at| requests[at].prompt.as_str()).collect();
+        let clauses: Vec<Option<Vec<String>>> = requests
+            .par_iter()
+            .map(|request| match self.effective(request) {
+                Ok((strategy, _)) if strategy.needs_vector() => {
+                    Some(self.clauses(request, strategy))
+                }
+                _ => None,
+            })
+            .collect();
+        let embed = requests.iter().zip(&clauses).filter_map(|(r, c)| Some((r, c.as_deref()?)));
+        let all: Vec<&str> = embed.flat_map(|(request, clauses)| texts(request, clauses)).collect();
         let start = Instant::now();
         let embedded = match &self.embedder {
-            Some(embedder) if !texts.is_empty() => embedder.embed(&texts, Role::Query),
+            Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
             _ => return requests.par_iter().map(|request| self.select(request)).collect(),
         };
         let Ok(embedded) = embedded else {
             // One text may have spoiled the batch: each gets its own answer or its own error.
             return requests.par_iter().map(|request| self.select(request)).collect();
         };
-        let share = |time: Duration| time / u32::try_from(texts.len()).unwrap_or(u32::MAX);
-        let (tokenize, all) = (share(embedded.tokenize), share(start.elapsed()));
-        let mut embeddings = vec![Embedding::default(); requests.len()];
-        for (&at, vector) in embed.iter().zip(embedded.vectors.rows()) {
-            let vector = vector.to_slice();
-            embeddings[at] = Embedding { vector, tokenize, embed: all.saturating_sub(tokenize) };
+        let share = |time: Duration| time / u32::try_from(all.len()).unwrap_or(u32::MAX);
+        let (tokenize, whole) = (share(embedded.tokenize), share(start.elapsed()));
+        let width = embedded.vectors.ncols();
+        let mut rest = embedded.vectors.as_slice().unwrap_or_default();
+        let mut embeddings = Vec::with_capacity(requests.len());
+        for clauses in &clauses {
+            let texts = clauses.as_ref().map_or(0, |clauses| clauses.len() + 1);
+            let (vectors, after) = rest.split_at(texts * width);
+            rest = after;
+            let (tokenize, whole) = (tokenize * texts as u32, whole * texts as u32);
+            let embed = whole.saturating_sub(tokenize);
+            embeddings.push(Embedding { vectors, tokenize, embed });
         }
-        let answer = |(request, embedding)| self.answer(request, embedding);
-        requests.par_iter().zip(embeddings).map(answer).collect()
+        let asked = requests.par_iter().zip(&clauses).zip(embeddings);
+        asked
+            .map(|((request, clauses), embedding)| {
+                self.answer(request, clauses.as_deref().unwrap_or_default(), embedding)
+            })
+            .collect()
+    }
+
+    /// What a prompt asks for, thing by thing, where it asks for several and the strategy cares.
+    fn clauses(&self, request: &SelectRequest, strategy: Strategy) -> Vec<String> {
+        if strategy != Strategy::Hybrid || !self.config.clauses {
+            return Vec::new();
+        }
+        let clauses = query::clauses(&request.prompt);
+        if clauses.len() > 1 { clauses } else { Vec::new() }
     }
 
     /// The strategy that a request comes to, and why it is less than it could be.
@@ -134,6 +165,7 @@ impl Engine {
     fn answer(
         &self,
         request: &SelectRequest,
+        clauses: &[String],
         embedding: Embedding<'_>,
     ) -> Result<Selection, Error> {
         let (strategy, degraded) = self.effective(request)?;
@@ -142,9 +174,15 @@ impl Engine {
         // A limit from outside may be any number, and no answer has more tools than there are.
         let limit = request.limit.unwrap_or(self.config.limit).min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
+        let mut vectors = embedding.vectors.chunks_exact(self.dims().max(1));
+        let vector = vectors.next();
+        let clauses: Vec<Clause<'_>> =
+            clauses.iter().zip(vectors).map(|(text, vector)| Clause { text, vector }).collect();
         let prompt = Prompt {
             text: &request.prompt,
-            vector: embedding.vector,
+            vector,
+            clauses: &clauses,
+            trust: self.trust(&request.prompt),
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
@@ -171,6 +209,21 @@ impl Engine {
         };
         let excluded = excluded.collect();
         Ok(Selection { strategy, degraded, tools, excluded, unknown_candidates, timings })
+    }
+
+    /// Numbers of a vector; 0 without a model.
+    fn dims(&self) -> usize {
+        self.embedder.as_ref().map_or(0, |embedder| embedder.identity().dimension)
+    }
+
+    /// How far the encoder can read the prompt: the share of its letters that its vocabulary has
+    /// words of.
+    fn trust(&self, prompt: &str) -> f32 {
+        let share = query::latin_share(prompt);
+        match &self.embedder {
+            Some(embedder) if share < 1.0 && embedder.reads_latin_only() => share,
+            _ => 1.0,
+        }
     }
 
     /// Retrieves and ranks. Where an approximate index gave too few that the policy admits, all
@@ -231,4 +284,9 @@ impl Engine {
         }
         Ok((rows, unknown))
     }
+}
+
+/// What is embedded for a request: the prompt, then its clauses.
+fn texts<'a>(request: &'a SelectRequest, clauses: &'a [String]) -> impl Iterator<Item = &'a str> {
+    std::iter::once(request.prompt.as_str()).chain(clauses.iter().map(String::as_str))
 }

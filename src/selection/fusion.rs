@@ -4,14 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use super::retriever::Score;
 
-/// How the scores of a part are brought to a common scale, over the candidates of one prompt.
+/// How the scores of a part are brought to a common scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Normalization {
-    /// The lowest to 0, the highest to 1.
+    /// The same scale for every prompt: the cosine as it is, BM25 over [`Fusion::KEYWORD_SCALE`].
+    /// A part with much evidence counts for much, one with little for little, so that the blend
+    /// follows the part that knows.
     #[default]
+    Absolute,
+    /// The lowest of the prompt's candidates to 0, the highest to 1.
     MinMax,
-    /// The mean to 0, one standard deviation to 1.
+    /// Their mean to 0, one standard deviation to 1.
     ZScore,
 }
 
@@ -19,7 +23,7 @@ pub enum Normalization {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum Fusion {
-    /// `semantic_weight · semantic + (1 − semantic_weight) · keyword`, both normalised.
+    /// `semantic_weight · semantic + (1 − semantic_weight) · keyword`, both brought to one scale.
     Weighted { semantic_weight: f32, normalization: Normalization },
     /// `1 / (k + rank)` in each part, summed; a part that did not find a row adds nothing.
     Rrf { k: f32 },
@@ -29,7 +33,7 @@ impl Default for Fusion {
     fn default() -> Self {
         Self::Weighted {
             semantic_weight: Self::SEMANTIC_WEIGHT,
-            normalization: Normalization::MinMax,
+            normalization: Normalization::Absolute,
         }
     }
 }
@@ -42,39 +46,41 @@ impl Fusion {
     /// The k of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
     pub const RRF_K: f32 = 60.0;
 
-    /// The parts' scores at each position; both slices hold one raw score a candidate.
-    pub(super) fn apply(self, semantic: &[f32], keyword: &[f32]) -> Vec<(Score, Score)> {
+    /// The BM25 score that counts as much as a cosine of 1. Chosen on the dev sets of
+    /// `docs/quality.md`, where the mean changes by less than 0.005 between 12 and 21.
+    pub const KEYWORD_SCALE: f32 = 17.0;
+
+    /// What is left of the semantic weight for a prompt that the encoder cannot read: enough to
+    /// order what no word tells apart.
+    const UNREAD: f32 = 0.05 / 0.7;
+
+    /// The parts' scores at each position; both slices hold one raw score a candidate. `trust` is
+    /// how far the encoder can read the prompt, 0 to 1.
+    pub(super) fn apply(
+        self,
+        semantic: &[f32],
+        keyword: &[f32],
+        trust: f32,
+    ) -> Vec<(Score, Score)> {
+        let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
-            Self::Weighted { semantic_weight: w, normalization } => {
-                (weighted(semantic, normalization, w), weighted(keyword, normalization, 1.0 - w))
+            Self::Weighted { semantic_weight, normalization } => {
+                let w = semantic_weight * trust;
+                let semantic = weighted(semantic, normalization, 1.0, w);
+                (semantic, weighted(keyword, normalization, Self::KEYWORD_SCALE, 1.0 - w))
             }
             Self::Rrf { k } => (
-                reciprocal_ranks(semantic, k, f32::NEG_INFINITY),
-                reciprocal_ranks(keyword, k, 0.0),
+                reciprocal_ranks(semantic, k, f32::NEG_INFINITY, trust),
+                reciprocal_ranks(keyword, k, 0.0, 1.0),
             ),
         };
         semantic.into_iter().zip(keyword).collect()
     }
-
-    /// What an exact name adds: a little more than the highest score that a candidate can reach,
-    /// so that not even a perfect one comes level with a named tool that has nothing else.
-    pub(super) fn exact_name_bonus(self) -> f32 {
-        const MORE: f32 = 1.01;
-        MORE * self.ceiling()
-    }
-
-    fn ceiling(self) -> f32 {
-        match self {
-            Self::Weighted { normalization: Normalization::MinMax, .. } => 1.0,
-            // No bound in theory; a z-score of 100 needs 10,000 candidates and one outlier.
-            Self::Weighted { normalization: Normalization::ZScore, .. } => 100.0,
-            Self::Rrf { k } => 2.0 / (k + 1.0),
-        }
-    }
 }
 
-fn weighted(raw: &[f32], normalization: Normalization, weight: f32) -> Vec<Score> {
+fn weighted(raw: &[f32], normalization: Normalization, scale: f32, weight: f32) -> Vec<Score> {
     let (shift, spread) = match normalization {
+        Normalization::Absolute => (0.0, scale),
         Normalization::MinMax => min_max(raw),
         Normalization::ZScore => z_score(raw),
     };
@@ -107,11 +113,11 @@ fn z_score(raw: &[f32]) -> (f32, f32) {
 }
 
 /// Equal scores share the better rank, so that the order of the catalog does not decide.
-fn reciprocal_ranks(raw: &[f32], k: f32, floor: f32) -> Vec<Score> {
+fn reciprocal_ranks(raw: &[f32], k: f32, floor: f32, weight: f32) -> Vec<Score> {
     let mut order: Vec<usize> = (0..raw.len()).filter(|&at| raw[at] > floor).collect();
     order.sort_by(|&a, &b| raw[b].total_cmp(&raw[a]));
     let mut scores: Vec<Score> =
-        raw.iter().map(|&raw| Score { raw, normalized: 0.0, weight: 1.0 }).collect();
+        raw.iter().map(|&raw| Score { raw, normalized: 0.0, weight }).collect();
     let mut rank = 0;
     for (position, &at) in order.iter().enumerate() {
         if position == 0 || raw[at] < raw[order[position - 1]] {

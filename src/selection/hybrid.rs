@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::cover::{cover, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
-use super::retriever::{Candidate, Error, Prompt, Retrieved, Retriever, StageTimes, Strategy};
+use super::retriever::{
+    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+};
 use super::semantic::{POOL, SemanticRetriever};
 use crate::index::Rows;
 
@@ -51,10 +54,31 @@ impl HybridRetriever {
         Ok(Both { rows, semantic, keyword })
     }
 
+    /// The fused scores of each clause for the same rows.
+    fn clauses(
+        &self,
+        prompt: &Prompt<'_>,
+        rows: &[u32],
+    ) -> Result<Vec<Vec<(Score, Score)>>, Error> {
+        let rows = match prompt.rows {
+            Rows::All if self.semantic.is_exact() => Rows::All,
+            _ => Rows::Only(rows),
+        };
+        let score = |clause: &Clause<'_>| {
+            let semantic = self.semantic.score(clause.vector, rows)?;
+            let keyword = self.keyword.score(clause.text, rows)?;
+            Ok(self.fusion.apply(&semantic, &keyword, prompt.trust))
+        };
+        prompt.clauses.iter().map(score).collect()
+    }
+
     fn pool(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
-        let nearest = self.semantic.nearest(vector, prompt.limit)?;
-        let mut rows = self.keyword.best(prompt.text, prompt.limit.max(POOL));
-        rows.extend(nearest.iter().map(|hit| hit.row));
+        let mut rows = Vec::new();
+        let whole = Clause { text: prompt.text, vector };
+        for Clause { text, vector } in prompt.clauses.iter().copied().chain([whole]) {
+            rows.extend(self.keyword.best(text, prompt.limit.max(POOL)));
+            rows.extend(self.semantic.nearest(vector, prompt.limit)?.iter().map(|hit| hit.row));
+        }
         rows.sort_unstable();
         rows.dedup();
         Ok(rows)
@@ -74,14 +98,17 @@ impl Retriever for HybridRetriever {
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
-        let scores = self.fusion.apply(&both.semantic, &both.keyword);
-        let candidate = |(row, (semantic, keyword)): (u32, (_, _))| {
-            let is_named = !named.is_empty() && named.binary_search(&row).is_ok();
-            let exact_name = if is_named { self.fusion.exact_name_bonus() } else { 0.0 };
-            fused(row, semantic, keyword, exact_name)
-        };
-        let candidates = both.rows.into_iter().zip(scores).map(candidate).collect();
+        let mut scores = self.fusion.apply(&both.semantic, &both.keyword, prompt.trust);
         times.fuse = start.elapsed();
+        if !prompt.clauses.is_empty() {
+            let start = Instant::now();
+            let clauses = self.clauses(prompt, &both.rows)?;
+            cover(&mut scores, &clauses);
+            times.search += start.elapsed();
+        }
+        let start = Instant::now();
+        let candidates = candidates(both.rows, scores, &named);
+        times.fuse += start.elapsed();
         Ok(Retrieved { candidates, times })
     }
 
@@ -90,9 +117,19 @@ impl Retriever for HybridRetriever {
     }
 }
 
-fn fused(row: u32, semantic: super::Score, keyword: super::Score, exact_name: f32) -> Candidate {
-    let score = semantic.contribution() + keyword.contribution() + exact_name;
-    Candidate { row, score, semantic: Some(semantic), keyword: Some(keyword), exact_name }
+/// The parts summed up; a tool that the prompt names stands above all that it does not name.
+fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec<Candidate> {
+    let best = scores.iter().map(total).fold(0.0, f32::max);
+    // A little more than the best, so that not even that comes level with a named tool that has
+    // nothing else.
+    let bonus = if best > 0.0 { 1.01 * best } else { 1.0 };
+    let candidate = |(row, parts): (u32, (Score, Score))| {
+        let is_named = !named.is_empty() && named.binary_search(&row).is_ok();
+        let exact_name = if is_named { bonus } else { 0.0 };
+        let score = total(&parts) + exact_name;
+        Candidate { row, score, semantic: Some(parts.0), keyword: Some(parts.1), exact_name }
+    };
+    rows.into_iter().zip(scores).map(candidate).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +148,7 @@ mod tests {
         for fusion in [Fusion::default(), Fusion::Rrf { k: Fusion::RRF_K }] {
             let hybrid = HybridRetriever::new(semantic.clone(), keyword.clone(), fusion);
             let vector = Some(&[1.0, 0.0][..]);
-            let prompt = Prompt { text: "reads it `to_do`", vector, rows: Rows::All, limit: 2 };
+            let prompt = Prompt::new("reads it `to_do`", vector, 2);
             let found = hybrid.retrieve(&prompt).unwrap().candidates;
             assert!(found[1].score > found[0].score, "{fusion:?}: {found:?}");
         }

@@ -123,7 +123,7 @@ mod tests {
     fn ranked(names: &[&str], text: &str) -> Vec<(u32, f32, f32)> {
         let tools: Vec<Arc<Tool>> =
             names.iter().map(|name| Arc::new(Tool::new(Some("s"), name, "reads it"))).collect();
-        let prompt = Prompt { text, vector: None, rows: Rows::All, limit: 5 };
+        let prompt = Prompt::new(text, None, 5);
         let found = KeywordRetriever::new(&tools).retrieve(&prompt).unwrap();
         let mut ranked: Vec<_> =
             found.candidates.iter().map(|c| (c.row, c.score, c.exact_name)).collect();

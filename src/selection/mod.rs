@@ -14,6 +14,7 @@
 //! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
+mod cover;
 mod exact;
 mod explanation;
 mod fusion;
@@ -30,5 +31,7 @@ pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
 pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared};
-pub use retriever::{Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy};
+pub use retriever::{
+    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+};
 pub use semantic::SemanticRetriever;

@@ -78,6 +78,10 @@ pub struct Prompt<'a> {
     pub text: &'a str,
     /// The unit vector of `text`; the keyword strategy does without.
     pub vector: Option<&'a [f32]>,
+    /// What a prompt for several things asks for, thing by thing; empty where it asks for one.
+    pub clauses: &'a [Clause<'a>],
+    /// How far the encoder can read the prompt's script, 0 to 1.
+    pub trust: f32,
     /// The rows of the catalog to choose among.
     pub rows: Rows<'a>,
     /// How many of them the caller means to keep. A retriever gives at least so many where it
@@ -85,7 +89,20 @@ pub struct Prompt<'a> {
     pub limit: usize,
 }
 
+/// One of several things that a prompt asks for.
+#[derive(Clone, Copy)]
+pub struct Clause<'a> {
+    pub text: &'a str,
+    /// The unit vector of `text`.
+    pub vector: &'a [f32],
+}
+
 impl<'a> Prompt<'a> {
+    /// A prompt that asks for one thing, among all rows, in a script that the encoder reads.
+    pub fn new(text: &'a str, vector: Option<&'a [f32]>, limit: usize) -> Self {
+        Self { text, vector, clauses: &[], trust: 1.0, rows: Rows::All, limit }
+    }
+
     pub(super) fn vector_for(&self, strategy: Strategy) -> Result<&'a [f32], Error> {
         self.vector.ok_or(Error::NoVector { strategy })
     }

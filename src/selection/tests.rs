@@ -78,7 +78,9 @@ proptest! {
     #[test]
     fn min_max_stays_between_0_and_1(raw in prop::collection::vec(-1f32..1.0, 1..50)) {
         let keyword = vec![0.0; raw.len()];
-        for (semantic, keyword) in Fusion::default().apply(&raw, &keyword) {
+        let normalization = Normalization::MinMax;
+        let fusion = Fusion::Weighted { semantic_weight: 0.7, normalization };
+        for (semantic, keyword) in fusion.apply(&raw, &keyword, 1.0) {
             prop_assert!((-1e-6..=1.0 + 1e-6).contains(&semantic.normalized));
             prop_assert_eq!(keyword.contribution(), 0.0);
         }
@@ -119,9 +121,28 @@ fn a_tool_without_tiers_counts_as_medium_unless_told_otherwise() {
 
 #[test]
 fn rrf_gives_equal_scores_equal_ranks_and_nothing_for_no_match() {
-    let fused = Fusion::Rrf { k: 60.0 }.apply(&[0.9, 0.5, 0.5, 0.1], &[0.0, 2.0, 0.0, 0.0]);
+    let fused = Fusion::Rrf { k: 60.0 }.apply(&[0.9, 0.5, 0.5, 0.1], &[0.0, 2.0, 0.0, 0.0], 1.0);
     let semantic: Vec<f32> = fused.iter().map(|(s, _)| s.contribution()).collect();
     assert_eq!(semantic, [1.0 / 61.0, 1.0 / 62.0, 1.0 / 62.0, 1.0 / 64.0]);
     let keyword: Vec<f32> = fused.iter().map(|(_, k)| k.contribution()).collect();
     assert_eq!(keyword, [0.0, 1.0 / 61.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_part_with_little_evidence_decides_little() {
+    let weak = Fusion::default().apply(&[0.6, 0.5], &[0.0, 0.5], 1.0);
+    let strong = Fusion::default().apply(&[0.6, 0.5], &[0.0, 20.0], 1.0);
+    let first = |fused: &[(Score, Score)]| {
+        let total = |at: usize| fused[at].0.contribution() + fused[at].1.contribution();
+        total(0) > total(1)
+    };
+    assert!(first(&weak), "half a point of BM25 does not outweigh a tenth of cosine");
+    assert!(!first(&strong));
+}
+
+#[test]
+fn words_decide_where_the_encoder_cannot_read_the_prompt() {
+    let fused = Fusion::default().apply(&[0.9, 0.2], &[0.0, 5.0], 0.0);
+    assert!((fused[0].0.weight - 0.05).abs() < 1e-6, "{fused:?}");
+    assert!(fused[1].1.contribution() > fused[0].0.contribution(), "{fused:?}");
 }

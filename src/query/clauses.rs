@@ -1,0 +1,162 @@
+//! Cuts a prompt that asks for several things into what it asks for.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::requests::{content_words, is_polite_filler, is_relative, is_request, without_opener};
+
+/// Clauses at most: each costs an embedding.
+pub const MAX_CLAUSES: usize = 8;
+
+/// A request has a verb and an object at least: "get it" hangs on what stands before.
+const MIN_CONTENT_WORDS: usize = 2;
+
+/// Where a sentence ends.
+static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[.!?;]\s+|\n+"));
+
+/// Where a sentence may go on with another request.
+static JOINT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\s*,\s*(?:and then|and also|and|then|also|plus|finally|lastly)?\s+|\s+(?:and then|and also|and|then|as well as|after that|followed by)\s+",
+    )
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+/// What a prompt asks for, request by request: at most [`MAX_CLAUSES`], and one (nearly the prompt
+/// itself) where it asks for one thing.
+///
+/// A cut is made only where what follows begins like a request, so that lists ("bread and butter")
+/// stay whole. A statement ahead of the first request goes with it; one behind a request
+/// belongs to that. English only: in other languages the prompt comes back whole.
+pub fn clauses(prompt: &str) -> Vec<String> {
+    let mut clauses: Vec<String> = Vec::new();
+    let mut ahead = String::new();
+    for piece in sentences(prompt).into_iter().flat_map(requests_of) {
+        let alone = (is_request(piece) || piece.ends_with('?'))
+            && content_words(piece) >= MIN_CONTENT_WORDS
+            && !is_polite_filler(piece);
+        if alone {
+            join(&mut ahead, piece);
+            clauses.push(std::mem::take(&mut ahead));
+        } else {
+            match clauses.last_mut() {
+                Some(last) if ahead.is_empty() => join(last, piece),
+                _ => join(&mut ahead, piece),
+            }
+        }
+    }
+    if !ahead.is_empty() {
+        match clauses.last_mut() {
+            Some(last) => join(last, &ahead),
+            None => clauses.push(ahead),
+        }
+    }
+    clauses.truncate(MAX_CLAUSES);
+    clauses
+}
+
+fn join(text: &mut String, more: &str) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(more);
+}
+
+fn sentences(prompt: &str) -> Vec<&str> {
+    let (mut sentences, mut start) = (Vec::new(), 0);
+    for end in SENTENCE.find_iter(prompt) {
+        // The punctuation mark stays with its sentence: a `?` tells a question.
+        let cut = end.start() + usize::from(!end.as_str().starts_with('\n'));
+        sentences.push(&prompt[start..cut]);
+        start = end.end();
+    }
+    sentences.push(&prompt[start..]);
+    sentences.into_iter().map(without_opener).filter(|sentence| !sentence.is_empty()).collect()
+}
+
+/// The requests of one sentence, in pieces; one piece where it holds one.
+fn requests_of(sentence: &str) -> Vec<&str> {
+    let (mut pieces, mut start) = (Vec::new(), 0);
+    for joint in JOINT.find_iter(sentence) {
+        let (before, after) = (&sentence[start..joint.start()], &sentence[joint.end()..]);
+        let ends = content_words(before) >= MIN_CONTENT_WORDS && is_request(before);
+        let begins =
+            is_request(after) && !is_relative(after) && content_words(after) >= MIN_CONTENT_WORDS;
+        if ends && begins {
+            pieces.push(before);
+            start = joint.end();
+        }
+    }
+    pieces.push(&sentence[start..]);
+    pieces.into_iter().map(without_opener).filter(|piece| !piece.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn several_requests_are_cut_apart() {
+        let cases: &[(&str, &[&str])] = &[
+            (
+                "Find me a flat in Oslo and schedule a visit on Friday.",
+                &["Find me a flat in Oslo", "schedule a visit on Friday."],
+            ),
+            (
+                "Compress the log. After that, upload it to the share. Finally, tell Ann it's done!",
+                &["Compress the log.", "upload it to the share.", "tell Ann it's done!"],
+            ),
+            (
+                "I'm hosting a fair. Can you make a QR code? Also fetch my messages",
+                &["I'm hosting a fair. Can you make a QR code?", "fetch my messages"],
+            ),
+            (
+                "help me cancel request RQ7, and check the state of my TV, my TV is old.",
+                &["help me cancel request RQ7", "check the state of my TV, my TV is old."],
+            ),
+        ];
+        for (prompt, expected) in cases {
+            assert_eq!(clauses(prompt), *expected);
+        }
+    }
+
+    #[test]
+    fn one_request_stays_whole() {
+        for prompt in [
+            "Find bread and butter recipes",
+            "Move my alarm, which was set for 6, to 7",
+            "Yesterday my washer broke, I'm at Main St 5, the time is 10:00",
+            "compute 443 * 349",
+            "Is 371 the sum of the cubes of its digits?",
+            "I want a QR code for my friend. Can you help me with that?",
+            "把这个文件翻译成英文，然后发给我",
+        ] {
+            assert_eq!(clauses(prompt).len(), 1, "{prompt}: {:?}", clauses(prompt));
+        }
+    }
+
+    #[test]
+    fn nothing_asked_gives_no_clause() {
+        assert!(clauses("").is_empty());
+        assert!(clauses(" \n ").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_cut_without_panic(text in ".{0,200}") {
+            prop_assert!(clauses(&text).len() <= MAX_CLAUSES);
+        }
+
+        #[test]
+        fn requests_joined_come_apart(count in 1usize..6) {
+            let prompt = (0..count).map(|n| format!("delete file number {n}")).collect::<Vec<_>>();
+            prop_assert_eq!(clauses(&prompt.join(" and then ")), prompt);
+        }
+    }
+}

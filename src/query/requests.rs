@@ -1,0 +1,116 @@
+//! Tells a request ("book a hotel", "can you …?") from a statement ("my number is 7").
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Verbs that begin an order to an assistant.
+const VERBS: &str = "access accept activate add adjust alert align allocate analyze analyse annotate append apply approve \
+    archive arrange ask assess assign attach authenticate backup begin block book browse build buy calculate call \
+    cancel capture categorize change charge check choose classify clean clear clone close collect combine comment \
+    compare compile complete compose compress compute configure confirm connect construct contact convert copy count \
+    create crop cut debug decode decrypt define delete deploy describe design detect determine develop diagnose \
+    disable discover display divide do download draft draw edit email enable encode encrypt end enhance ensure enter \
+    estimate evaluate examine execute expand explain explore export extract fetch figure fill filter find finish fix \
+    follow forecast format forward gather generate get give grab group guide handle help highlight identify import \
+    improve include increase inform initialize initiate insert inspect install integrate investigate invite join \
+    launch let list listen load locate log look lookup make manage map mark measure merge message modify monitor move \
+    multiply name navigate notify obtain offer open optimize order organize pause pay perform pick place plan play \
+    plot post predict prepare preview print process produce provide publish pull purchase push put query rank rate \
+    read recommend record reduce refresh register remind remove rename render reorder repeat replace reply report \
+    request reschedule reserve reset resize resolve restart restore retrieve return reverse review rewrite rotate run \
+    save scan schedule scrape search select send set setup share show shut sign simulate solve sort specify split \
+    start stop store stream submit subscribe subtract suggest summarize sync take tell test track train transcribe \
+    transfer translate trim turn uninstall unlock update upgrade upload use validate verify view visit watch write zip";
+
+/// Words that say nothing about what is wanted.
+const EMPTY: &str = "a an the of to in on for with and or is are was be i i'm im my me you your it this that these those \
+    please can could would will do does at by from as we us our what which who how when where there have has had need \
+    want like some any so if then also";
+
+static VERB: LazyLock<HashSet<&str>> = LazyLock::new(|| VERBS.split_whitespace().collect());
+static EMPTY_WORD: LazyLock<HashSet<&str>> = LazyLock::new(|| EMPTY.split_whitespace().collect());
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+static OPENER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|well|so|and|then|also|plus|finally|lastly|next|first|firstly|second|secondly|third|thirdly|additionally|furthermore|moreover|afterwards|after that|once that is done|in addition|besides|subsequently|meanwhile|please|kindly|just|if possible|by the way)[\s,:]+)+",
+    )
+});
+static ASKING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:can|could|would|will|may|might) (?:you|i|we)\b|i(?:['’]d| would)? (?:like|love|want|need|wish)\b|i(?:['’]m| am) (?:looking|trying|interested|searching)\b|we(?:['’]d| would)? (?:like|want|need)\b|(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b|let(?:['’]s| us| me)\b|i(?:['’]ll| will) need\b|i also\b)",
+    )
+});
+static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:which|who|whose|when|where|how|what|is|are|does|has|have)\b")
+});
+static POLITE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:can|could|would|will) you (?:please |also |kindly )*(?:assist|help)(?: me)?(?: with (?:that|this|it))?|(?:let me know|provide (?:me with )?(?:this|that|the) (?:information|details)))\W*$",
+    )
+});
+
+/// The text without "and then", "please", "finally" and their like at its beginning.
+pub(super) fn without_opener(text: &str) -> &str {
+    let text = text.trim();
+    OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
+}
+
+/// Whether a text, its opener aside, begins as a request does.
+pub(super) fn is_request(text: &str) -> bool {
+    let text = without_opener(text);
+    let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    ASKING.is_match(text) || VERB.contains(word.to_ascii_lowercase().as_str())
+}
+
+/// "Which …", "is …": a question where a sentence begins, but seldom behind a comma.
+pub(super) fn is_relative(text: &str) -> bool {
+    RELATIVE.is_match(without_opener(text))
+}
+
+/// "Can you help me with that?": asks for nothing that was not asked for already.
+pub(super) fn is_polite_filler(text: &str) -> bool {
+    POLITE.is_match(text)
+}
+
+/// Words that carry meaning.
+pub(super) fn content_words(text: &str) -> usize {
+    let joins = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '_' | '-');
+    let words = text.split(|c| !joins(c)).filter(|word| word.chars().any(char::is_alphanumeric));
+    words.filter(|word| !EMPTY_WORD.contains(word.to_lowercase().as_str())).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_told_from_statements() {
+        for text in [
+            "book a hotel",
+            "Then, please send it",
+            "Could you tell me?",
+            "I'd like a coffee",
+            "what's new",
+        ] {
+            assert!(is_request(text), "{text}");
+        }
+        for text in ["my number is 7", "Berlin", "", "the report of May", "preferably by train"] {
+            assert!(!is_request(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn openers_and_fillers_are_seen() {
+        assert_eq!(without_opener("After that, please also call him"), "call him");
+        assert_eq!(without_opener("Android phones"), "Android phones");
+        assert!(is_polite_filler("Can you help me with that?"));
+        assert!(!is_polite_filler("Can you help me find a dentist?"));
+        assert_eq!(content_words("can you book a table for 4"), 3);
+    }
+}
