@@ -17,6 +17,10 @@ pub enum Isa {
     /// 256-bit registers.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// 128-bit registers with byte dot products: most of Armv8.2 and later. What needs no byte dot
+    /// product runs in plain loops, which the compiler turns into NEON on every 64-bit Arm.
+    #[cfg(target_arch = "aarch64")]
+    NeonDot,
     /// Whatever the compiler makes of plain loops.
     Portable,
 }
@@ -48,6 +52,11 @@ impl Isa {
                 all.push(Self::Avx2);
             }
         }
+        // The kernel loads bytes in the order that the sums expect on little-endian machines.
+        #[cfg(target_arch = "aarch64")]
+        if cfg!(target_endian = "little") && std::arch::is_aarch64_feature_detected!("dotprod") {
+            all.push(Self::NeonDot);
+        }
         all.push(Self::Portable);
         all
     }
@@ -64,6 +73,8 @@ impl fmt::Display for Isa {
             Self::AvxVnni => "AVX-VNNI",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "AVX2",
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDot => "NEON-dotprod",
             Self::Portable => "portable",
         })
     }

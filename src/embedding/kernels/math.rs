@@ -36,6 +36,8 @@ macro_rules! compiled_for_each {
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
                 Isa::AvxVnni | Isa::Avx2 => unsafe { middle($($argument),*) },
+                #[cfg(target_arch = "aarch64")]
+                Isa::NeonDot => $body::<true>($($argument),*),
                 Isa::Portable => $body::<{ cfg!(target_arch = "aarch64") }>($($argument),*),
             }
         }

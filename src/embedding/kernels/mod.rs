@@ -7,9 +7,22 @@
 //! Matrices are [`Tiles`]: panels of 32 columns. A weight matrix is packed once, panel by panel,
 //! in the order in which the inner loop reads it.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+/// Calls a kernel that is compiled for each number of rows.
+macro_rules! by_rows {
+    ($rows:expr, $kernel:ident $arguments:tt, $($count:literal)+) => {
+        match $rows {
+            $($count => $kernel::<$count> $arguments,)+
+            _ => unreachable!("blocks are no larger than asked for. This is a bug."),
+        }
+    };
+}
+
 mod isa;
 mod mapped;
 mod math;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pool;
 mod portable;
 mod product_f32;

@@ -83,6 +83,8 @@ pub fn multiply_panel(
         Isa::Avx512Vnni | Isa::Avx512 => super::x86::ROWS_512,
         #[cfg(target_arch = "x86_64")]
         Isa::AvxVnni | Isa::Avx2 => super::x86::ROWS_256,
+        #[cfg(target_arch = "aarch64")]
+        Isa::NeonDot => left.rows,
         Isa::Portable => left.rows,
     };
     for (start, rows) in blocks(left.rows, most) {
@@ -99,6 +101,8 @@ pub fn multiply_panel(
             Isa::AvxVnni | Isa::Avx2 => unsafe {
                 super::x86::product_f32_256(left, start, rows, panel, bias, out);
             },
+            #[cfg(target_arch = "aarch64")]
+            Isa::NeonDot => product_f32(left, start, panel, bias, out),
             Isa::Portable => product_f32(left, start, panel, bias, out),
         }
     }

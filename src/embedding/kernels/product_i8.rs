@@ -132,6 +132,8 @@ fn multiply_panel(
         Isa::AvxVnni => super::x86::ROWS_256,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx2 => super::x86::ROWS_MADD,
+        #[cfg(target_arch = "aarch64")]
+        Isa::NeonDot => super::neon::ROWS,
         Isa::Portable => left.rows,
     };
     for (start, rows) in blocks(left.rows, most) {
@@ -152,6 +154,11 @@ fn multiply_panel(
             // SAFETY: as above.
             Isa::Avx512 | Isa::Avx2 => unsafe {
                 super::x86::product_i8_256(left, start, rows, panel, back, out);
+            },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
+            Isa::NeonDot => unsafe {
+                super::neon::product_i8_dot(left, start, rows, panel, back, out);
             },
             Isa::Portable => product_i8(left, start, panel, back, out),
         }

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::portable::{Dequantize, product_i8};
 use super::*;
 
 fn numbers(seed: u64, count: usize, largest: f32) -> Vec<f32> {
@@ -27,6 +26,19 @@ fn near(a: &[f32], b: &[f32], scale: f32) -> Result<(), TestCaseError> {
         prop_assert!((a - b).abs() <= 1e-5 * scale, "{a} {b}");
     }
     Ok(())
+}
+
+/// What activations are drawn from.
+fn extreme_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let all = (0..=255).collect();
+    prop::sample::select(vec![vec![0], vec![255], vec![0, 255], vec![127, 128], all])
+}
+
+/// What weights are drawn from, as bytes. −128 is never stored, but a kernel takes it.
+fn extreme_weights() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = |weights: Vec<i8>| weights.into_iter().map(|w| w as u8).collect();
+    let sets = vec![vec![-127], vec![127], vec![-128], vec![-127, 127], (-127..=127).collect()];
+    prop::sample::select(sets.into_iter().map(bytes).collect::<Vec<Vec<u8>>>())
 }
 
 proptest! {
@@ -105,6 +117,42 @@ proptest! {
     }
 
     #[test]
+    fn i8_products_of_extremes_are_the_same_bits(seed: u64, rows in 1usize..20, panels in 1usize..14,
+                                                 outputs in 1usize..4, bytes in extreme_bytes(),
+                                                 weights in extreme_weights()) {
+        let (inputs, outputs) = (panels * PANEL, outputs * PANEL);
+        let pick = |from: &[u8], at: usize, count| -> Vec<u8> {
+            let numbers = numbers(seed ^ at as u64, count, from.len() as f32 / 2.0);
+            let half = from.len() as f32 / 2.0;
+            numbers.iter().map(|x| from[((x + half) as usize).min(from.len() - 1)]).collect()
+        };
+        let mut x = QuantizedRows { tiles: Tiles::new(rows, panels), ..QuantizedRows::default() };
+        x.tiles.as_mut_slice().copy_from_slice(&pick(&bytes, 3, rows * inputs));
+        x.zeros = (0..rows).map(|r| [0, 255, 128, (r * 29 % 256) as i32][(seed as usize + r) % 4]).collect();
+        let weights = pick(&weights, 5, inputs * outputs).iter().map(|w| *w as i8).collect();
+        let mut weight = QuantizedWeight { inputs, numbers: weights, scales: vec![0.25; outputs] };
+        let mut bias = vec![0.0; outputs];
+        x.scales = vec![0.5; rows];
+        // Scales of 2ⁿ and no bias: nothing after the whole sum is rounded, fused or not. The kernels
+        // for Arm fuse no more than the plain loops do, so there any scales will do.
+        if cfg!(target_arch = "aarch64") && seed % 4 > 0 {
+            x.scales = numbers(seed ^ 11, rows, 3.0);
+            weight.scales = numbers(seed ^ 13, outputs, 3.0);
+            bias = numbers(seed ^ 17, outputs, 1e4);
+        }
+        let multiply = |isa| {
+            let packed = PackedI8::pack(isa, &weight, &bias);
+            let mut out = Tiles::<f32>::new(rows, packed.panels());
+            packed.multiply(&x, 0..packed.panels(), out.as_mut_slice());
+            out.as_slice().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        };
+        let right = multiply(Isa::Portable);
+        for isa in Isa::all() {
+            prop_assert_eq!(&multiply(isa), &right, "{}", isa);
+        }
+    }
+
+    #[test]
     fn quantised_weights_are_within_half_a_step(seed: u64, rows in 1usize..8) {
         let weight = numbers(seed, rows * 32, 3.0);
         let quantized = QuantizedWeight::quantize(&weight, 32);
@@ -119,6 +167,8 @@ proptest! {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
+    use super::portable::{Dequantize, product_i8};
+
     if !(std::arch::is_x86_feature_detected!("avx512vnni")
         && std::arch::is_x86_feature_detected!("avx512vl"))
     {
@@ -148,4 +198,7 @@ fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
 fn the_machine_runs_at_least_the_plain_loops() {
     assert_eq!(Isa::all().last(), Some(&Isa::Portable));
     assert_eq!(Isa::detect(), Isa::all()[0]);
+    // `scripts/check_neon.sh` looks for it.
+    let names: Vec<String> = Isa::all().iter().map(Isa::to_string).collect();
+    println!("kernels of this machine: {}", names.join(", "));
 }

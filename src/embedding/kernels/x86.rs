@@ -19,16 +19,6 @@ pub const ROWS_256: usize = 6;
 /// Rows of 8 columns in pairs of sums: 5 · 2 + 4 registers.
 pub const ROWS_MADD: usize = 5;
 
-/// Calls a kernel that is compiled for each number of rows.
-macro_rules! by_rows {
-    ($rows:expr, $kernel:ident $arguments:tt, $($count:literal)+) => {
-        match $rows {
-            $($count => $kernel::<$count> $arguments,)+
-            _ => unreachable!("blocks are no larger than asked for. This is a bug."),
-        }
-    };
-}
-
 pub unsafe fn product_f32_512(
     left: &Left<'_, f32>,
     start: usize,
