@@ -8,7 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::Precision;
 use crate::engine::{
-    DEFAULT_LIMIT, Fusion, IndexKind, Normalization, Policy, Strategy, Undeclared,
+    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Strategy,
+    Undeclared,
 };
 
 /// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
@@ -127,6 +128,10 @@ pub struct SelectArgs {
     /// Take a prompt as one even where it asks for several things
     #[arg(long)]
     pub whole: bool,
+    /// Answer with no tool where the confidence that one fits is below this, 0 to 1; 0 always
+    /// answers
+    #[arg(long, default_value_t = DEFAULT_MIN_CONFIDENCE, value_name = "P", allow_negative_numbers = true)]
+    pub min_confidence: f32,
     #[command(flatten)]
     pub policy: PolicyArgs,
 }

@@ -25,6 +25,8 @@ struct Report {
 
 pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let mut wanted = Wanted::new(&args.select, DEPTH);
+    // It is the ranking that is measured: an answer of no tool would count as a wrong one.
+    wanted.min_confidence = 0.0;
     if args.all {
         wanted.strategy = Strategy::Hybrid;
     }

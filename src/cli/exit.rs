@@ -97,7 +97,9 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
 fn of_engine(error: &engine::Error) -> u8 {
     match error {
         engine::Error::EmptyPrompt | engine::Error::UnknownCandidates { .. } => BAD_DATA,
-        engine::Error::BadWeight { .. } | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
+        engine::Error::BadWeight { .. }
+        | engine::Error::BadConfidence { .. }
+        | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::Index(error) => of_index(error),

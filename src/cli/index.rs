@@ -15,6 +15,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         strategy: Strategy::Hybrid,
         fusion: Fusion::default(),
         clauses: true,
+        min_confidence: 0.0,
         policy: Policy::default(),
         limit: DEFAULT_LIMIT,
     };

@@ -163,6 +163,11 @@ fn is_too_wide(table: &Table) -> bool {
 pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
     if args.limit == 0 {
         line("no tools were asked for: --limit is 0")?;
+    } else if selection.abstained {
+        let sure = selection.confidence.unwrap_or_default();
+        line(&format!(
+            "none of these tools fits (confidence {sure:.2}; --min-confidence 0 answers all the same)"
+        ))?;
     } else if selection.tools.is_empty() {
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {

@@ -63,6 +63,7 @@ pub struct Wanted {
     pub strategy: Strategy,
     pub fusion: Fusion,
     pub clauses: bool,
+    pub min_confidence: f32,
     pub policy: Policy,
     pub limit: usize,
 }
@@ -71,7 +72,14 @@ impl Wanted {
     pub fn new(select: &SelectArgs, limit: usize) -> Self {
         let policy = select.policy.policy();
         let (strategy, fusion) = (select.strategy, select.fusion());
-        Self { strategy, fusion, clauses: !select.whole, policy, limit }
+        Self {
+            strategy,
+            fusion,
+            clauses: !select.whole,
+            min_confidence: select.min_confidence,
+            policy,
+            limit,
+        }
     }
 }
 
@@ -102,6 +110,7 @@ pub fn build(
         strategy: wanted.strategy,
         fusion: wanted.fusion,
         clauses: wanted.clauses,
+        min_confidence: wanted.min_confidence,
         limit: wanted.limit,
         policy: wanted.policy,
         index: args.search,

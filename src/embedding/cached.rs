@@ -7,7 +7,7 @@ use std::time::Duration;
 use lru::LruCache;
 use ndarray::Array2;
 
-use super::{Embedded, Embedder, Error, ModelIdentity, Role};
+use super::{Calibration, Embedded, Embedder, Error, ModelIdentity, Role};
 
 /// A prompt and its clauses, and a few more: above it, a batch job asks, which does not ask again.
 const FEW: usize = 16;
@@ -68,6 +68,10 @@ impl Embedder for CachedEmbedder {
 
     fn reads_latin_only(&self) -> bool {
         self.inner.reads_latin_only()
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.inner.calibration()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ndarray::Array2;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Error;
 
@@ -25,6 +25,19 @@ pub struct ModelIdentity {
     pub fingerprint: String,
     /// Length of a vector.
     pub dimension: usize,
+}
+
+/// Where a model's scores begin to mean that something fits: fitted on several catalogs, kept in the
+/// model's manifest (`docs/quality.md` says how).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// The evidence at which a catalog of one tool fits as likely as not.
+    pub threshold: f32,
+    /// What is added each time that the catalog doubles.
+    pub per_doubling: f32,
+    /// How much more evidence takes the odds from even to 2.7 : 1.
+    pub width: f32,
 }
 
 /// Vectors of a batch of texts, with what they cost.
@@ -55,5 +68,10 @@ pub trait Embedder: Send + Sync {
     /// letter: what such a model says of a Chinese prompt is worth little.
     fn reads_latin_only(&self) -> bool {
         false
+    }
+
+    /// How to tell from this model's scores that nothing fits; `None` where nobody measured it.
+    fn calibration(&self) -> Option<Calibration> {
+        None
     }
 }

@@ -30,7 +30,7 @@ mod store;
 
 pub use bert::{BertEmbedder, EncoderOptions};
 pub use cached::CachedEmbedder;
-pub use embedder::{Embedded, Embedder, ModelIdentity, Role};
+pub use embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
 pub use encoder::Precision;
 pub use error::Error;
 pub use files::ModelFiles;

@@ -106,6 +106,9 @@ fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
 }
 
 fn check(config: &EngineConfig) -> Result<(), Error> {
+    if !(0.0..=1.0).contains(&config.min_confidence) {
+        return Err(Error::BadConfidence { found: config.min_confidence });
+    }
     match config.fusion {
         Fusion::Weighted { semantic_weight: found, .. } if !(0.0..=1.0).contains(&found) => {
             Err(Error::BadWeight { found })

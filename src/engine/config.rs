@@ -8,6 +8,9 @@ use crate::selection::{Fusion, Policy, Strategy};
 /// Tools in an answer. Agents choose best among few; peers answer with 5 to 15.
 pub const DEFAULT_LIMIT: usize = 5;
 
+/// Even odds: models are calibrated so that few prompts that a tool serves fall below.
+pub const DEFAULT_MIN_CONFIDENCE: f32 = 0.5;
+
 /// An engine's settings. The command line fills it; library users write it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -16,6 +19,9 @@ pub struct EngineConfig {
     pub fusion: Fusion,
     /// Whether a prompt that asks for several things is also looked at thing by thing (hybrid).
     pub clauses: bool,
+    /// The confidence below which the answer is no tool; 0 always answers. Candidates of a
+    /// request are ranked without it.
+    pub min_confidence: f32,
     /// Tools in an answer, at most.
     pub limit: usize,
     pub policy: Policy,
@@ -34,6 +40,7 @@ impl Default for EngineConfig {
             strategy: Strategy::Auto,
             fusion: Fusion::default(),
             clauses: true,
+            min_confidence: DEFAULT_MIN_CONFIDENCE,
             limit: DEFAULT_LIMIT,
             policy: Policy::default(),
             index: IndexKind::Auto,

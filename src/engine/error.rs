@@ -22,6 +22,9 @@ pub enum Error {
     #[error("semantic weight {found} is out of range; expected 0 to 1")]
     BadWeight { found: f32 },
 
+    #[error("least confidence {found} is out of range; expected 0 (always answer) to 1")]
+    BadConfidence { found: f32 },
+
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
 

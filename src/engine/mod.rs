@@ -29,7 +29,7 @@ mod request;
 mod select;
 
 pub use builder::EngineBuilder;
-pub use config::{DEFAULT_LIMIT, EngineConfig};
+pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};

@@ -59,7 +59,13 @@ pub struct Selection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degraded>,
     pub tools: Vec<Selected>,
-    /// Tools that would stand in the answer, were it not for the policy.
+    /// How likely it is that a tool of the catalog fits at all, 0 to 1; `None` where the strategy
+    /// or the model cannot tell.
+    pub confidence: Option<f32>,
+    /// Whether `tools` is empty because nothing fits well enough: the nearest are in `excluded`.
+    pub abstained: bool,
+    /// Tools that would stand in the answer, were it not for the policy or for a lack of
+    /// confidence.
     pub excluded: Vec<Excluded>,
     /// Candidates of the request that the catalog does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -14,7 +14,8 @@ use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Clause, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever, Strategy,
+    Clause, Exclusion, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever, StageTimes,
+    Strategy, confidence,
 };
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
@@ -36,6 +37,14 @@ struct Embedding<'a> {
     vectors: &'a [f32],
     tokenize: Duration,
     embed: Duration,
+}
+
+/// What was retrieved and ranked for a prompt.
+struct Answer {
+    ranked: Ranked,
+    times: StageTimes,
+    policy: Duration,
+    confidence: Option<f32>,
 }
 
 impl Engine {
@@ -186,8 +195,15 @@ impl Engine {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let (ranked, times, policy_time) = self.ranked(retriever, &prompt, &policy)?;
+        let Answer { mut ranked, times, policy: policy_time, confidence } =
+            self.ranked(retriever, &prompt, &policy)?;
         let start = Instant::now();
+        let least = self.config.min_confidence;
+        let unsure = confidence.filter(|found| *found < least && request.candidates.is_none());
+        if let Some(found) = unsure {
+            let withheld = Exclusion::Confidence { found, least };
+            ranked.excluded = ranked.chosen.drain(..).map(|nearest| (nearest, withheld)).collect();
+        }
         let tools = ranked.chosen.iter().map(|candidate| {
             let tool = self.catalog.tools()[candidate.row as usize].clone();
             let matched = retriever.matched_terms(&request.prompt, candidate.row);
@@ -208,7 +224,17 @@ impl Engine {
             policy: policy_time + start.elapsed(),
         };
         let excluded = excluded.collect();
-        Ok(Selection { strategy, degraded, tools, excluded, unknown_candidates, timings })
+        let abstained = unsure.is_some();
+        Ok(Selection {
+            strategy,
+            degraded,
+            tools,
+            confidence,
+            abstained,
+            excluded,
+            unknown_candidates,
+            timings,
+        })
     }
 
     /// Numbers of a vector; 0 without a model.
@@ -233,21 +259,27 @@ impl Engine {
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
         policy: &Policy,
-    ) -> Result<(Ranked, crate::selection::StageTimes, Duration), Error> {
+    ) -> Result<Answer, Error> {
         let tool = |row: u32| self.catalog.tools()[row as usize].as_ref();
         let Retrieved { candidates, times } = retriever.retrieve(prompt)?;
         let start = Instant::now();
+        let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
+        let confidence = match (retriever.strategy(), calibration) {
+            (Strategy::Hybrid, Some(model)) => confidence(&candidates, self.catalog.len(), &model),
+            _ => None,
+        };
         let ranked = rank(candidates, prompt.limit, policy, &self.order, tool);
         let starved = ranked.chosen.len() < prompt.limit && !ranked.excluded.is_empty();
         if !(starved && self.approximate && matches!(prompt.rows, Rows::All)) {
-            return Ok((ranked, times, start.elapsed()));
+            return Ok(Answer { ranked, times, policy: start.elapsed(), confidence });
         }
         let rows = 0..self.catalog.len() as u32;
         let admitted: Vec<u32> = rows.filter(|&row| policy.admit(tool(row)).is_ok()).collect();
         let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
         let Retrieved { candidates, times } = retriever.retrieve(&prompt)?;
         let all = rank(candidates, prompt.limit, policy, &self.order, tool);
-        Ok((Ranked { chosen: all.chosen, excluded: ranked.excluded }, times, start.elapsed()))
+        let ranked = Ranked { chosen: all.chosen, excluded: ranked.excluded };
+        Ok(Answer { ranked, times, policy: start.elapsed(), confidence })
     }
 
     /// The rows of the request's candidates, ascending, and the ids that lead to none.

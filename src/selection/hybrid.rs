@@ -117,6 +117,11 @@ impl Retriever for HybridRetriever {
     }
 }
 
+/// A candidate's score by meaning and words alone.
+pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
+    candidate.score - candidate.exact_name
+}
+
 /// The parts summed up; a tool that the prompt names stands above all that it does not name.
 fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec<Candidate> {
     let best = scores.iter().map(total).fold(0.0, f32::max);

@@ -14,6 +14,7 @@
 //! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
+mod confidence;
 mod cover;
 mod exact;
 mod explanation;
@@ -26,6 +27,7 @@ mod semantic;
 #[cfg(test)]
 mod tests;
 
+pub use confidence::confidence;
 pub use explanation::{Explanation, Part, Tiers};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;

@@ -32,12 +32,26 @@ pub struct Policy {
     pub undeclared: Undeclared,
 }
 
-/// Why a policy leaves a tool out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a tool is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exclusion {
-    Reliability { found: Option<Reliability>, least: Reliability },
-    Cost { found: Option<Cost>, most: Cost },
-    Latency { found: Option<LatencyTier>, most: LatencyTier },
+    Reliability {
+        found: Option<Reliability>,
+        least: Reliability,
+    },
+    Cost {
+        found: Option<Cost>,
+        most: Cost,
+    },
+    Latency {
+        found: Option<LatencyTier>,
+        most: LatencyTier,
+    },
+    /// Nothing in the catalog fits the prompt well enough to be offered.
+    Confidence {
+        found: f32,
+        least: f32,
+    },
 }
 
 impl fmt::Display for Exclusion {
@@ -58,6 +72,9 @@ impl fmt::Display for Exclusion {
             Self::Reliability { found, least } => tell(f, "reliability", found, "below", least),
             Self::Cost { found, most } => tell(f, "cost", found, "above", most),
             Self::Latency { found, most } => tell(f, "latency", found, "above", most),
+            Self::Confidence { found, least } => {
+                write!(f, "confidence {found:.2} is below {least:.2}")
+            }
         }
     }
 }
