@@ -18,7 +18,7 @@ binary=target/release/toolroute
 say "building the release binary"
 cargo build --release --locked --quiet
 scripts/fetch_model.sh --binary "$binary" >&2
-model=$("$binary" model verify --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')
+model=$("$binary" model verify all-MiniLM-L6-v2 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')
 
 if ! "$python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
     say "installing onnxruntime, onnx and numpy into $work/venv"

@@ -3,7 +3,7 @@
 
 Usage: scripts/quality.py [--binary target/release/toolroute] [--data ../shared/data]
                           [--reference ../shared/reference/baseline_scores.md]
-                          [--precision int8|f32] [SET...] [--json]
+                          [--model NAME|DIR] [--precision int8|f32] [SET...] [--json]
 
 Reads nDCG@5 of the reference from the table in its Markdown file. Exits with 1 where a strategy
 is more than 0.01 below it on any set.
@@ -31,9 +31,9 @@ def reference_scores(path):
     return scores
 
 
-def evaluate(binary, folder, precision):
-    command = [binary, "eval", "--all", "--precision", precision, "--json", "--quiet", "--tools", folder / "tools.jsonl",
-               "--queries", folder / "queries.jsonl"]
+def evaluate(binary, folder, model, precision):
+    command = [binary, "eval", "--all", "--model", model, "--precision", precision, "--json",
+               "--quiet", "--tools", folder / "tools.jsonl", "--queries", folder / "queries.jsonl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{folder.name}: {done.stderr.strip()}")
@@ -58,6 +58,7 @@ def main():
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--reference", type=Path,
                         default=Path("../shared/reference/baseline_scores.md"))
+    parser.add_argument("--model", default="all-MiniLM-L6-v2", help="the reference's own by default")
     parser.add_argument("--precision", choices=("int8", "f32"), default="int8")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -69,7 +70,7 @@ def main():
     if not args.json:
         print("| set | " + " | ".join(f"{s} nDCG@5" for s in STRATEGIES) + " |\n|---|---|---|---|")
     for name in names:
-        ours = everything[name] = evaluate(args.binary, args.data / name, args.precision)
+        ours = everything[name] = evaluate(args.binary, args.data / name, args.model, args.precision)
         theirs = reference.get(name, {})
         below += [f"{name} {s}" for s in STRATEGIES
                   if s in theirs and ours[s]["ndcg@5"] < theirs[s] - SLACK]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh clone to routed prompts: builds, fetches the model, embeds the sample catalog and
-# routes three prompts. A second run takes seconds and touches no network.
+# From a fresh clone to routed prompts: builds, embeds the sample catalog and routes three prompts.
+# The model is part of the program: but for the build's crates nothing is fetched.
 set -euo pipefail
 
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -21,9 +21,6 @@ prompts=(
 
 say "building toolroute (the first time takes some minutes)"
 cargo build --release --locked
-
-say "fetching the model all-MiniLM-L6-v2"
-scripts/fetch_model.sh --binary "$toolroute"
 
 say "indexing $tools"
 "$toolroute" index --tools "$tools"

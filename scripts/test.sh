@@ -41,6 +41,7 @@ python_self_checks() {
     return "$status"
 }
 
+# The tests compare with sentence-transformers' own model; the built-in one needs no fetching.
 build_and_fetch_model() {
     cargo build --locked &&
         scripts/fetch_model.sh --binary "${CARGO_TARGET_DIR:-target}/debug/toolroute"
@@ -52,7 +53,7 @@ step "format" cargo fmt --check
 # All targets: library, binary, tests and benchmarks. Not all features: `cuda` needs its toolkit.
 step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
 step "clippy, library without features" cargo clippy --locked --no-default-features --lib -- -D warnings
-step "build and model" build_and_fetch_model
+step "build and the model that tests compare with" build_and_fetch_model
 step "tests" cargo_tests
 optional_step python3 "self-checks of the Python scripts" python_self_checks
 optional_step shellcheck "shellcheck" shellcheck scripts/*.sh .ci/run

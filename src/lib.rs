@@ -36,26 +36,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With a model, from files, and with the vectors kept on disk between runs:
+//! With the built-in model, with tools from files, and with the vectors kept on disk between runs
+//! (another model comes from a [`ModelStore`] or a folder, through [`embedding::load`]):
 //!
 //! ```no_run
+//! # #[cfg(feature = "built-in-model")] {
 //! use std::sync::Arc;
 //! use toolroute::catalog::LoadOptions;
-//! use toolroute::{BertEmbedder, Catalog, Engine, ModelStore, SelectRequest};
+//! use toolroute::{BertEmbedder, Catalog, Engine, SelectRequest};
 //!
 //! let loaded = Catalog::load(&["filesystem.json".into()], &LoadOptions::default())?;
 //! for problem in &loaded.problems {
 //!     eprintln!("{problem}");
 //! }
-//! // Compares the model's files with its manifest; says which command gets it where it is missing.
-//! let model = ModelStore::new("models").open("all-MiniLM-L6-v2")?;
 //! let engine = Engine::builder(loaded.catalog)
-//!     .embedder(Arc::new(BertEmbedder::load(&model)?))
+//!     .embedder(Arc::new(BertEmbedder::built_in()?))
 //!     .snapshot("filesystem.snapshot")
 //!     .build()?;
 //! for selected in engine.select(&SelectRequest::new("rename a file").limit(3))?.tools {
 //!     println!("{} {:.3} {}", selected.tool.id, selected.score, selected.explanation.why);
 //! }
+//! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -77,7 +78,8 @@
 //!
 //! # Features
 //!
-//! `cli` (default) is the `toolroute` binary; `hub` (default) is the download of models, and without
+//! `cli` (default) is the `toolroute` binary; `built-in-model` (default) puts the models into the
+//! program, 32 MB of it; `hub` (default) is the download of models, and without
 //! it the crate has no network code; `cuda` runs inference on an NVIDIA card.
 pub mod catalog;
 #[cfg(feature = "cli")]
@@ -90,7 +92,7 @@ pub mod query;
 pub mod selection;
 
 pub use catalog::{Catalog, Tool, ToolId};
-pub use embedding::{BertEmbedder, Embedder, ModelStore};
+pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
 pub use engine::{
     Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectRequest, Selection, Strategy,
 };

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::catalog::{Cost, LatencyTier, Reliability};
-use crate::embedding::Precision;
+use crate::embedding::{Pooling, Precision};
 use crate::engine::{
     DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Strategy,
     Undeclared,
@@ -80,8 +80,8 @@ pub struct CatalogArgs {
 
 #[derive(Args)]
 pub struct ModelChoice {
-    /// A model of the store, or the folder of a sentence-transformer [default: all-MiniLM-L6-v2]
-    /// [env: TOOLROUTE_MODEL]
+    /// A built-in model, one of the store, or the folder of a sentence-transformer [default: the
+    /// built-in toolroute-l6-v1; static takes microseconds a prompt] [env: TOOLROUTE_MODEL]
     #[arg(long, value_name = "NAME|DIR")]
     pub model: Option<String>,
     /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
@@ -258,8 +258,10 @@ pub struct ModelArgs {
 pub enum ModelCommand {
     /// Get a model: from the hub, or from a folder with --from. The only command with a network
     Pull(PullArgs),
-    /// List the models that are known and those that are here
+    /// List the models that are built in, known or here
     List,
+    /// Round a trained encoder to int8: weights, tokenizer and a manifest, ready to ship
+    Round(RoundArgs),
     /// Compare a model's files with its manifest
     Verify {
         /// The model's name
@@ -271,7 +273,7 @@ pub enum ModelCommand {
 #[derive(Args)]
 pub struct PullArgs {
     /// A name that `model list` shows, or `owner/name` on the hub
-    #[arg(default_value = crate::embedding::DEFAULT_MODEL)]
+    #[arg(default_value = crate::embedding::FETCHED_MODEL)]
     pub name: String,
     /// Copy it from this folder; no network
     #[arg(long, value_name = "DIR")]
@@ -288,6 +290,30 @@ pub struct PullArgs {
     /// A token for gated models [env: HF_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
+}
+
+#[derive(Args)]
+pub struct RoundArgs {
+    /// A sentence-transformer's folder, or config.json, tokenizer.json and model.safetensors of a
+    /// checkpoint
+    pub from: PathBuf,
+    /// The folder to write
+    pub to: PathBuf,
+    /// The model's name [default: that of the folder]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// A line about it, for the manifest
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub description: String,
+    /// The licence of the weights, as SPDX says it
+    #[arg(long, value_name = "SPDX", default_value = "")]
+    pub licence: String,
+    /// How token vectors become a text's [default: what the folder says]
+    #[arg(long, value_name = "mean|cls", value_parser = tier(&[("mean", Pooling::Mean), ("cls", Pooling::Cls)]))]
+    pub pooling: Option<Pooling>,
+    /// Longest input in tokens [default: what the folder says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(8..).map(usize::from))]
+    pub max_tokens: Option<usize>,
 }
 
 #[derive(Args)]
@@ -352,7 +378,8 @@ pub struct BenchArgs {
 
 #[derive(Subcommand)]
 pub enum BenchCommand {
-    /// Time the model alone: a short prompt, a longer one and a batch of 32, each way it can run
+    /// Time the model alone: a short prompt, a longer one and a batch of 32, each way it can run;
+    /// a static model from the text, tokenizing included
     Encoder(EncoderArgs),
 }
 

@@ -7,11 +7,16 @@ use serde::Serialize;
 
 use super::args::{EncoderArgs, Global};
 use super::{render, setup};
-use crate::embedding::{BertEmbedder, EncoderOptions, Precision};
+use crate::embedding::{
+    BertEmbedder, Embedder, EncoderOptions, ModelFiles, Precision, Role, StaticEmbedder,
+};
 use crate::eval::Percentiles;
 
 /// Sequences, tokens of each, and how often it is timed: a short prompt, a longer one, a batch.
 const SHAPES: [(usize, usize, usize); 3] = [(1, 9, 300), (1, 34, 200), (32, 64, 15)];
+
+/// Words to make static prompts of.
+const PROMPT: &str = "find an hour that fits both of them and write the review to the calendar";
 
 /// Runs before the clock starts.
 const WARM_UP: usize = 5;
@@ -46,6 +51,11 @@ pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
         [] => vec![1, 2],
         chosen => chosen.iter().copied().map(usize::from).collect(),
     };
+    let files = setup::model_files(&args.choice, Precision::Int8)?;
+    if files.is_static() {
+        show(&time_static(&files)?, global)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut rows = Vec::new();
     for way in WAYS.iter().filter(|way| args.reference || !way.reference) {
         for &threads in &threads {
@@ -82,6 +92,30 @@ fn time(args: &EncoderArgs, way: &Way, threads: usize) -> anyhow::Result<Vec<Row
     SHAPES.into_iter().map(row).collect()
 }
 
+/// A static model, from text to vector: its sums alone would be less than half of its work.
+fn time_static(files: &ModelFiles) -> anyhow::Result<Vec<Row>> {
+    let model = StaticEmbedder::load(files)?;
+    let row = |(batch, tokens, runs): (usize, usize, usize)| -> anyhow::Result<Row> {
+        // Each of these words is a token.
+        let words = PROMPT.split(' ').cycle().take(tokens).collect::<Vec<_>>().join(" ");
+        let texts = vec![words.as_str(); batch];
+        let once = || -> anyhow::Result<Duration> {
+            let start = Instant::now();
+            model.embed(&texts, Role::Query)?;
+            Ok(start.elapsed())
+        };
+        for _ in 0..runs {
+            once()?;
+        }
+        let times = Percentiles::of((0..runs * 10).map(|_| once()).collect::<Result<_, _>>()?);
+        let sequences_per_s = batch as f64 / times.p50_ms * 1e3;
+        let (path, instructions) = ("static, from text", "plain".to_owned());
+        let threads = if batch == 1 { 1 } else { rayon::current_num_threads() };
+        Ok(Row { path, instructions, threads, batch, tokens, times, sequences_per_s })
+    };
+    SHAPES.into_iter().map(row).collect()
+}
+
 /// Ids spread over the vocabulary; the time does not depend on which they are.
 fn ids(batch: usize, tokens: usize) -> Vec<Vec<u32>> {
     let id = |at: usize| u32::try_from(1_000 + at * 37 % 20_000).unwrap_or(1_000);
@@ -100,8 +134,8 @@ fn show(rows: &[Row], global: &Global) -> anyhow::Result<()> {
             row.instructions.clone(),
             row.threads.to_string(),
             format!("{} × {}", row.batch, row.tokens),
-            format!("{:.3}", row.times.p50_ms),
-            format!("{:.3}", row.times.p99_ms),
+            format!("{:.4}", row.times.p50_ms),
+            format!("{:.4}", row.times.p99_ms),
             format!("{:.0}", row.sequences_per_s),
         ];
         table.add_row(cells);

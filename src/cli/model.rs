@@ -1,19 +1,20 @@
-//! `toolroute model`: get, list and check models.
+//! `toolroute model`: get, list, round and check models.
 
 use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::args::{Global, ModelArgs, ModelCommand, PullArgs};
+use super::args::{Global, ModelArgs, ModelCommand, PullArgs, RoundArgs};
 use super::{paths, render};
-use crate::embedding::{ModelFiles, ModelStore};
+use crate::embedding::{self, ModelFiles, ModelStore, Rounding};
 
 pub fn run(args: &ModelArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let store = paths::model_store(args.models.as_deref())?;
+    let store = || paths::model_store(args.models.as_deref());
     match &args.command {
-        ModelCommand::Pull(pull_args) => pull(&store, pull_args, global)?,
-        ModelCommand::List => list(&store, global)?,
-        ModelCommand::Verify { name } => tell(&store.open(name)?, "whole", global)?,
+        ModelCommand::Pull(pull_args) => pull(&store()?, pull_args, global)?,
+        ModelCommand::List => list(&store()?, global)?,
+        ModelCommand::Round(args) => round(args, global)?,
+        ModelCommand::Verify { name } => tell(&store()?.verify(name)?, "whole", global)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -30,6 +31,24 @@ fn pull(store: &ModelStore, args: &PullArgs, global: &Global) -> anyhow::Result<
         None => download(store, args, global)?,
     };
     tell(&files, "installed", global)
+}
+
+fn round(args: &RoundArgs, global: &Global) -> anyhow::Result<()> {
+    let folder = args.to.file_name().map(|name| name.to_string_lossy().into_owned());
+    let about = Rounding {
+        name: args.name.clone().or(folder).unwrap_or_else(|| "model".to_owned()),
+        description: args.description.clone(),
+        licence: args.licence.clone(),
+        pooling: args.pooling,
+        max_tokens: args.max_tokens,
+    };
+    let manifest = embedding::round(&args.from, &args.to, &about)?;
+    if global.json {
+        return render::json(&manifest);
+    }
+    let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
+    let (name, to) = (&manifest.name, args.to.display());
+    render::line(&format!("{name}: {:.1} MB, {to}", bytes as f64 / 1e6))
 }
 
 #[cfg(feature = "hub")]
@@ -75,7 +94,11 @@ fn list(store: &ModelStore, global: &Global) -> anyhow::Result<()> {
     }
     let mut table = render::table(&["model", "state", "MB", "licence", "revision"], &[2]);
     for model in models {
-        let state = if model.installed { "installed" } else { "not here" };
+        let state = match (model.built_in, model.installed) {
+            (true, _) => "built in",
+            (false, true) => "installed",
+            (false, false) => "not here",
+        };
         let size = format!("{:.1}", model.bytes as f64 / 1e6);
         let revision = model.revision.unwrap_or_default();
         table.add_row([&model.name, state, &size, &model.licence, &revision]);
@@ -86,11 +109,12 @@ fn list(store: &ModelStore, global: &Global) -> anyhow::Result<()> {
 }
 
 fn tell(files: &ModelFiles, state: &str, global: &Global) -> anyhow::Result<()> {
-    let (name, path, fingerprint) = (files.name(), files.dir(), files.fingerprint());
+    let (name, dir, fingerprint) = (files.name(), files.dir(), files.fingerprint());
+    let path = dir.map_or_else(|| "built in".to_owned(), |dir| dir.display().to_string());
     if global.json {
         return render::json(
-            &json!({"name": name, "state": state, "path": path, "fingerprint": fingerprint}),
+            &json!({"name": name, "state": state, "path": dir, "fingerprint": fingerprint}),
         );
     }
-    render::line(&format!("{name}: {state}, {}", path.display()))
+    render::line(&format!("{name}: {state}, {path}"))
 }

@@ -8,7 +8,7 @@ use super::exit::{self, Failure};
 use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
-use crate::embedding::{self, BertEmbedder, DEFAULT_MODEL, EncoderOptions, ModelFiles, Precision};
+use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
 use crate::engine::{Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
 use crate::eval::RowFile;
 
@@ -119,7 +119,7 @@ pub fn build(
     };
     let mut builder = Engine::builder(catalog).config(config);
     if let Some(embedder) = embedder(args, wanted.strategy, global)? {
-        builder = builder.embedder(Arc::new(embedder));
+        builder = builder.embedder(Arc::from(embedder));
         if let (Some(path), false) = (&args.index, args.no_save) {
             builder = builder.snapshot(path);
         } else if let (Some(path), false) = (default_snapshot(catalog_args, args), args.no_save) {
@@ -140,14 +140,14 @@ fn embedder(
     args: &EngineArgs,
     strategy: Strategy,
     global: &Global,
-) -> anyhow::Result<Option<BertEmbedder>> {
+) -> anyhow::Result<Option<Box<dyn Embedder>>> {
     if strategy == Strategy::Keyword {
         return Ok(None);
     }
     match model_files(&args.choice, args.precision) {
         Ok(files) => {
             let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
-            Ok(Some(BertEmbedder::load_with(&files, options)?))
+            Ok(Some(embedding::load(&files, options)?))
         }
         Err(error @ embedding::Error::ModelMissing { .. }) if strategy == Strategy::Auto => {
             render::warn(global, &format!("warning: ranking by words alone: {error}"));
@@ -157,7 +157,7 @@ fn embedder(
     }
 }
 
-/// A model by its name in the store, or by its folder.
+/// A model by its name, in the program or in the store, or by its folder.
 pub fn model_files(
     choice: &ModelChoice,
     precision: Precision,
@@ -166,6 +166,10 @@ pub fn model_files(
     let is_path = name.contains(['/', '\\']) || name == ".";
     if is_path {
         return ModelFiles::from_dir(name);
+    }
+    if let Some(files) = ModelFiles::built_in(name) {
+        // Also for a user without a data folder.
+        return Ok(files);
     }
     match paths::model_store(choice.models.as_deref()) {
         Ok(store) => store.open_for(name, precision),

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use candle_core::Device;
 use ndarray::Array2;
 use rayon::prelude::*;
-use tokenizers::{Tokenizer, TruncationParams};
 
 use super::Error;
-use super::embedder::{Embedded, Embedder, ModelIdentity, Role};
+use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
 use super::encoder::{self, BertWeights, Encoder, Precision};
 use super::files::{INT8_FILE, Int8File, ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::kernels::Mapped;
 use super::reference::{BATCH, Reference};
+use super::tokenizer::TextTokenizer;
 
 /// Tells vectors of int8 inference from those of f32, and of earlier ways to round: raise it
 /// whenever the same text would get another vector.
@@ -45,9 +45,10 @@ impl Default for EncoderOptions {
 /// A BERT sentence-transformer.
 pub struct BertEmbedder {
     model: Model,
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     config: ModelConfig,
     identity: ModelIdentity,
+    calibration: Option<Calibration>,
     /// Found out at the first prompt in another script.
     latin_only: OnceLock<bool>,
 }
@@ -61,6 +62,18 @@ enum Model {
 }
 
 impl BertEmbedder {
+    /// The encoder that is part of the program, in int8: no file, no network.
+    ///
+    /// # Errors
+    /// As [`BertEmbedder::load`]; none with the models of this repository.
+    #[cfg(feature = "built-in-model")]
+    pub fn built_in() -> Result<Self, Error> {
+        let files = ModelFiles::built_in(super::DEFAULT_MODEL)
+            .expect("the default model is built in with this feature. This is a bug.");
+        let options = EncoderOptions { precision: Precision::Int8, ..EncoderOptions::default() };
+        Self::load_with(&files, options)
+    }
+
     /// Loads a model onto the CPU, in f32.
     ///
     /// # Errors
@@ -79,9 +92,10 @@ impl BertEmbedder {
         if options.reference || !Encoder::covers(&config) {
             return Self::load_reference(files, config, &Device::Cpu);
         }
-        let weights = match options.precision {
-            Precision::F32 => read_weights(files, &config, Precision::F32)?,
-            Precision::Int8 => int8_weights(files, &config)?,
+        let weights = match (options.precision, files.int8()) {
+            (Precision::F32, Int8File::Only) => int8_weights(files, &config)?.dequantized(),
+            (Precision::F32, _) => read_weights(files, &config, Precision::F32)?,
+            (Precision::Int8, _) => int8_weights(files, &config)?,
         };
         let encoder = Encoder::new(weights, &config, options.threads);
         Self::assemble(files, config, Model::Encoder(Box::new(encoder)), options.precision)
@@ -117,8 +131,9 @@ impl BertEmbedder {
         }
         let dimension = config.bert.hidden_size;
         let identity = ModelIdentity { name: files.name().to_owned(), fingerprint, dimension };
-        let tokenizer = load_tokenizer(files, &config)?;
-        Ok(Self { model, tokenizer, config, identity, latin_only: OnceLock::new() })
+        let tokenizer = TextTokenizer::load(files, config.max_tokens)?;
+        let (calibration, latin_only) = (files.calibration(), OnceLock::new());
+        Ok(Self { model, tokenizer, config, identity, calibration, latin_only })
     }
 
     /// The instructions that the encoder runs on; `None` for the reference.
@@ -138,16 +153,11 @@ impl BertEmbedder {
             Role::Query => &self.config.query_prompt,
             Role::Document => &self.config.document_prompt,
         };
-        let encoded = if prompt.is_empty() {
-            self.tokenizer.encode_fast(text, true)
+        if prompt.is_empty() {
+            self.tokenizer.ids(text)
         } else {
-            self.tokenizer.encode_fast(format!("{prompt}{text}"), true)
-        };
-        let failed = |error: tokenizers::Error| Error::Tokenize {
-            chars: text.chars().count(),
-            message: error.to_string(),
-        };
-        Ok(encoded.map_err(failed)?.get_ids().to_vec())
+            self.tokenizer.ids(&format!("{prompt}{text}"))
+        }
     }
 
     /// Unit vectors of token ids: what [`Embedder::embed`] does after tokenising. For benchmarks and
@@ -221,28 +231,19 @@ impl Embedder for BertEmbedder {
     }
 
     fn reads_latin_only(&self) -> bool {
-        *self.latin_only.get_or_init(|| is_latin_only(&self.tokenizer))
+        *self.latin_only.get_or_init(|| self.tokenizer.is_latin_only())
+    }
+
+    fn calibration(&self) -> Option<Calibration> {
+        self.calibration
     }
 }
 
-/// A vocabulary of many languages has thousands of words in other scripts; BERT's English one has
-/// their letters, and a few pairs of them.
-const OTHER_WORDS: usize = 1_000;
-
-/// Whether the vocabulary has hardly a word of two letters or more that are not Latin.
-fn is_latin_only(tokenizer: &Tokenizer) -> bool {
-    let other = |token: &&String| {
-        let other = |c: &char| c.is_alphabetic() && *c > '\u{24F}';
-        token.chars().filter(other).nth(1).is_some()
-    };
-    tokenizer.get_vocab(false).keys().filter(other).count() < OTHER_WORDS
-}
-
-fn read_weights(
+pub(super) fn read_weights(
     files: &ModelFiles,
     config: &ModelConfig,
     precision: Precision,
-) -> Result<BertWeights, Error> {
+) -> Result<BertWeights<'static>, Error> {
     let path = files.path(WEIGHTS_FILE);
     let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
     let weights = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
@@ -252,20 +253,15 @@ fn read_weights(
 
 /// Rounded weights from their own file or, where there is none yet, from the model's; then they
 /// are kept for the next time, if they can be.
-fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights, Error> {
-    let path = files.path(INT8_FILE);
-    if files.int8() == Int8File::Whole {
-        let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
-        let layers = config.bert.num_hidden_layers;
-        return encoder::from_bytes(&bytes, files.fingerprint(), layers).map_err(|problem| {
-            let expected = "weights that this version rounded; delete the file and it is made anew";
-            Error::BadFile { path, expected, problem }
-        });
+fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'static>, Error> {
+    if matches!(files.int8(), Int8File::Whole | Int8File::Only) {
+        return rounded_weights(files, config);
     }
     let weights = read_weights(files, config, Precision::Int8)?;
     if files.int8() == Int8File::Missing {
-        let kept = encoder::to_bytes(&weights, files.fingerprint())
-            .and_then(|bytes| encoder::write(&bytes, &path).map_err(|error| error.to_string()));
+        let kept = encoder::to_bytes(&weights, files.fingerprint()).and_then(|bytes| {
+            encoder::write(&bytes, &files.path(INT8_FILE)).map_err(|error| error.to_string())
+        });
         if let Err(error) = kept {
             tracing::debug!("the rounded weights are not kept: {error}");
         }
@@ -273,8 +269,32 @@ fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights,
     Ok(weights)
 }
 
+fn rounded_weights(
+    files: &ModelFiles,
+    config: &ModelConfig,
+) -> Result<BertWeights<'static>, Error> {
+    let (path, layers) = (files.path(INT8_FILE), config.bert.num_hidden_layers);
+    let (source, expected) = if files.int8() == Int8File::Only {
+        (None, "weights that `toolroute model round` of this version wrote")
+    } else {
+        let expected = "weights that this version rounded; delete the file and it is made anew";
+        (Some(files.fingerprint()), expected)
+    };
+    let weights = match files.in_program(INT8_FILE) {
+        Some(bytes) => encoder::from_bytes(bytes, source, layers),
+        None => {
+            let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
+            encoder::from_bytes(&bytes, source, layers).map(BertWeights::into_owned)
+        }
+    };
+    let weights =
+        weights.map_err(|problem| Error::BadFile { path: path.clone(), expected, problem })?;
+    weights.check(&config.bert).map_err(|problem| Error::BadFile { path, expected, problem })?;
+    Ok(weights)
+}
+
 /// Scales `vector` to length 1 into `out`.
-fn write_unit(vector: &[f32], row: usize, out: Option<&mut [f32]>) -> Result<(), Error> {
+pub(super) fn write_unit(vector: &[f32], row: usize, out: Option<&mut [f32]>) -> Result<(), Error> {
     let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if !(norm.is_normal()) {
         return Err(Error::BadVector { row, norm });
@@ -284,23 +304,6 @@ fn write_unit(vector: &[f32], row: usize, out: Option<&mut [f32]>) -> Result<(),
         *to = from / norm;
     }
     Ok(())
-}
-
-/// The tokenizer with the model's own limit: the limit and the padding that tokenizer.json
-/// carries are those of its training run (128 for MiniLM, where the model takes 256).
-fn load_tokenizer(files: &ModelFiles, config: &ModelConfig) -> Result<Tokenizer, Error> {
-    let path = files.path("tokenizer.json");
-    let truncation = TruncationParams { max_length: config.max_tokens, ..Default::default() };
-    let load = || {
-        let mut tokenizer = Tokenizer::from_file(&path)?;
-        tokenizer.with_padding(None).with_truncation(Some(truncation))?;
-        Ok(tokenizer)
-    };
-    load().map_err(|error: tokenizers::Error| Error::BadFile {
-        path: path.clone(),
-        expected: "a tokenizer as the `tokenizers` library writes it",
-        problem: error.to_string(),
-    })
 }
 
 #[cfg(test)]

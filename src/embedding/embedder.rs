@@ -5,7 +5,7 @@ use std::time::Duration;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::{BertEmbedder, EncoderOptions, Error, ModelFiles, StaticEmbedder};
 
 /// Which side of the search a text stands on. Some models prefix the two sides differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,5 +73,17 @@ pub trait Embedder: Send + Sync {
     /// How to tell from this model's scores that nothing fits; `None` where nobody measured it.
     fn calibration(&self) -> Option<Calibration> {
         None
+    }
+}
+
+/// Loads a model of any kind; a static one takes no options.
+///
+/// # Errors
+/// As [`BertEmbedder::load`].
+pub fn load(files: &ModelFiles, options: EncoderOptions) -> Result<Box<dyn Embedder>, Error> {
+    if files.is_static() {
+        Ok(Box::new(StaticEmbedder::load(files)?))
+    } else {
+        Ok(Box::new(BertEmbedder::load_with(files, options)?))
     }
 }

@@ -9,7 +9,8 @@ use thiserror::Error as ThisError;
 pub enum Error {
     #[error(
         "model `{name}` is not on this machine: expected its files in {}, found none; \
-         get it with `{command}` (or `scripts/fetch_model.sh`)",
+         get it with `{command}` (or `scripts/fetch_model.sh`), or take a built-in one, which \
+         `toolroute model list` shows",
         .path.display()
     )]
     ModelMissing { name: String, path: PathBuf, command: String },
@@ -24,6 +25,22 @@ pub enum Error {
          fetch it again with `toolroute model pull {name} --force`"
     )]
     Tampered { name: String, file: String, what: &'static str, expected: String, found: String },
+
+    #[error("model `{name}` is part of the program; expected another name for what is installed")]
+    BuiltIn { name: String },
+
+    #[error(
+        "model `{name}` has rounded weights only, and {what} reads model.safetensors; expected a \
+         model with its own weights, such as all-MiniLM-L6-v2"
+    )]
+    Rounded { name: String, what: &'static str },
+
+    #[error(
+        "{} says neither how token vectors are pooled nor how it is read; expected modules.json \
+         and 1_Pooling/config.json, or --pooling mean or cls",
+        .path.display()
+    )]
+    NoPooling { path: PathBuf },
 
     #[error("model file {} is missing; expected {expected}", .path.display())]
     FileMissing { path: PathBuf, expected: &'static str },

@@ -6,7 +6,9 @@ use hf_hub::api::Progress;
 use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Repo, RepoType};
 
-use super::files::{FILES, ModelFiles, REQUIRED};
+use super::files::{
+    CONFIG_FILE, MODULES_FILE, ModelFiles, OPTIONAL, POOLING_FILE, TOKENIZER_FILE, WEIGHTS_FILE,
+};
 use super::{Error, Manifest, ModelStore};
 
 /// Where and how to reach the hub. The caller reads the environment, not this room.
@@ -22,9 +24,9 @@ pub struct HubOptions {
 /// Told how a download goes: file, bytes so far, bytes in all.
 pub type OnProgress<'a> = &'a dyn Fn(&str, u64, u64);
 
-/// Fetches `model` (a name of a built-in manifest, or `owner/name` on the hub) into the store.
+/// Fetches `model` (a name of a pinned manifest, or `owner/name` on the hub) into the store.
 ///
-/// A model with a built-in manifest must match it; another is pinned by the commit and the hashes
+/// A model with a pinned manifest must match it; another is pinned by the commit and the hashes
 /// that came.
 ///
 /// # Errors
@@ -60,12 +62,8 @@ fn pull_unknown(
 ) -> Result<ModelFiles, Error> {
     let info = api.info().map_err(failed(repo, "the list of files"))?;
     let listed = |file: &&str| info.siblings.iter().any(|sibling| sibling.rfilename == **file);
-    let files: Vec<_> = FILES
-        .into_iter()
-        .enumerate()
-        .filter(|(at, f)| *at < REQUIRED || listed(f))
-        .map(|(_, f)| f)
-        .collect();
+    let mut files = vec![CONFIG_FILE, TOKENIZER_FILE, MODULES_FILE, POOLING_FILE, WEIGHTS_FILE];
+    files.extend(OPTIONAL.into_iter().filter(listed));
     let snapshot = fetch_all(files.iter().copied(), fetch)?;
     let name = repo.rsplit('/').next().unwrap_or(repo);
     let mut manifest = Manifest::describe(name, &snapshot, &files)?;
@@ -76,7 +74,7 @@ fn pull_unknown(
 
 /// Which repository a model's name means.
 fn locate(model: &str) -> Result<(String, Option<Manifest>), Error> {
-    let known = Manifest::built_in();
+    let known = Manifest::pinned();
     let wanted = |m: &&Manifest| m.name == model || m.repo.as_deref() == Some(model);
     match known.iter().find(wanted) {
         Some(Manifest { repo: Some(repo), .. }) => {

@@ -5,11 +5,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Error;
-use super::files::{FILES, REQUIRED, hex, sha256_file};
+use super::files::{hex, layout, sha256_file};
+use super::{Calibration, Error};
 
-/// A model's pinned description; those of `models/` are compiled into the library.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A model's description; those of `models/` are compiled into the library.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub name: String,
     #[serde(default)]
@@ -27,6 +27,9 @@ pub struct Manifest {
     /// SHA-256 of the weights rounded to int8, which are made here and not fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub int8: Option<String>,
+    /// How to tell from the model's scores that nothing fits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
 }
 
 /// One file of a model.
@@ -39,21 +42,22 @@ pub struct FileEntry {
     pub sha256: String,
 }
 
-const BUILT_IN: &[(&str, &str)] =
+/// Models that are fetched, not built in: what must come.
+const PINNED: &[(&str, &str)] =
     &[("all-MiniLM-L6-v2.toml", include_str!("../../models/all-MiniLM-L6-v2.toml"))];
 
 impl Manifest {
-    /// The manifests that this build carries.
-    pub fn built_in() -> Vec<Self> {
+    /// The models that this build knows how to fetch.
+    pub fn pinned() -> Vec<Self> {
         let parse = |(_, text): &(&str, &str)| {
             toml::from_str(text).expect("models/*.toml are checked by a test. This is a bug.")
         };
-        BUILT_IN.iter().map(parse).collect()
+        PINNED.iter().map(parse).collect()
     }
 
-    /// The manifest of that name in this build.
+    /// The pinned manifest of that name.
     pub fn find(name: &str) -> Option<Self> {
-        Self::built_in().into_iter().find(|manifest| manifest.name == name)
+        Self::pinned().into_iter().find(|manifest| manifest.name == name)
     }
 
     /// Describes the files of `dir` as they are now: how a model without a built-in manifest is
@@ -72,6 +76,7 @@ impl Manifest {
             revision: None,
             files: files.iter().map(entry).collect::<Result<_, _>>()?,
             int8: None,
+            calibration: None,
         })
     }
 
@@ -89,10 +94,10 @@ impl Manifest {
         use std::path::Component::Normal;
         let inside =
             |path: &str| Path::new(path).components().all(|part| matches!(part, Normal(_)));
-        let lists = |file: &&str| self.files.iter().any(|entry| entry.path == **file);
+        let lists = |file: &str| self.files.iter().any(|entry| entry.path == file);
         self.name == name
             && self.files.iter().all(|file| inside(&file.path))
-            && FILES[..REQUIRED].iter().all(lists)
+            && layout(lists).is_ok()
     }
 
     /// Compares every file of `dir` with this manifest.
@@ -124,11 +129,15 @@ impl Manifest {
                 (format!("{} bytes", entry.bytes), format!("{} bytes", meta.len()));
             return Err(self.tampered(entry, "size", expected, found));
         }
-        let found = sha256_file(path)?;
-        if found != entry.sha256 {
-            return Err(self.tampered(entry, "SHA-256", entry.sha256.clone(), found));
+        self.verify_hash(entry, sha256_file(path)?)
+    }
+
+    /// Compares a hash with that of an entry.
+    pub(super) fn verify_hash(&self, entry: &FileEntry, found: String) -> Result<(), Error> {
+        if found == entry.sha256 {
+            return Ok(());
         }
-        Ok(())
+        Err(self.tampered(entry, "SHA-256", entry.sha256.clone(), found))
     }
 
     fn tampered(
@@ -147,8 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_manifest_parses_and_is_named_as_its_file() {
-        for (manifest, (file, _)) in Manifest::built_in().iter().zip(BUILT_IN) {
+    fn every_pinned_manifest_parses_and_is_named_as_its_file() {
+        for (manifest, (file, _)) in Manifest::pinned().iter().zip(PINNED) {
             assert_eq!(format!("{}.toml", manifest.name), *file);
             assert!(manifest.revision.is_some() && !manifest.licence.is_empty());
             assert!(manifest.is_sound(&manifest.name));

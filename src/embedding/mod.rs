@@ -8,13 +8,14 @@
 //!
 //! let store = ModelStore::new("/var/lib/toolroute/models");
 //! let model = store.open("all-MiniLM-L6-v2")?;
-//! let embedder = BertEmbedder::load(&model)?;
+//! let embedder = BertEmbedder::load(&model)?; // without files: BertEmbedder::built_in()
 //! let embedded = embedder.embed(&["What is the weather in Haifa?"], Role::Query)?;
 //! assert_eq!(embedded.vectors.shape(), [1, 384]);
 //! # Ok::<(), toolroute::embedding::Error>(())
 //! ```
 
 mod bert;
+mod built_in;
 mod cached;
 mod embedder;
 mod encoder;
@@ -26,14 +27,19 @@ mod kernels;
 mod manifest;
 mod pooling;
 mod reference;
+mod round;
+mod static_model;
 mod store;
+mod tokenizer;
 
 pub use bert::{BertEmbedder, EncoderOptions};
 pub use cached::CachedEmbedder;
-pub use embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
+pub use embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role, load};
 pub use encoder::Precision;
 pub use error::Error;
 pub use files::ModelFiles;
 pub use manifest::{FileEntry, Manifest};
 pub use pooling::Pooling;
-pub use store::{DEFAULT_MODEL, Installed, ModelStore};
+pub use round::{Rounding, round};
+pub use static_model::StaticEmbedder;
+pub use store::{DEFAULT_MODEL, FETCHED_MODEL, Installed, ModelStore};

@@ -20,6 +20,10 @@ pub(super) struct Reference {
 
 impl Reference {
     pub fn load(files: &ModelFiles, config: &ModelConfig, device: &Device) -> Result<Self, Error> {
+        if !files.covers(WEIGHTS_FILE) {
+            let what = "candle's model";
+            return Err(Error::Rounded { name: files.name().to_owned(), what });
+        }
         let path = files.path(WEIGHTS_FILE);
         let weights = std::fs::read(&path).map_err(Error::io("read", &path))?;
         let model = VarBuilder::from_buffered_safetensors(weights, DType::F32, device)

@@ -4,14 +4,19 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::built_in::BuiltIn;
 use super::files::ModelFiles;
 use super::{Error, Manifest, Precision};
 
-/// The model that is used when none is named.
-pub const DEFAULT_MODEL: &str = "all-MiniLM-L6-v2";
+/// The model that is used when none is named: the built-in one, where there is one.
+pub const DEFAULT_MODEL: &str =
+    if cfg!(feature = "built-in-model") { "toolroute-l6-v1" } else { FETCHED_MODEL };
 
-/// Written beside the files of a model that no built-in manifest describes.
-const MANIFEST_FILE: &str = "manifest.toml";
+/// The model that is fetched when none is named.
+pub const FETCHED_MODEL: &str = "all-MiniLM-L6-v2";
+
+/// Written beside the files of a model that no pinned manifest describes.
+pub(super) const MANIFEST_FILE: &str = "manifest.toml";
 
 /// A folder of models. Opening one reads from disk only; nothing here reaches the network.
 #[derive(Clone, Debug)]
@@ -23,9 +28,13 @@ pub struct ModelStore {
 #[derive(Clone, Debug, Serialize)]
 pub struct Installed {
     pub name: String,
-    pub path: PathBuf,
-    /// Whether its files are there; `verify` tells whether they are right.
+    /// Its folder, also where it is not there yet; `None` for a built-in model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Whether it can be used; `verify` tells whether its files are right.
     pub installed: bool,
+    /// Whether it is part of the program.
+    pub built_in: bool,
     pub bytes: u64,
     pub licence: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +52,7 @@ impl ModelStore {
         &self.root
     }
 
-    /// Opens an installed model and compares its files with its manifest.
+    /// Opens a built-in model, or an installed one whose files it compares with its manifest.
     ///
     /// # Errors
     /// [`Error::ModelMissing`] says which command gets it; [`Error::Tampered`] names the file
@@ -58,6 +67,9 @@ impl ModelStore {
     /// # Errors
     /// As `open`.
     pub fn open_for(&self, name: &str, precision: Precision) -> Result<ModelFiles, Error> {
+        if let Some(files) = ModelFiles::built_in(name) {
+            return Ok(files);
+        }
         let dir = self.dir(name)?;
         if !dir.is_dir() {
             if Manifest::find(name).is_none() {
@@ -75,12 +87,24 @@ impl ModelStore {
         }
     }
 
-    /// The models that this build knows and those that lie in the store, by name.
+    /// Compares every file of a model with its manifest, also of one that is part of the program.
+    ///
+    /// # Errors
+    /// As [`ModelStore::open`].
+    pub fn verify(&self, name: &str) -> Result<ModelFiles, Error> {
+        if let Some(model) = BuiltIn::find(name) {
+            model.verify()?;
+        }
+        self.open(name)
+    }
+
+    /// The models that this build has or knows and those that lie in the store, by name.
     ///
     /// # Errors
     /// Where the store's folder is there but cannot be read.
     pub fn list(&self) -> Result<Vec<Installed>, Error> {
-        let mut manifests = Manifest::built_in();
+        let mut manifests = Manifest::pinned();
+        manifests.extend(BuiltIn::all().iter().map(BuiltIn::manifest));
         for name in self.folders()? {
             if !manifests.iter().any(|manifest| manifest.name == name) {
                 manifests.extend(self.manifest(&name, &self.root.join(&name)).ok());
@@ -90,7 +114,7 @@ impl ModelStore {
         Ok(manifests.into_iter().map(|manifest| self.describe(manifest)).collect())
     }
 
-    /// Copies a model's files out of `source` into the store, checked against the built-in
+    /// Copies a model's files out of `source` into the store, checked against the pinned
     /// manifest of that name or, where there is none, pinned by their present hashes.
     ///
     /// The model appears whole or not at all; one that is there stays until the new one is
@@ -114,6 +138,9 @@ impl ModelStore {
         source: &Path,
         target: &Path,
     ) -> Result<ModelFiles, Error> {
+        if BuiltIn::find(&manifest.name).is_some() {
+            return Err(Error::BuiltIn { name: manifest.name.clone() });
+        }
         for file in &manifest.files {
             let path = source.join(&file.path);
             if !path.is_file() {
@@ -182,10 +209,13 @@ impl ModelStore {
 
     fn describe(&self, manifest: Manifest) -> Installed {
         let path = self.root.join(&manifest.name);
+        let built_in = BuiltIn::find(&manifest.name).is_some();
+        let whole = || manifest.files.iter().all(|file| path.join(&file.path).is_file());
         Installed {
-            installed: manifest.files.iter().all(|file| path.join(&file.path).is_file()),
+            installed: built_in || whole(),
+            built_in,
             bytes: manifest.files.iter().map(|file| file.bytes).sum(),
-            path,
+            path: (!built_in).then_some(path),
             name: manifest.name,
             licence: manifest.licence,
             repo: manifest.repo,
@@ -194,7 +224,7 @@ impl ModelStore {
     }
 }
 
-fn write_manifest(manifest: &Manifest, path: &Path) -> Result<(), Error> {
+pub(super) fn write_manifest(manifest: &Manifest, path: &Path) -> Result<(), Error> {
     let text = toml::to_string(manifest).map_err(|error| Error::BadFile {
         path: path.to_owned(),
         expected: "a manifest that TOML can hold",

@@ -1,7 +1,9 @@
 //! The integration tests: one binary, a module a subject. They run the real `toolroute` on real
-//! catalogs with the real model, which `scripts/fetch_model.sh` installs.
+//! catalogs with the built-in models; those that compare with sentence-transformers, and those of the
+//! store, take all-MiniLM-L6-v2, which `scripts/fetch_model.sh` installs.
 
 mod batch;
+mod built_in;
 mod formats;
 mod golden;
 mod hub;

@@ -4,6 +4,8 @@ use std::fs;
 
 use crate::support::{Sandbox, model_dir};
 
+const MINILM: &str = "all-MiniLM-L6-v2";
+
 #[test]
 fn a_model_is_installed_from_a_folder_and_verified() {
     let sandbox = Sandbox::new();
@@ -13,7 +15,7 @@ fn a_model_is_installed_from_a_folder_and_verified() {
     assert_eq!(pulled["state"], "installed");
     let again = sandbox.json(&["model", "pull", "--models", store, "--from", "/no/such/folder"]);
     assert_eq!(again["state"], "here already");
-    assert_eq!(sandbox.json(&["model", "verify", "--models", store])["state"], "whole");
+    assert_eq!(sandbox.json(&["model", "verify", MINILM, "--models", store])["state"], "whole");
     let list = sandbox.json(&["model", "list", "--models", store]);
     assert_eq!(
         (&list[0]["name"], &list[0]["installed"]),
@@ -46,8 +48,8 @@ fn a_model_that_is_not_what_its_manifest_says_is_refused_until_it_is_fetched_aga
     for (damage, what) in [(&changed[..], "SHA-256"), (&whole[..100], "size")] {
         fs::write(&tokenizer, damage).unwrap();
         let tools = crate::support::samples();
-        let route = ["route", "--tools", &tools, "--models", store_arg, "x"];
-        for args in [&["model", "verify", "--models", store_arg][..], &route] {
+        let route = ["route", "--tools", &tools, "--models", store_arg, "--model", MINILM, "x"];
+        for args in [&["model", "verify", MINILM, "--models", store_arg][..], &route] {
             let said = sandbox.fails(4, args);
             assert!(said.contains("tokenizer.json") && said.contains(what), "{said}");
         }
@@ -67,7 +69,7 @@ fn a_wrong_source_leaves_the_installed_model_alone() {
     fs::create_dir(&empty).unwrap();
     let args = ["model", "pull", "--force", "--models", store, "--from", empty.to_str().unwrap()];
     assert!(sandbox.fails(4, &args).contains("is missing"));
-    sandbox.json(&["model", "verify", "--models", store]);
+    sandbox.json(&["model", "verify", MINILM, "--models", store]);
 }
 
 #[test]
@@ -102,7 +104,8 @@ fn rounded_weights_are_kept_once_and_made_anew_when_they_are_damaged() {
     let rounded = store.join("all-MiniLM-L6-v2/model.int8.safetensors");
     assert!(!rounded.exists());
     let tools = crate::support::samples();
-    let route = ["route", "--tools", &tools, "--models", store_arg, "--no-save", "weather now"];
+    let route = ["route", "--tools", &tools, "--models", store_arg, "--model", MINILM];
+    let route = [&route[..], &["--no-save", "weather now"]].concat();
     let right = sandbox.json(&route);
     let whole = fs::read(&rounded).unwrap();
     assert_eq!(sandbox.json(&route), right, "read back, they give the same answer");

@@ -91,10 +91,11 @@ fn without_a_model_auto_ranks_by_words_and_says_which_command_gets_it() {
     let tools = samples();
     let store = sandbox.path("empty");
     let store = store.to_str().unwrap();
-    let args = ["route", "--tools", &tools, "--models", store, "current weather"];
+    let model = ["--models", store, "--model", "all-MiniLM-L6-v2"];
+    let args = [&["route", "--tools", &tools], &model[..], &["current weather"]].concat();
     sandbox
         .toolroute()
-        .args(args)
+        .args(&args)
         .args(["--json"])
         .assert()
         .success()
@@ -103,7 +104,8 @@ fn without_a_model_auto_ranks_by_words_and_says_which_command_gets_it() {
         .stderr(predicate::str::contains("toolroute model pull all-MiniLM-L6-v2"));
     let asked = [&args[..], &["--strategy", "hybrid"]].concat();
     assert!(sandbox.fails(4, &asked).contains("toolroute model pull all-MiniLM-L6-v2"));
-    assert!(sandbox.fails(4, &["index", "--tools", &tools, "--models", store]).contains("pull"));
+    let index = [&["index", "--tools", &tools], &model[..]].concat();
+    assert!(sandbox.fails(4, &index).contains("pull"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) struct Input {
 }
 
 impl Linear {
-    pub fn pack(isa: Isa, weights: LinearWeights) -> Self {
+    pub fn pack(isa: Isa, weights: LinearWeights<'_>) -> Self {
         match weights {
             LinearWeights::F32 { weight, bias, inputs } => {
                 Self::F32(PackedF32::pack(isa, &weight, &bias, inputs))

@@ -39,7 +39,7 @@ const PASS: usize = 256;
 pub(super) struct Encoder {
     math: Math,
     isa: Isa,
-    words: Table,
+    words: Table<'static>,
     /// Position and first token type, summed: `[positions, hidden]`.
     positions: Vec<f32>,
     norm: Norm,
@@ -91,8 +91,8 @@ impl Encoder {
             && [hidden, hidden / heads, bert.intermediate_size].into_iter().all(whole)
     }
 
-    /// Packs the weights for the machine's instructions. `threads` share a single prompt.
-    pub fn new(weights: BertWeights, config: &ModelConfig, threads: usize) -> Self {
+    /// Packs the weights for the machine's instructions; the words stay where they are. `threads` share a single prompt.
+    pub fn new(weights: BertWeights<'static>, config: &ModelConfig, threads: usize) -> Self {
         let isa = Isa::detect();
         let layers = weights.layers.into_iter().map(|layer| Layer {
             qkv: Linear::pack(isa, layer.qkv),

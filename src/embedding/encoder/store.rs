@@ -10,7 +10,7 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
-use crate::embedding::kernels::QuantizedWeight;
+use crate::embedding::kernels::{QuantizedWeight, signed};
 
 /// Raise it whenever the same weights would be rounded or laid out differently.
 const FORMAT: &str = "toolroute-int8-1";
@@ -53,7 +53,7 @@ impl Writer<'_> {
         self.tensors.push((name.to_owned(), stored));
     }
 
-    fn int8(&mut self, name: &str, weight: &QuantizedWeight) {
+    fn int8(&mut self, name: &str, weight: &QuantizedWeight<'_>) {
         let bytes: Vec<u8> = weight.numbers.iter().map(|number| number.cast_unsigned()).collect();
         let shape = vec![weight.scales.len(), weight.inputs];
         let stored = Stored { dtype: Dtype::I8, shape, bytes: bytes.into() };
@@ -68,7 +68,7 @@ impl Writer<'_> {
     }
 
     /// Only rounded weights are stored: the others are the model's own file.
-    fn linear(&mut self, name: &str, weights: &LinearWeights) {
+    fn linear(&mut self, name: &str, weights: &LinearWeights<'_>) {
         if let LinearWeights::Int8 { weight, bias } = weights {
             self.int8(name, weight);
             self.f32(&format!("{name}.bias"), bias);
@@ -82,7 +82,7 @@ fn about(source: &str) -> String {
 
 /// Rounded weights as the bytes of a safetensors file; `source` names the weights they are of.
 pub(in crate::embedding) fn to_bytes(
-    weights: &BertWeights,
+    weights: &BertWeights<'_>,
     source: &str,
 ) -> Result<Vec<u8>, String> {
     let mut writer = Writer::default();
@@ -104,19 +104,24 @@ pub(in crate::embedding) fn to_bytes(
     safetensors::serialize(tensors, Some(about)).map_err(|error| error.to_string())
 }
 
-/// Reads what [`to_bytes`] wrote.
+/// Reads what [`to_bytes`] wrote; large tensors are borrowed. `source` is `None` where the file
+/// itself is pinned.
 ///
 /// # Errors
 /// Where the bytes are no such file, or one of other weights.
-pub(in crate::embedding) fn from_bytes(
-    bytes: &[u8],
-    source: &str,
+pub(in crate::embedding) fn from_bytes<'a>(
+    bytes: &'a [u8],
+    source: Option<&str>,
     layers: usize,
-) -> Result<BertWeights, String> {
+) -> Result<BertWeights<'a>, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let about = header.metadata().as_ref().and_then(|map| map.get("about")).cloned();
-    let expected = self::about(source);
-    if about.as_deref() != Some(&expected) {
+    let expected = self::about(source.unwrap_or_default());
+    let right = |about: &String| match source {
+        Some(_) => *about == expected,
+        None => about.starts_with(&expected),
+    };
+    if !about.as_ref().is_some_and(right) {
         return Err(format!("it says {about:?}, expected {expected:?}"));
     }
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
@@ -133,7 +138,7 @@ struct Reader<'a> {
     tensors: SafeTensors<'a>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn f32(&self, name: &str) -> Result<Vec<f32>, String> {
         let tensor = self.tensors.tensor(name).map_err(|error| error.to_string())?;
         if tensor.dtype() != Dtype::F32 {
@@ -143,13 +148,13 @@ impl Reader<'_> {
         Ok(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    fn int8(&self, name: &str) -> Result<QuantizedWeight, String> {
+    fn int8(&self, name: &str) -> Result<QuantizedWeight<'a>, String> {
         let scales = self.f32(&format!("{name}.scale"))?;
         let name = format!("{name}.weight");
         let tensor = self.tensors.tensor(&name).map_err(|error| error.to_string())?;
         match (tensor.dtype(), tensor.shape()) {
             (Dtype::I8, [outputs, inputs]) if *outputs == scales.len() => {
-                let numbers = tensor.data().iter().map(|byte| byte.cast_signed()).collect();
+                let numbers = Cow::Borrowed(signed(tensor.data()));
                 Ok(QuantizedWeight { inputs: *inputs, numbers, scales })
             }
             (dtype, shape) => {
@@ -166,7 +171,7 @@ impl Reader<'_> {
         Ok(Norm { gain, shift, epsilon })
     }
 
-    fn layer(&self, at: usize) -> Result<LayerWeights, String> {
+    fn layer(&self, at: usize) -> Result<LayerWeights<'a>, String> {
         let name = |part: &str| format!("layer.{at}.{part}");
         let linear = |part: &str| {
             let (weight, bias) =

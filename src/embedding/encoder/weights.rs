@@ -9,32 +9,44 @@ use super::Precision;
 use crate::embedding::kernels::QuantizedWeight;
 
 /// Everything that a forward pass needs, in plain order.
-pub(in crate::embedding) struct BertWeights {
-    pub words: Table,
+pub(in crate::embedding) struct BertWeights<'a> {
+    pub words: Table<'a>,
     pub positions: Vec<f32>,
     pub norm: Norm,
-    pub layers: Vec<LayerWeights>,
+    pub layers: Vec<LayerWeights<'a>>,
 }
 
-pub(in crate::embedding) struct LayerWeights {
-    pub qkv: LinearWeights,
-    pub out: LinearWeights,
+pub(in crate::embedding) struct LayerWeights<'a> {
+    pub qkv: LinearWeights<'a>,
+    pub out: LinearWeights<'a>,
     pub attention_norm: Norm,
-    pub up: LinearWeights,
-    pub down: LinearWeights,
+    pub up: LinearWeights<'a>,
+    pub down: LinearWeights<'a>,
     pub output_norm: Norm,
 }
 
-impl LayerWeights {
+impl<'a> LayerWeights<'a> {
     /// The linear layers by name.
-    pub fn linears(&self) -> [(&'static str, &LinearWeights); 4] {
+    pub fn linears(&self) -> [(&'static str, &LinearWeights<'a>); 4] {
         [("qkv", &self.qkv), ("out", &self.out), ("up", &self.up), ("down", &self.down)]
+    }
+
+    /// The same layer with each linear layer changed.
+    fn map<'b>(self, change: impl Fn(LinearWeights<'a>) -> LinearWeights<'b>) -> LayerWeights<'b> {
+        LayerWeights {
+            qkv: change(self.qkv),
+            out: change(self.out),
+            attention_norm: self.attention_norm,
+            up: change(self.up),
+            down: change(self.down),
+            output_norm: self.output_norm,
+        }
     }
 }
 
-pub(in crate::embedding) enum LinearWeights {
+pub(in crate::embedding) enum LinearWeights<'a> {
     F32 { weight: Vec<f32>, bias: Vec<f32>, inputs: usize },
-    Int8 { weight: QuantizedWeight, bias: Vec<f32> },
+    Int8 { weight: QuantizedWeight<'a>, bias: Vec<f32> },
 }
 
 /// Gain, shift and ε of a layer norm.
@@ -51,12 +63,33 @@ impl Norm {
 }
 
 /// A vector a word of the vocabulary.
-pub(in crate::embedding) enum Table {
+pub(in crate::embedding) enum Table<'a> {
     F32 { numbers: Vec<f32>, width: usize },
-    Int8(QuantizedWeight),
+    Int8(QuantizedWeight<'a>),
 }
 
-impl Table {
+impl Table<'_> {
+    fn into_owned(self) -> Table<'static> {
+        match self {
+            Self::F32 { numbers, width } => Table::F32 { numbers, width },
+            Self::Int8(table) => Table::Int8(table.into_owned()),
+        }
+    }
+
+    fn dequantized(self) -> Table<'static> {
+        match self {
+            Self::F32 { numbers, width } => Table::F32 { numbers, width },
+            Self::Int8(table) => Table::F32 { numbers: table.dequantize(), width: table.inputs },
+        }
+    }
+
+    fn shape(&self) -> [usize; 2] {
+        match self {
+            Self::F32 { numbers, width } => [numbers.len() / width, *width],
+            Self::Int8(table) => [table.scales.len(), table.inputs],
+        }
+    }
+
     /// Words.
     pub fn len(&self) -> usize {
         match self {
@@ -89,7 +122,43 @@ struct Tensors<'a> {
     prefix: &'static str,
 }
 
-impl BertWeights {
+impl BertWeights<'_> {
+    /// The same with numbers of their own, for weights whose file is not kept.
+    pub fn into_owned(self) -> BertWeights<'static> {
+        let Self { words, positions, norm, layers } = self;
+        let layers = layers.into_iter().map(|layer| layer.map(LinearWeights::into_owned));
+        BertWeights { words: words.into_owned(), positions, norm, layers: layers.collect() }
+    }
+
+    /// What the rounded weights stand for, to be run in f32.
+    pub fn dequantized(self) -> BertWeights<'static> {
+        let Self { words, positions, norm, layers } = self;
+        let layers = layers.into_iter().map(|layer| layer.map(LinearWeights::dequantized));
+        BertWeights { words: words.dequantized(), positions, norm, layers: layers.collect() }
+    }
+
+    /// Whether rounded weights are those of such a model: what is multiplied later is not looked at
+    /// again.
+    pub fn check(&self, config: &Config) -> Result<(), String> {
+        let (hidden, wide) = (config.hidden_size, config.intermediate_size);
+        let is = |name: &str, found: [usize; 2], expected: [usize; 2]| match found == expected {
+            true => Ok(()),
+            false => Err(format!("`{name}` is {found:?}, config.json says {expected:?}")),
+        };
+        let norm = |norm: &Norm| is("norm", [norm.gain.len(), norm.shift.len()], [hidden; 2]);
+        is("words", self.words.shape(), [config.vocab_size, hidden])?;
+        is("positions", [self.positions.len(), 1], [config.max_position_embeddings * hidden, 1])?;
+        norm(&self.norm)?;
+        self.layers.iter().try_for_each(|layer| {
+            is("qkv", layer.qkv.shape(), [3 * hidden, hidden])?;
+            is("out", layer.out.shape(), [hidden, hidden])?;
+            is("up", layer.up.shape(), [wide, hidden])?;
+            is("down", layer.down.shape(), [hidden, wide])?;
+            norm(&layer.attention_norm)?;
+            norm(&layer.output_norm)
+        })
+    }
+
     /// Takes the tensors of a safetensors file, rounding the linear layers where asked to.
     pub fn new(
         tensors: &HashMap<String, Tensor>,
@@ -151,7 +220,7 @@ impl Tensors<'_> {
         at: usize,
         config: &Config,
         precision: Precision,
-    ) -> candle_core::Result<LayerWeights> {
+    ) -> candle_core::Result<LayerWeights<'static>> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let name = |part: &str| format!("encoder.layer.{at}.{part}");
         let dense = |part: &str, inputs: usize, outputs: usize| {
@@ -182,7 +251,34 @@ impl Tensors<'_> {
     }
 }
 
-impl LinearWeights {
+impl LinearWeights<'_> {
+    /// Outputs and inputs.
+    fn shape(&self) -> [usize; 2] {
+        match self {
+            Self::F32 { bias, inputs, .. } => [bias.len(), *inputs],
+            Self::Int8 { weight, .. } => [weight.scales.len(), weight.inputs],
+        }
+    }
+
+    fn into_owned(self) -> LinearWeights<'static> {
+        match self {
+            Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
+            Self::Int8 { weight, bias } => {
+                LinearWeights::Int8 { weight: weight.into_owned(), bias }
+            }
+        }
+    }
+
+    fn dequantized(self) -> LinearWeights<'static> {
+        match self {
+            Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
+            Self::Int8 { weight, bias } => {
+                let inputs = weight.inputs;
+                LinearWeights::F32 { weight: weight.dequantize(), bias, inputs }
+            }
+        }
+    }
+
     fn new(weight: Vec<f32>, bias: Vec<f32>, inputs: usize, precision: Precision) -> Self {
         match precision {
             Precision::F32 => Self::F32 { weight, bias, inputs },

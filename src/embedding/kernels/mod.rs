@@ -38,7 +38,7 @@ pub use mapped::Mapped;
 pub use math::Math;
 pub use pool::{Pool, Turn};
 pub use product_f32::{PackedF32, multiply_panel};
-pub use product_i8::{PackedI8, QuantizedRows, QuantizedWeight};
+pub use product_i8::{PackedI8, QuantizedRows, QuantizedWeight, signed};
 pub use tiles::{Aligned, PANEL, Tiles};
 
 /// Rows of the left matrix, tile by tile: number `k` of row `r` stands at

@@ -2,6 +2,7 @@
 //! row, sums in 32 bits that cannot overflow (255 · 127 · depth stays below 2³¹ up to a depth of
 //! 66,000).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::portable::{Dequantize, product_i8};
@@ -9,15 +10,21 @@ use super::{Aligned, Isa, Left, PANEL, Tiles, blocks};
 
 /// A weight matrix `[outputs, inputs]` rounded to int8, in plain order: what is stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct QuantizedWeight {
+pub struct QuantizedWeight<'a> {
     pub inputs: usize,
-    /// Row after row, from −127 to 127.
-    pub numbers: Vec<i8>,
+    /// Row after row, from −127 to 127; borrowed where they are part of the program.
+    pub numbers: Cow<'a, [i8]>,
     /// What an output's numbers are multiplied by.
     pub scales: Vec<f32>,
 }
 
-impl QuantizedWeight {
+/// Bytes as the signed numbers that they are.
+pub fn signed(bytes: &[u8]) -> &[i8] {
+    // SAFETY: both are one byte wide, aligned to one, and every pattern is a value of both.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}
+
+impl QuantizedWeight<'_> {
     /// Rounds rows of `inputs` numbers, each with a scale of its own.
     pub fn quantize(weight: &[f32], inputs: usize) -> Self {
         let mut numbers = Vec::with_capacity(weight.len());
@@ -28,7 +35,19 @@ impl QuantizedWeight {
             numbers.extend(row.iter().map(|x| (x / scale).round_ties_even() as i8));
             scales.push(scale);
         }
-        Self { inputs, numbers, scales }
+        Self { inputs, numbers: numbers.into(), scales }
+    }
+
+    /// The numbers that the rounded ones stand for.
+    pub fn dequantize(&self) -> Vec<f32> {
+        let rows = self.numbers.chunks_exact(self.inputs).zip(&self.scales);
+        rows.flat_map(|(row, scale)| row.iter().map(move |w| f32::from(*w) * scale)).collect()
+    }
+
+    /// The same with numbers of its own.
+    pub fn into_owned(self) -> QuantizedWeight<'static> {
+        let Self { inputs, numbers, scales } = self;
+        QuantizedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), scales }
     }
 }
 
@@ -55,7 +74,7 @@ pub struct PackedI8 {
 
 impl PackedI8 {
     /// Packs a weight; outputs and inputs must be multiples of 32.
-    pub fn pack(isa: Isa, weight: &QuantizedWeight, bias: &[f32]) -> Self {
+    pub fn pack(isa: Isa, weight: &QuantizedWeight<'_>, bias: &[f32]) -> Self {
         let (inputs, outputs) = (weight.inputs, bias.len());
         assert_eq!((outputs % PANEL, inputs % PANEL), (0, 0), "whole panels. This is a bug.");
         assert_eq!(

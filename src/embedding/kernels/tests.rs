@@ -92,7 +92,7 @@ proptest! {
             *to = if extreme { 255 } else { (*from + 128.0) as u8 };
         }
         if extreme {
-            weight.numbers.iter_mut().for_each(|w| *w = if seed % 2 == 0 { 127 } else { -127 });
+            weight.numbers.to_mut().iter_mut().for_each(|w| *w = if seed % 2 == 0 { 127 } else { -127 });
         }
         let bias = vec![0.0; outputs];
         let multiply = |isa| {
