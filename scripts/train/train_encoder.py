@@ -39,6 +39,9 @@ PROMPTS_SHARE, SELF_SHARE = 0.30, 0.20
 # Scored while training, never trained on: (set, how many prompts).
 VALIDATION = {"azure_mcp_2026": 250, "ultratool_en": 250, "bfcl_live": 250, "metatool": 300}
 TEMPERATURE = 0.05
+# Cosine of two tools (by the weights that training starts from) above which they are taken for one tool on two
+# servers, and what a wrong tool may score above the right one before it is taken for right as well.
+ALIKE, NEARLY = 0.82, 0.02
 
 
 def rows(path):
@@ -184,8 +187,8 @@ def contrastive(source, encoder, size, hard, rng):
     with torch.no_grad():
         stale = query @ source.bank.T
         best = torch.stack([stale[row, gold].max() for row, gold in enumerate(golds)])
-        alike = source.base[positives] @ source.base.T > 0.88  # most likely the same tool again
-        allowed = (stale < (best + 0.05).unsqueeze(1)) & ~alike
+        alike = source.base[positives] @ source.base.T > ALIKE  # most likely the same tool again
+        allowed = (stale < (best + NEARLY).unsqueeze(1)) & ~alike
         for row, gold in enumerate(golds):
             allowed[row, gold] = False
         ranked = stale.masked_fill(~allowed, -2).topk(min(24, stale.shape[1])).indices.tolist()

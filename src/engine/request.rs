@@ -59,6 +59,8 @@ pub struct Selection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degraded>,
     pub tools: Vec<Selected>,
+    /// What speaks for any tool to fit: what a model's calibration makes a confidence of.
+    pub evidence: Option<f32>,
     /// How likely it is that a tool of the catalog fits at all, 0 to 1; `None` where the strategy
     /// or the model cannot tell.
     pub confidence: Option<f32>,

@@ -14,8 +14,8 @@ use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Clause, Exclusion, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever, StageTimes,
-    Strategy, confidence,
+    Candidate, Clause, Exclusion, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever,
+    StageTimes, Strategy, confidence, evidence,
 };
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
@@ -44,6 +44,7 @@ struct Answer {
     ranked: Ranked,
     times: StageTimes,
     policy: Duration,
+    evidence: Option<f32>,
     confidence: Option<f32>,
 }
 
@@ -195,15 +196,10 @@ impl Engine {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let Answer { mut ranked, times, policy: policy_time, confidence } =
-            self.ranked(retriever, &prompt, &policy)?;
+        let mut answer = self.ranked(retriever, &prompt, &policy)?;
         let start = Instant::now();
-        let least = self.config.min_confidence;
-        let unsure = confidence.filter(|found| *found < least && request.candidates.is_none());
-        if let Some(found) = unsure {
-            let withheld = Exclusion::Confidence { found, least };
-            ranked.excluded = ranked.chosen.drain(..).map(|nearest| (nearest, withheld)).collect();
-        }
+        let abstained = request.candidates.is_none() && self.withhold(&mut answer);
+        let Answer { ranked, times, policy: policy_time, evidence, confidence } = answer;
         let tools = ranked.chosen.iter().map(|candidate| {
             let tool = self.catalog.tools()[candidate.row as usize].clone();
             let matched = retriever.matched_terms(&request.prompt, candidate.row);
@@ -215,6 +211,7 @@ impl Engine {
             let id = self.catalog.tools()[candidate.row as usize].id.clone();
             Excluded { id, score: candidate.score, because }
         });
+        let excluded = excluded.collect();
         let timings = Timings {
             tokenize: embedding.tokenize,
             embed: embedding.embed,
@@ -223,18 +220,27 @@ impl Engine {
             fuse: times.fuse,
             policy: policy_time + start.elapsed(),
         };
-        let excluded = excluded.collect();
-        let abstained = unsure.is_some();
         Ok(Selection {
             strategy,
             degraded,
             tools,
+            evidence,
             confidence,
             abstained,
             excluded,
             unknown_candidates,
             timings,
         })
+    }
+
+    /// Takes the tools out of an answer that is not sure enough, and says whether it did.
+    fn withhold(&self, answer: &mut Answer) -> bool {
+        let least = self.config.min_confidence;
+        let Some(found) = answer.confidence.filter(|found| *found < least) else { return false };
+        let because = Exclusion::Confidence { found, least };
+        let Ranked { chosen, excluded } = &mut answer.ranked;
+        *excluded = chosen.drain(..).map(|nearest| (nearest, because)).collect();
+        true
     }
 
     /// Numbers of a vector; 0 without a model.
@@ -263,15 +269,11 @@ impl Engine {
         let tool = |row: u32| self.catalog.tools()[row as usize].as_ref();
         let Retrieved { candidates, times } = retriever.retrieve(prompt)?;
         let start = Instant::now();
-        let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
-        let confidence = match (retriever.strategy(), calibration) {
-            (Strategy::Hybrid, Some(model)) => confidence(&candidates, self.catalog.len(), &model),
-            _ => None,
-        };
+        let (evidence, confidence) = self.certainty(retriever.strategy(), &candidates);
         let ranked = rank(candidates, prompt.limit, policy, &self.order, tool);
         let starved = ranked.chosen.len() < prompt.limit && !ranked.excluded.is_empty();
         if !(starved && self.approximate && matches!(prompt.rows, Rows::All)) {
-            return Ok(Answer { ranked, times, policy: start.elapsed(), confidence });
+            return Ok(Answer { ranked, times, policy: start.elapsed(), evidence, confidence });
         }
         let rows = 0..self.catalog.len() as u32;
         let admitted: Vec<u32> = rows.filter(|&row| policy.admit(tool(row)).is_ok()).collect();
@@ -279,7 +281,19 @@ impl Engine {
         let Retrieved { candidates, times } = retriever.retrieve(&prompt)?;
         let all = rank(candidates, prompt.limit, policy, &self.order, tool);
         let ranked = Ranked { chosen: all.chosen, excluded: ranked.excluded };
-        Ok(Answer { ranked, times, policy: start.elapsed(), confidence })
+        Ok(Answer { ranked, times, policy: start.elapsed(), evidence, confidence })
+    }
+
+    /// What says that any tool fits at all, and how likely that makes it. A prompt that spells a
+    /// tool's name out leaves no doubt.
+    fn certainty(&self, strategy: Strategy, found: &[Candidate]) -> (Option<f32>, Option<f32>) {
+        let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
+        let evidence = if strategy == Strategy::Hybrid { evidence(found) } else { None };
+        let sure = |(evidence, model)| {
+            let named = found.iter().any(|candidate| candidate.exact_name > 0.0);
+            if named { 1.0 } else { confidence(evidence, self.catalog.len(), &model) }
+        };
+        (evidence, evidence.zip(calibration).map(sure))
     }
 
     /// The rows of the request's candidates, ascending, and the ids that lead to none.

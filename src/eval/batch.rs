@@ -147,6 +147,8 @@ impl BatchJob<'_> {
         line(&OutputRow {
             id,
             tools: tools.collect(),
+            confidence: selection.confidence,
+            evidence: selection.evidence.filter(|_| self.explain),
             unknown_candidates: &selection.unknown_candidates,
             failed: None,
         })
@@ -156,7 +158,16 @@ impl BatchJob<'_> {
 /// `tools` is there all the same: a reader that takes only it finds none.
 fn bad_row(bad: &BadRow) -> String {
     let failed = Some(Failed { line: bad.line, error: &bad.error });
-    line(&OutputRow { id: &bad.id, tools: Vec::new(), unknown_candidates: &[], failed })
+    let (confidence, evidence) = (None, None);
+    let unknown_candidates = &[];
+    line(&OutputRow {
+        id: &bad.id,
+        tools: Vec::new(),
+        confidence,
+        evidence,
+        unknown_candidates,
+        failed,
+    })
 }
 
 fn line(row: &OutputRow<'_>) -> String {
@@ -167,7 +178,13 @@ fn line(row: &OutputRow<'_>) -> String {
 #[derive(Serialize)]
 struct OutputRow<'a> {
     id: &'a RowId,
+    /// Empty where nothing fits well enough.
     tools: Vec<OutputTool<'a>>,
+    /// How likely it is that any tool fits; absent where the model cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<f32>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unknown_candidates: &'a [String],
     #[serde(flatten, skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,7 @@ mod semantic;
 #[cfg(test)]
 mod tests;
 
-pub use confidence::confidence;
+pub use confidence::{confidence, evidence};
 pub use explanation::{Explanation, Part, Tiers};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;

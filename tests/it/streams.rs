@@ -128,10 +128,7 @@ fn quiet_is_quiet() {
     let queries = sandbox
         .write("q.jsonl", "{\"query\":\"2+2\",\"gold\":[\"EvalMath\",\"nope\"]}\nnot json\n");
     let (none, queries) = (none.to_str().unwrap(), queries.to_str().unwrap());
-    let empty = sandbox.path("empty");
-    let empty = empty.to_str().unwrap();
     for args in [
-        vec!["route", "--models", empty, "--tools", &tools, "weather"],
         vec!["tools", "list", "--tools", &tools],
         vec!["tools", "list", "--tools", none],
         vec!["model", "list"],
