@@ -1,5 +1,6 @@
 //! The engine itself: from a prompt to tools.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -79,14 +80,14 @@ impl Engine {
         self.answer(request, embedding)
     }
 
-    /// [`Engine::select`] for many prompts: embedded together, ranked side by side. One bad
-    /// request does not fail the others.
+    /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
+    /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let needs = |request: &SelectRequest| {
             self.effective(request).is_ok_and(|(strategy, _)| strategy.needs_vector())
         };
         let embed: Vec<usize> = (0..requests.len()).filter(|&at| needs(&requests[at])).collect();
-        let texts: Vec<&str> = embed.iter().map(|&at| requests[at].prompt.as_str()).collect();
+        let (texts, places) = distinct(embed.iter().map(|&at| requests[at].prompt.as_str()));
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !texts.is_empty() => embedder.embed(&texts, Role::Query),
@@ -99,8 +100,8 @@ impl Engine {
         let share = |time: Duration| time / u32::try_from(texts.len()).unwrap_or(u32::MAX);
         let (tokenize, all) = (share(embedded.tokenize), share(start.elapsed()));
         let mut embeddings = vec![Embedding::default(); requests.len()];
-        for (&at, vector) in embed.iter().zip(embedded.vectors.rows()) {
-            let vector = vector.to_slice();
+        for (&at, place) in embed.iter().zip(places) {
+            let vector = embedded.vectors.row(place).to_slice();
             embeddings[at] = Embedding { vector, tokenize, embed: all.saturating_sub(tokenize) };
         }
         let answer = |(request, embedding)| self.answer(request, embedding);
@@ -231,4 +232,18 @@ impl Engine {
         }
         Ok((rows, unknown))
     }
+}
+
+/// Texts without their repetitions, and the place of each among them: several strategies may be
+/// asked one prompt.
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<usize>) {
+    let (mut all, mut known) = (Vec::new(), HashMap::new());
+    let place = |text| {
+        *known.entry(text).or_insert_with(|| {
+            all.push(text);
+            all.len() - 1
+        })
+    };
+    let places = texts.map(place).collect();
+    (all, places)
 }
