@@ -16,6 +16,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         fusion: Fusion::default(),
         policy: Policy::default(),
         limit: DEFAULT_LIMIT,
+        embedder: None,
     };
     let engine = setup::build(&args.catalog, &args.engine, wanted, global)?;
     let report = engine.index_report();

@@ -8,7 +8,9 @@ use super::exit::{self, Failure};
 use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
-use crate::embedding::{self, BertEmbedder, DEFAULT_MODEL, EncoderOptions, ModelFiles, Precision};
+use crate::embedding::{
+    self, BertEmbedder, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision,
+};
 use crate::engine::{Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
 use crate::eval::RowFile;
 
@@ -64,12 +66,15 @@ pub struct Wanted {
     pub fusion: Fusion,
     pub policy: Policy,
     pub limit: usize,
+    /// A model that is loaded already; else it is the one of the arguments.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Wanted {
     pub fn new(select: &SelectArgs, limit: usize) -> Self {
         let policy = select.policy.policy();
-        Self { strategy: select.strategy, fusion: select.fusion(), policy, limit }
+        let (strategy, fusion) = (select.strategy, select.fusion());
+        Self { strategy, fusion, policy, limit, embedder: None }
     }
 }
 
@@ -106,8 +111,12 @@ pub fn build(
         query_cache: 0,
     };
     let mut builder = Engine::builder(catalog).config(config);
-    if let Some(embedder) = embedder(args, wanted.strategy, global)? {
-        builder = builder.embedder(Arc::new(embedder));
+    let embedder = match wanted.embedder {
+        None => embedder(args, wanted.strategy, global)?,
+        loaded => loaded,
+    };
+    if let Some(embedder) = embedder {
+        builder = builder.embedder(embedder);
         if let (Some(path), false) = (&args.index, args.no_save) {
             builder = builder.snapshot(path);
         } else if let (Some(path), false) = (default_snapshot(catalog_args, args), args.no_save) {
@@ -124,18 +133,19 @@ fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf>
     paths::default_snapshot(&catalog.tools, &format!("{model} {:?}", args.precision))
 }
 
-fn embedder(
+/// The model that a strategy needs; none where it needs none, or can do without.
+pub fn embedder(
     args: &EngineArgs,
     strategy: Strategy,
     global: &Global,
-) -> anyhow::Result<Option<BertEmbedder>> {
+) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
     if strategy == Strategy::Keyword {
         return Ok(None);
     }
     match model_files(&args.choice, args.precision) {
         Ok(files) => {
             let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
-            Ok(Some(BertEmbedder::load_with(&files, options)?))
+            Ok(Some(Arc::new(BertEmbedder::load_with(&files, options)?)))
         }
         Err(error @ embedding::Error::ModelMissing { .. }) if strategy == Strategy::Auto => {
             render::warn(global, &format!("warning: ranking by words alone: {error}"));

@@ -10,5 +10,6 @@ mod model;
 mod route;
 mod snapshot;
 mod streams;
+mod suite;
 mod support;
 mod tools;
