@@ -1,5 +1,6 @@
 //! What may be typed. Nothing here reads a file or decides anything.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -64,7 +65,7 @@ pub enum Command {
     },
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct CatalogArgs {
     /// A file or folder of tools, repeatable: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3,
     /// JSONL, TOML [env: TOOLROUTE_TOOLS, several separated as in PATH]
@@ -78,7 +79,7 @@ pub struct CatalogArgs {
     pub strict: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct ModelChoice {
     /// A built-in model, one of the store, or the folder of a sentence-transformer [default: the
     /// built-in toolroute-l6-v1; static takes microseconds a prompt] [env: TOOLROUTE_MODEL]
@@ -89,7 +90,7 @@ pub struct ModelChoice {
     pub models: Option<PathBuf>,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct EngineArgs {
     #[command(flatten)]
     pub choice: ModelChoice,
@@ -347,11 +348,43 @@ pub struct EvalArgs {
     #[command(flatten)]
     pub select: SelectArgs,
     /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
-    #[arg(long, value_name = "FILE")]
-    pub queries: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "suite")]
+    pub queries: Option<PathBuf>,
     /// Compare keyword, semantic and hybrid side by side
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+}
+
+/// Many sets instead of one file of prompts.
+// `requires` alone would not do: clap forgets it where the one required conflicts with another.
+#[derive(Args)]
+#[command(next_help_heading = "Many sets")]
+pub struct SuiteArgs {
+    /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder: folders
+    /// with tools.jsonl, queries.jsonl and, where there is one, offtopic.jsonl
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index"])]
+    pub suite: Option<PathBuf>,
+    /// Only these sets
+    #[arg(
+        long,
+        value_name = "SET,…",
+        value_delimiter = ',',
+        requires = "suite",
+        conflicts_with = "queries"
+    )]
+    pub sets: Vec<String>,
+    /// Ask at most so many prompts of each set, evenly spread over its file
+    #[arg(long, value_name = "N", requires = "suite", conflicts_with = "queries")]
+    pub queries_per_set: Option<NonZeroUsize>,
+    /// Draw the scores into this file
+    #[arg(long, value_name = "FILE.svg", requires = "suite", conflicts_with = "queries")]
+    pub plot: Option<PathBuf>,
+    /// Fail with code 1 where nDCG@5 is below a minimum of this file, TOML or JSON: for each set
+    /// the least of keyword, semantic, hybrid, or some of them
+    #[arg(long, value_name = "FILE", requires = "suite", conflicts_with = "queries")]
+    pub gate: Option<PathBuf>,
 }
 
 #[derive(Args)]

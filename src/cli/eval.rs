@@ -1,4 +1,5 @@
-//! `toolroute eval`: how good the ranking is on prompts with known answers.
+//! `toolroute eval`: how good the ranking is on prompts with known answers. [`eval_suite`] does it
+//! over many sets.
 
 use std::process::ExitCode;
 
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::args::{EvalArgs, Global};
 use super::progress::Progress;
 use super::setup::{self, Wanted};
-use super::{exit, render};
+use super::{eval_suite, exit, render};
 use crate::engine::Strategy;
 use crate::eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
 
@@ -24,6 +25,10 @@ struct Report {
 }
 
 pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    if let Some(folder) = &args.suite.suite {
+        return eval_suite::run(folder, args, global);
+    }
+    let file = args.queries.clone().unwrap_or_default();
     let mut wanted = Wanted::new(&args.select, DEPTH);
     // It is the ranking that is measured: an answer of no tool would count as a wrong one.
     wanted.min_confidence = 0.0;
@@ -32,7 +37,7 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let policy = wanted.policy;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
-    let (queries, mut bad) = setup::rows(&args.queries)?.queries()?;
+    let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
     bad.extend(unanswerable);
     bad.sort_by_key(|row| row.line);
@@ -40,7 +45,7 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
     if !queries.iter().any(known) {
         render::bad_rows(global, &bad);
-        return Err(Error::NoGold { path: args.queries.clone() }.into());
+        return Err(Error::NoGold { path: file }.into());
     }
     let all = [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid];
     let strategies = if args.all { &all[..] } else { &[args.select.strategy] };

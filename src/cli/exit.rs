@@ -10,7 +10,7 @@ use super::render::{self, StdoutError};
 use crate::{catalog, embedding, engine, eval, index, selection};
 
 /// Anything that has no code of its own.
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// What was typed cannot be done; clap's code too.
 pub const BAD_ARGUMENTS: u8 = 2;
 /// Input files hold what cannot be used.
@@ -145,8 +145,12 @@ fn of_eval(error: &eval::Error) -> u8 {
         Of::Io { .. } | Of::OutputIsFolder { .. } | Of::Busy { .. } | Of::NotOurPartial { .. } => {
             IO
         }
-        Of::SameFile { .. } => BAD_ARGUMENTS,
-        Of::NoRows { .. } | Of::NoGold { .. } => BAD_DATA,
+        Of::SameFile { .. } | Of::UnknownSet { .. } | Of::IdleGate { .. } => BAD_ARGUMENTS,
+        Of::NoRows { .. }
+        | Of::NoGold { .. }
+        | Of::NoSets { .. }
+        | Of::NoTools { .. }
+        | Of::BadGate { .. } => BAD_DATA,
         Of::Engine(error) => of_engine(error),
     }
 }

@@ -18,6 +18,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         min_confidence: 0.0,
         policy: Policy::default(),
         limit: DEFAULT_LIMIT,
+        embedder: None,
     };
     let engine = setup::build(&args.catalog, &args.engine, wanted, global)?;
     let report = engine.index_report();

@@ -126,7 +126,7 @@ pub fn print(table: Table) -> anyhow::Result<()> {
 }
 
 /// [`print`] that leaves out columns, one after the other, where all have no room on the screen.
-fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
+pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     if table.width().is_some() {
         fit(&mut table, spare);
     }

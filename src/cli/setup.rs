@@ -66,6 +66,8 @@ pub struct Wanted {
     pub min_confidence: f32,
     pub policy: Policy,
     pub limit: usize,
+    /// A model that is loaded already; else it is the one of the arguments.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Wanted {
@@ -79,6 +81,7 @@ impl Wanted {
             min_confidence: select.min_confidence,
             policy,
             limit,
+            embedder: None,
         }
     }
 }
@@ -118,8 +121,12 @@ pub fn build(
         query_cache: 0,
     };
     let mut builder = Engine::builder(catalog).config(config);
-    if let Some(embedder) = embedder(args, wanted.strategy, global)? {
-        builder = builder.embedder(Arc::from(embedder));
+    let embedder = match wanted.embedder {
+        None => embedder(args, wanted.strategy, global)?,
+        loaded => loaded,
+    };
+    if let Some(embedder) = embedder {
+        builder = builder.embedder(embedder);
         if let (Some(path), false) = (&args.index, args.no_save) {
             builder = builder.snapshot(path);
         } else if let (Some(path), false) = (default_snapshot(catalog_args, args), args.no_save) {
@@ -136,18 +143,19 @@ fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf>
     paths::default_snapshot(&catalog.tools, &format!("{model} {:?}", args.precision))
 }
 
-fn embedder(
+/// The model that a strategy needs; none where it needs none, or can do without.
+pub fn embedder(
     args: &EngineArgs,
     strategy: Strategy,
     global: &Global,
-) -> anyhow::Result<Option<Box<dyn Embedder>>> {
+) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
     if strategy == Strategy::Keyword {
         return Ok(None);
     }
     match model_files(&args.choice, args.precision) {
         Ok(files) => {
             let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
-            Ok(Some(embedding::load(&files, options)?))
+            Ok(Some(Arc::from(embedding::load(&files, options)?)))
         }
         Err(error @ embedding::Error::ModelMissing { .. }) if strategy == Strategy::Auto => {
             render::warn(global, &format!("warning: ranking by words alone: {error}"));

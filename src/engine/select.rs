@@ -1,5 +1,6 @@
 //! The engine itself: from a prompt to tools.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -95,8 +96,8 @@ impl Engine {
         self.answer(request, &clauses, embedding)
     }
 
-    /// [`Engine::select`] for many prompts: embedded together, ranked side by side. One bad
-    /// request does not fail the others.
+    /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
+    /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let clauses: Vec<Option<Vec<String>>> = requests
             .par_iter()
@@ -108,7 +109,7 @@ impl Engine {
             })
             .collect();
         let embed = requests.iter().zip(&clauses).filter_map(|(r, c)| Some((r, c.as_deref()?)));
-        let all: Vec<&str> = embed.flat_map(|(request, clauses)| texts(request, clauses)).collect();
+        let (all, places) = distinct(embed.flat_map(|(r, clauses)| texts(r, clauses)));
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
@@ -121,7 +122,9 @@ impl Engine {
         let share = |time: Duration| time / u32::try_from(all.len()).unwrap_or(u32::MAX);
         let (tokenize, whole) = (share(embedded.tokenize), share(start.elapsed()));
         let width = embedded.vectors.ncols();
-        let mut rest = embedded.vectors.as_slice().unwrap_or_default();
+        let row = |place: &usize| embedded.vectors.row(*place).to_vec();
+        let vectors: Vec<f32> = places.iter().flat_map(row).collect();
+        let mut rest = vectors.as_slice();
         let mut embeddings = Vec::with_capacity(requests.len());
         for clauses in &clauses {
             let texts = clauses.as_ref().map_or(0, |clauses| clauses.len() + 1);
@@ -335,4 +338,18 @@ impl Engine {
 /// What is embedded for a request: the prompt, then its clauses.
 fn texts<'a>(request: &'a SelectRequest, clauses: &'a [String]) -> impl Iterator<Item = &'a str> {
     std::iter::once(request.prompt.as_str()).chain(clauses.iter().map(String::as_str))
+}
+
+/// Texts without their repetitions, and the place of each among them: several strategies may be
+/// asked one prompt.
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<usize>) {
+    let (mut all, mut known) = (Vec::new(), HashMap::new());
+    let place = |text| {
+        *known.entry(text).or_insert_with(|| {
+            all.push(text);
+            all.len() - 1
+        })
+    };
+    let places = texts.map(place).collect();
+    (all, places)
 }

@@ -39,6 +39,32 @@ pub enum Error {
     )]
     NotOurPartial { path: PathBuf },
 
+    #[error(
+        "{} holds no set; expected folders with tools.jsonl and queries.jsonl in it", .path.display()
+    )]
+    NoSets { path: PathBuf },
+
+    #[error("{} has no set `{name}`; expected one of {}", .path.display(), .known.join(", "))]
+    UnknownSet { path: PathBuf, name: String, known: Vec<String> },
+
+    #[error(
+        "{} has queries.jsonl and no tools; expected tools.jsonl or a folder tools beside it: put them there, or leave the set out with --sets",
+        .path.display()
+    )]
+    NoTools { path: PathBuf },
+
+    #[error(
+        "{} is no gate: {what}; expected minima of nDCG@5, such as [SET] and hybrid = 0.75 below it",
+        .path.display()
+    )]
+    BadGate { path: PathBuf, what: String },
+
+    #[error(
+        "no set of the gate {} was measured ({}); a gate that checks nothing passes everything: name other sets, or another gate",
+        .path.display(), .sets.join(", ")
+    )]
+    IdleGate { path: PathBuf, sets: Vec<String> },
+
     #[error(transparent)]
     Engine(#[from] crate::engine::Error),
 }

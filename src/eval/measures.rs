@@ -25,6 +25,9 @@ pub struct Measures {
     pub recall_at_5: f64,
     #[serde(rename = "recall@10")]
     pub recall_at_10: f64,
+    /// Whether all right tools stand among the first 5: an agent can do all of its work.
+    #[serde(rename = "comp@5")]
+    pub comp_at_5: f64,
     /// One over the rank of the first right tool, 0 beyond the tenth.
     pub mrr: f64,
 }
@@ -38,8 +41,8 @@ impl Measures {
         if gold.is_empty() {
             return Self::default();
         }
-        let recall =
-            |k: usize| hits.iter().take(k).filter(|hit| **hit).count() as f64 / gold.len() as f64;
+        let found = |k: usize| hits.iter().take(k).filter(|hit| **hit).count();
+        let recall = |k: usize| found(k) as f64 / gold.len() as f64;
         let ndcg = |k| ndcg(&hits, gold.len(), k);
         Self {
             ndcg_at_1: ndcg(1),
@@ -48,6 +51,7 @@ impl Measures {
             recall_at_1: recall(1),
             recall_at_5: recall(5),
             recall_at_10: recall(10),
+            comp_at_5: f64::from(found(5) == gold.len()),
             mrr: hits.iter().position(|hit| *hit).map_or(0.0, |at| 1.0 / (at + 1) as f64),
         }
     }
@@ -62,6 +66,7 @@ impl Measures {
             recall_at_1: mean(|m| m.recall_at_1),
             recall_at_5: mean(|m| m.recall_at_5),
             recall_at_10: mean(|m| m.recall_at_10),
+            comp_at_5: mean(|m| m.comp_at_5),
             mrr: mean(|m| m.mrr),
         }
     }
@@ -95,6 +100,17 @@ mod tests {
         let ideal = 1.0 + 1.0 / 3f64.log2() + 0.5;
         assert!((m.ndcg_at_5 - (1.0 / 3f64.log2() + 1.0 / 5f64.log2()) / ideal).abs() < 1e-12);
         assert_eq!((m.recall_at_5, m.mrr, m.ndcg_at_1), (2.0 / 3.0, 0.5, 0.0));
+    }
+
+    #[test]
+    fn a_prompt_is_complete_where_all_its_tools_are_among_the_first_5() {
+        let complete = |ranked: &[&str], gold: &[&str]| Measures::of(ranked, gold).comp_at_5;
+        let ranked = ["a", "x", "b", "y", "c", "d"];
+        assert_eq!(complete(&ranked, &["a", "b", "c", "a"]), 1.0);
+        assert_eq!(complete(&ranked, &["a", "d"]), 0.0);
+        assert_eq!(complete(&["a", "b", "c", "d", "e", "f"], &["a", "b", "c", "d", "e", "f"]), 0.0);
+        let all = [Measures::of(&ranked, &["a"]), Measures::of(&ranked, &["d"])];
+        assert_eq!(Measures::mean(&all).comp_at_5, 0.5);
     }
 
     #[test]

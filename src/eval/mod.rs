@@ -1,5 +1,5 @@
 //! Runs an engine over files of prompts: to answer them ([`batch`]), to score the answers against
-//! known ones ([`measures`]) and to time them ([`latency`]).
+//! known ones ([`measures`]), over whole suites of sets ([`suite`]), and to time them ([`latency`]).
 //!
 //! This room reads and writes rows of JSON. It must never know how an engine finds its answers,
 //! nor print: progress goes to the caller.
@@ -15,18 +15,31 @@
 //! ```
 
 mod batch;
+mod bootstrap;
+mod compare;
 mod dataset;
 mod error;
+mod gate;
 mod latency;
 mod measures;
+mod offtopic;
 mod output;
 mod resume;
 mod score;
+mod suite;
 
 pub use batch::{BatchJob, BatchSummary};
+pub use bootstrap::{Interval, RESAMPLES};
+pub use compare::{
+    AgainstBest, BadFileRow, Comparison, Means, Measured, OffTopicMeans, Scores, SetReport,
+    Strategies, SuiteReport, Verdict, measure_set,
+};
 pub use dataset::{BadRow, Query, RowFile, RowId, parse_query};
 pub use error::Error;
+pub use gate::{Fallen, Gate, GateReport};
 pub use latency::{Percentiles, StageReport, StageTimer};
 pub use measures::{DEPTH, Measures};
+pub use offtopic::{Abstention, OffTopic, confidence};
 pub use output::Output;
 pub use score::{Scored, answerable, score, unknown_gold};
+pub use suite::{Prompts, SetFiles, find_sets};

@@ -1,6 +1,7 @@
 //! Where the rows of a batch go: a file that appears whole, or something that takes a stream.
 
 use std::fs::{File, Metadata};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Error;
@@ -48,9 +49,34 @@ impl Output {
         Ok(output)
     }
 
+    /// Writes all of it; a file is never seen half written.
+    ///
+    /// # Errors
+    /// Where the place cannot be written.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::File(path) => write_whole(path, bytes).map_err(Error::io("write", path)),
+            Self::Special(path) => {
+                Self::open_special(path)?.write_all(bytes).map_err(Error::io("write", path))
+            }
+        }
+    }
+
     pub(super) fn open_special(path: &Path) -> Result<File, Error> {
         File::options().write(true).open(path).map_err(Error::io("write", path))
     }
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut options = tempfile::Builder::new();
+    // As any file that a program writes for its user; a temporary one is its owner's alone.
+    #[cfg(unix)]
+    options.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = options.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error).map(drop)
 }
 
 /// What a path leads to through links, the last of which may lead to nothing yet.
@@ -112,6 +138,20 @@ mod tests {
             assert!(matches!(refused, Err(Error::SameFile { .. })), "{name}: {refused:?}");
         }
         assert_eq!(Output::at(&at("r2"), Some(&input)).unwrap(), Output::File(at("r2")));
+    }
+
+    #[test]
+    fn what_is_written_replaces_a_file_whole_and_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("plot.svg");
+        for text in ["long before", "after"] {
+            Output::at(&path, None).unwrap().write(text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        Output::at(Path::new("/dev/null"), None).unwrap().write(b"x").unwrap();
+        let gone = Output::File(dir.path().join("no/plot.svg")).write(b"x");
+        assert!(matches!(gone, Err(Error::Io { action: "write", .. })), "{gone:?}");
     }
 
     #[test]

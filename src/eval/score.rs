@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::dataset::{BadRow, Query};
 use super::measures::{DEPTH, Measures};
-use crate::engine::{Engine, Error, Policy, SelectRequest, Strategy};
+use crate::engine::{Engine, Error, Policy, SelectRequest, Selection, Strategy};
 
 /// Prompts embedded together.
 const CHUNK: usize = 256;
@@ -62,12 +62,16 @@ pub fn score(
         for (query, selection) in chunk.iter().zip(engine.select_many(&requests)) {
             let selection = selection?;
             effective = selection.strategy;
-            let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
-            all.push(Measures::of(&ranked, &gold(engine, query)));
+            all.push(measure(engine, query, &selection));
         }
         tell(all.len(), queries.len());
     }
     Ok(Scored { strategy: effective, queries: all.len(), measures: Measures::mean(&all) })
+}
+
+pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
+    Measures::of(&ranked, &gold(engine, query))
 }
 
 /// The right tools by the ids that answers have: `server:tool` and bare names are other spellings.
@@ -77,7 +81,7 @@ fn gold<'a>(engine: &'a Engine, query: &'a Query) -> Vec<&'a str> {
     query.gold.iter().map(canonical).collect()
 }
 
-fn request(query: &Query, strategy: Strategy, policy: Option<Policy>) -> SelectRequest {
+pub(super) fn request(query: &Query, strategy: Strategy, policy: Option<Policy>) -> SelectRequest {
     let candidates = query.candidates.clone();
     let request = SelectRequest { candidates, policy, ..SelectRequest::new(&query.query) };
     request.strategy(strategy).limit(DEPTH)

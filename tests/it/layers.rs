@@ -54,6 +54,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli/"]),
     ("comfy_table", &["cli/"]),
     ("indicatif", &["cli/"]),
+    ("plotters", &["cli/plot.rs"]),
     ("tracing_subscriber", &["cli/"]),
 ];
 

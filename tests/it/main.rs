@@ -12,5 +12,6 @@ mod model;
 mod route;
 mod snapshot;
 mod streams;
+mod suite;
 mod support;
 mod tools;

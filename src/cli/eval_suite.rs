@@ -1,0 +1,229 @@
+//! `toolroute eval --suite`: keyword, semantic and hybrid on many sets, with how sure each is.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use comfy_table::Table;
+
+use super::args::{EvalArgs, Global};
+use super::exit::{self, Failure};
+use super::progress::Progress;
+use super::setup::{self, Wanted};
+use super::{plot, render};
+use crate::embedding::Embedder;
+use crate::engine::Strategy;
+use crate::eval::{
+    Comparison, DEPTH, Gate, GateReport, Interval, Measured, Output, Prompts, SetFiles,
+    SuiteReport, find_sets, measure_set,
+};
+
+pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    // What is wrong with the arguments is told before minutes of work.
+    let plot_to = args.suite.plot.as_deref().map(plot_output).transpose()?;
+    let gate = args.suite.gate.as_deref().map(Gate::read).transpose()?;
+    let most = args.suite.queries_per_set.map(usize::from);
+    let sets: Vec<(SetFiles, Prompts)> = find_sets(folder, &args.suite.sets)?
+        .into_iter()
+        .map(|set| set.prompts(most).map(|prompts| (set, prompts)))
+        .collect::<Result<_, _>>()?;
+    let model = setup::embedder(&args.engine, Strategy::Hybrid, global)?;
+    let model = model.expect("hybrid has a model, or that is an error. This is a bug.");
+    let name = model.identity().name.clone();
+    let measured = measure(sets, model, args, global)?;
+    let precision = format!("{:?}", args.engine.precision).to_lowercase();
+    let mut report = SuiteReport::new(folder.to_owned(), name, precision, measured);
+    report.queries_per_set = most;
+    report.gate = gate.as_ref().map(|gate| gate.check(&report.sets)).transpose()?;
+    show(&report, global)?;
+    if let Some(output) = plot_to {
+        output.write(plot::svg(&report)?.as_bytes())?;
+    }
+    if let (Some(gate), Some(found)) = (&gate, &report.gate) {
+        judge(gate, found, global)?;
+    }
+    let failed = args.catalog.strict && report.sets.iter().any(|set| !set.bad.is_empty());
+    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+}
+
+fn plot_output(path: &Path) -> anyhow::Result<Output> {
+    if path.extension().is_none_or(|kind| !kind.eq_ignore_ascii_case("svg")) {
+        let path = path.display();
+        let said = format!("the plot is drawn as SVG; expected --plot NAME.svg, found {path}");
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
+    Ok(Output::at(path, None)?)
+}
+
+fn measure(
+    sets: Vec<(SetFiles, Prompts)>,
+    model: Arc<dyn Embedder>,
+    args: &EvalArgs,
+    global: &Global,
+) -> anyhow::Result<Vec<Measured>> {
+    let work = |prompts: &Prompts| prompts.on_topic.len() + prompts.off_topic.len();
+    let mut left: usize = sets.iter().map(|(_, prompts)| work(prompts)).sum();
+    let (count, mut done, start) = (sets.len(), 0, Instant::now());
+    let mut all = Vec::with_capacity(count);
+    for (at, (files, prompts)) in (1..).zip(sets) {
+        let own = work(&prompts);
+        let measured = measure_one(&files, prompts, model.clone(), args, global)?;
+        (done, left) = (done + own, left - own);
+        let elapsed = start.elapsed().as_secs_f64();
+        let rate = done as f64 / elapsed.max(1e-9);
+        let ahead = left as f64 / rate.max(1e-9);
+        let name = render::plain(&files.name);
+        render::warn(
+            global,
+            &format!(
+                "set {at} of {count}, {name}: {own} prompts; {elapsed:.0} s, about {ahead:.0} s left"
+            ),
+        );
+        tell_problems(&measured, global);
+        all.push(measured);
+    }
+    Ok(all)
+}
+
+fn measure_one(
+    files: &SetFiles,
+    prompts: Prompts,
+    model: Arc<dyn Embedder>,
+    args: &EvalArgs,
+    global: &Global,
+) -> anyhow::Result<Measured> {
+    let (mut catalog, mut engine) = (args.catalog.clone(), args.engine.clone());
+    catalog.tools = vec![files.tools.clone()];
+    // One file cannot keep the vectors of several catalogs; TOOLROUTE_INDEX may name one.
+    engine.index = None;
+    let wanted = Wanted {
+        strategy: Strategy::Hybrid,
+        min_confidence: 0.0,
+        embedder: Some(model),
+        ..Wanted::new(&args.select, DEPTH)
+    };
+    let policy = wanted.policy;
+    let engine = setup::engine(&catalog, &engine, wanted, global)?;
+    let progress = Progress::new("evaluating", "prompts", global.quiet);
+    let tell = |done, total| progress.tell(done, total);
+    Ok(measure_set(&engine, files, prompts, policy, &tell)?)
+}
+
+fn tell_problems(measured: &Measured, global: &Global) {
+    let report = &measured.report;
+    for bad in &report.bad {
+        let (file, line) = (bad.file.display(), bad.row.line);
+        render::warn(global, &format!("{file}:{line}: {}", render::plain(&bad.row.error)));
+    }
+    if let Some(first) = report.unknown_gold.first() {
+        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MOST_OF_AN_ID));
+        let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
+        render::warn(global, &said);
+    }
+}
+
+fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(report);
+    }
+    // The columns that a narrow screen can do without, the least needed first.
+    render::print_sparing(scores(report), &[8, 9, 10, 11, 1, 2])?;
+    let off_topic = off_topic(report);
+    if !off_topic.is_empty() {
+        render::print(off_topic)?;
+    }
+    let said = "nDCG@5 ± half of its 95 % interval; the last four columns are hybrid's; \
+                --json has every measure and both ends of each interval";
+    render::warn(global, said);
+    Ok(())
+}
+
+/// A row a set, then the means.
+fn scores(report: &SuiteReport) -> Table {
+    let header = [
+        "set",
+        "tools",
+        "prompts",
+        "keyword",
+        "semantic",
+        "hybrid",
+        "hybrid less best part",
+        "hybrid is",
+        "hit@1",
+        "recall@5",
+        "MRR",
+        "COMP@5",
+    ];
+    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 8, 9, 10, 11]);
+    for set in &report.sets {
+        let (tools, prompts) = (set.tools.to_string(), set.queries.to_string());
+        table.add_row(row([render::plain(&set.set), tools, prompts], &set.comparison));
+    }
+    for mean in &report.means {
+        let name = format!("mean of {} ({})", mean.over, mean.sets);
+        table.add_row(row([name, String::new(), String::new()], &mean.comparison));
+    }
+    table
+}
+
+fn row(first: [String; 3], comparison: &Comparison) -> Vec<String> {
+    let against = &comparison.hybrid_vs_best;
+    let (difference, verdict, best) = (against.difference, against.verdict, against.best);
+    let hybrid = &comparison.strategies.hybrid;
+    let scores = comparison.strategies.iter().map(|(_, scores)| sure(scores.ndcg_at_5));
+    let against = [
+        format!("{:+.4} ±{:.4}", difference.mean, difference.half_width()),
+        format!("{} {best}", verdict.as_str()),
+    ];
+    let others = [hybrid.hit_at_1, hybrid.recall_at_5, hybrid.mrr, hybrid.comp_at_5];
+    let others = others.map(|interval| format!("{:.4}", interval.mean));
+    first.into_iter().chain(scores).chain(against).chain(others).collect()
+}
+
+fn sure(interval: Interval) -> String {
+    format!("{:.4} ±{:.4}", interval.mean, interval.half_width())
+}
+
+fn off_topic(report: &SuiteReport) -> Table {
+    let found = || report.sets.iter().filter_map(|set| Some((&set.set, set.off_topic.as_ref()?)));
+    let mut header = vec!["off topic", "prompts", "AUROC", "turned away at 3 %"];
+    if found().any(|(_, found)| found.engine.is_some()) {
+        header.extend(["abstains rightly", "wrongly"]);
+    }
+    let mut table = render::table(&header, &(1..header.len()).collect::<Vec<_>>());
+    for (set, found) in found() {
+        let engine = found.engine.map(|engine| [engine.turned_away, engine.false_abstention]);
+        let all = [found.auroc, found.turned_away].into_iter().chain(engine.into_iter().flatten());
+        let first = [render::plain(set), found.prompts.to_string()];
+        table.add_row(first.into_iter().chain(all.map(sure)));
+    }
+    for mean in &report.means {
+        let Some(found) = mean.off_topic.filter(|found| found.sets > 1) else { continue };
+        let name = format!("mean of {} ({})", mean.over, found.sets);
+        let (auroc, turned_away) = (sure(found.auroc), sure(found.turned_away));
+        table.add_row([name, String::new(), auroc, turned_away]);
+    }
+    table
+}
+
+/// An error that lists what fell.
+fn judge(gate: &Gate, found: &GateReport, global: &Global) -> anyhow::Result<()> {
+    let path = gate.path().display();
+    for set in &found.skipped {
+        let set = render::plain(set);
+        render::warn(global, &format!("SKIPPED: the set {set} of {path} was not measured"));
+    }
+    let checked = found.checked;
+    if found.fallen.is_empty() {
+        render::warn(global, &format!("{checked} scores are not below {path}"));
+        return Ok(());
+    }
+    let fallen = found.fallen.iter().map(|fallen| {
+        let (set, strategy) = (&fallen.set, fallen.strategy);
+        format!("{set} {strategy} {:.4}, least {:.4}", fallen.found, fallen.minimum)
+    });
+    let (count, fallen) = (found.fallen.len(), fallen.collect::<Vec<_>>().join("; "));
+    let said = format!("nDCG@5 of {count} of {checked} scores is below {path}: {fallen}");
+    Err(Failure { code: exit::FAILED, said }.into())
+}

@@ -1,0 +1,418 @@
+//! Measures strategies side by side on a set, and sums sets up.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::bootstrap::{Interval, RESAMPLES, Resampled};
+use super::dataset::{BadRow, Query};
+use super::error::Error;
+use super::gate::GateReport;
+use super::measures::Measures;
+use super::offtopic::{self, Judged, OffTopic, Separation};
+use super::score::{answerable, measure, request, unknown_gold};
+use super::suite::{Prompts, SetFiles};
+use crate::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
+
+/// Settings are compared by the mean of these: sets that nothing may be trained on, of real
+/// servers, of synthetic functions, of users' functions, of daily needs and of web APIs.
+const DEV_SETS: [&str; 5] =
+    ["azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench"];
+
+/// Prompts asked together, each by every strategy.
+const CHUNK: usize = 128;
+
+/// One value for each strategy that is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Strategies<T> {
+    pub keyword: T,
+    pub semantic: T,
+    pub hybrid: T,
+}
+
+const STRATEGIES: [Strategy; 3] = [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid];
+const HYBRID: usize = 2;
+
+impl<T> Strategies<T> {
+    pub fn iter(&self) -> impl Iterator<Item = (Strategy, &T)> {
+        STRATEGIES.into_iter().zip([&self.keyword, &self.semantic, &self.hybrid])
+    }
+
+    /// `make` gets a strategy's place among them.
+    fn from_fn(make: impl Fn(usize) -> T) -> Self {
+        Self { keyword: make(0), semantic: make(1), hybrid: make(HYBRID) }
+    }
+}
+
+/// Measures of a strategy, with 95 % intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Scores {
+    #[serde(rename = "ndcg@5")]
+    pub ndcg_at_5: Interval,
+    /// Share of prompts whose best tool is a right one.
+    #[serde(rename = "hit@1")]
+    pub hit_at_1: Interval,
+    #[serde(rename = "recall@5")]
+    pub recall_at_5: Interval,
+    pub mrr: Interval,
+    #[serde(rename = "comp@5")]
+    pub comp_at_5: Interval,
+}
+
+/// Values of a prompt: five measures for each of three strategies.
+const MEASURES: usize = 5;
+const COLUMNS: usize = MEASURES * 3;
+
+fn columns(measured: &[Measures; 3]) -> [f64; COLUMNS] {
+    let mut columns = [0.0; COLUMNS];
+    for (five, m) in columns.chunks_exact_mut(MEASURES).zip(measured) {
+        // With binary relevance nDCG@1 is 1 where the best tool is right, and 0 elsewhere.
+        five.copy_from_slice(&[m.ndcg_at_5, m.ndcg_at_1, m.recall_at_5, m.mrr, m.comp_at_5]);
+    }
+    columns
+}
+
+/// Where the nDCG@5 of a strategy stands among the columns.
+fn ndcg(strategy: usize) -> usize {
+    strategy * MEASURES
+}
+
+/// Whether blending is worth it: hybrid against the better one of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AgainstBest {
+    /// The part with the higher nDCG@5. It is chosen on the prompts that it is then measured by,
+    /// which is to hybrid's disadvantage.
+    pub best: Strategy,
+    /// nDCG@5 of hybrid less that of the better part, prompt by prompt.
+    pub difference: Interval,
+    pub verdict: Verdict,
+}
+
+/// Where 0 lies beside the interval of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Above,
+    /// The difference may be chance.
+    NotBelow,
+    Below,
+}
+
+impl Verdict {
+    fn of(difference: Interval) -> Self {
+        if difference.low > 0.0 {
+            Self::Above
+        } else if difference.high < 0.0 {
+            Self::Below
+        } else {
+            Self::NotBelow
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Above => "above",
+            Self::NotBelow => "not below",
+            Self::Below => "below",
+        }
+    }
+}
+
+/// Strategies side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    pub strategies: Strategies<Scores>,
+    pub hybrid_vs_best: AgainstBest,
+}
+
+impl Comparison {
+    fn of(resampled: &Resampled<COLUMNS>) -> Self {
+        let scores = |strategy: usize| {
+            let at = |measure: usize| resampled.interval(|row| row[ndcg(strategy) + measure]);
+            Scores {
+                ndcg_at_5: at(0),
+                hit_at_1: at(1),
+                recall_at_5: at(2),
+                mrr: at(3),
+                comp_at_5: at(4),
+            }
+        };
+        let mean = resampled.observed();
+        let best = usize::from(mean[ndcg(1)] > mean[ndcg(0)]);
+        let difference = resampled.interval(|row| row[ndcg(HYBRID)] - row[ndcg(best)]);
+        let verdict = Verdict::of(difference);
+        let hybrid_vs_best = AgainstBest { best: STRATEGIES[best], difference, verdict };
+        Self { strategies: Strategies::from_fn(scores), hybrid_vs_best }
+    }
+}
+
+/// One set's part of a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetReport {
+    pub set: String,
+    pub tools: usize,
+    /// Prompts with known answers.
+    pub queries: usize,
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// By hybrid's answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off_topic: Option<OffTopic>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<BadFileRow>,
+    /// Right tools that the catalog lacks: no ranking can find them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_gold: Vec<String>,
+}
+
+/// A row that could not be measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct BadFileRow {
+    pub file: PathBuf,
+    #[serde(flatten)]
+    pub row: BadRow,
+}
+
+/// A set's report, with what means over sets are made of.
+pub struct Measured {
+    pub report: SetReport,
+    scores: Resampled<COLUMNS>,
+    separation: Option<Separation>,
+}
+
+/// Asks every strategy each prompt of a set. `tell` hears how many prompts are done.
+///
+/// # Errors
+/// [`Error::NoGold`] where no right tool is in the catalog, and the engine's first error: a prompt
+/// that cannot be answered would make the means a lie.
+pub fn measure_set(
+    engine: &Engine,
+    files: &SetFiles,
+    prompts: Prompts,
+    policy: Policy,
+    tell: &dyn Fn(usize, usize),
+) -> Result<Measured, Error> {
+    let (on, bad) = answerable(engine, prompts.on_topic);
+    let (off, bad_off) = answerable(engine, prompts.off_topic);
+    let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
+    if !on.iter().any(known) {
+        return Err(Error::NoGold { path: files.queries.clone() });
+    }
+    let total = on.len() + off.len();
+    let (mut rows, mut judged) = (Vec::with_capacity(on.len()), Vec::with_capacity(on.len()));
+    for chunk in on.chunks(CHUNK) {
+        let answers = ask(engine, chunk, &STRATEGIES, policy)?;
+        for (query, answers) in chunk.iter().zip(answers.chunks_exact(STRATEGIES.len())) {
+            let measured = |at: usize| measure(engine, query, &answers[at]);
+            rows.push(columns(&[measured(0), measured(1), measured(HYBRID)]));
+            judged.push(Judged::of(&answers[HYBRID]));
+        }
+        tell(rows.len(), total);
+    }
+    let mut judged_off = Vec::with_capacity(off.len());
+    for chunk in off.chunks(CHUNK) {
+        let answers = ask(engine, chunk, &[Strategy::Hybrid], policy)?;
+        judged_off.extend(answers.iter().map(Judged::of));
+        tell(rows.len() + judged_off.len(), total);
+    }
+    let (off_topic, separation) = offtopic::separate(&judged, &judged_off, &files.name).unzip();
+    let scores = Resampled::of_rows(&rows, &files.name);
+    let bad = bad.into_iter().map(|row| (files.queries.clone(), row));
+    let bad_off = bad_off.into_iter().zip(&files.off_topic).map(|(row, path)| (path.clone(), row));
+    let bad = prompts.bad.into_iter().chain(bad).chain(bad_off);
+    let report = SetReport {
+        set: files.name.clone(),
+        tools: engine.catalog().len(),
+        queries: on.len(),
+        comparison: Comparison::of(&scores),
+        off_topic,
+        bad: bad.map(|(file, row)| BadFileRow { file, row }).collect(),
+        unknown_gold: unknown_gold(engine, &on),
+    };
+    Ok(Measured { report, scores, separation })
+}
+
+/// The answers of each query by each strategy, query by query.
+fn ask(
+    engine: &Engine,
+    queries: &[Query],
+    strategies: &[Strategy],
+    policy: Policy,
+) -> Result<Vec<Selection>, Error> {
+    let each = |query| strategies.iter().map(move |&by| request(query, by, Some(policy)));
+    let requests: Vec<SelectRequest> = queries.iter().flat_map(each).collect();
+    Ok(engine.select_many(&requests).into_iter().collect::<Result<_, _>>()?)
+}
+
+/// Means over sets, each of which counts the same.
+#[derive(Clone, Debug, Serialize)]
+pub struct Means {
+    pub over: &'static str,
+    pub sets: usize,
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Over those of the sets that have off-topic prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off_topic: Option<OffTopicMeans>,
+}
+
+/// Means over sets of [`OffTopic`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OffTopicMeans {
+    pub sets: usize,
+    pub auroc: Interval,
+    #[serde(rename = "turned_away_at_3%")]
+    pub turned_away: Interval,
+}
+
+impl Means {
+    fn of(over: &'static str, sets: &[&Measured]) -> Self {
+        let scores: Vec<_> = sets.iter().map(|set| &set.scores).collect();
+        let separations: Vec<_> = sets.iter().filter_map(|set| set.separation.as_ref()).collect();
+        let off_topic = (!separations.is_empty()).then(|| {
+            let mean = Resampled::mean_of(&separations);
+            let (auroc, turned_away) = (offtopic::auroc(&mean), offtopic::turned_away(&mean));
+            OffTopicMeans { sets: separations.len(), auroc, turned_away }
+        });
+        let comparison = Comparison::of(&Resampled::mean_of(&scores));
+        Self { over, sets: sets.len(), comparison, off_topic }
+    }
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct SuiteReport {
+    pub suite: PathBuf,
+    pub model: String,
+    /// How the model was run.
+    pub precision: String,
+    pub version: &'static str,
+    /// Behind each interval.
+    pub resamples: usize,
+    /// Prompts of each kind a set had at most; absent where all were asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries_per_set: Option<usize>,
+    pub sets: Vec<SetReport>,
+    pub means: Vec<Means>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
+}
+
+impl SuiteReport {
+    /// Sums up. A mean over one set is none; the dev sets have one where all are there.
+    pub fn new(suite: PathBuf, model: String, precision: String, sets: Vec<Measured>) -> Self {
+        let mut means = Vec::new();
+        if sets.len() > 1 {
+            means.push(Means::of("all sets", &sets.iter().collect::<Vec<_>>()));
+        }
+        let is_dev = |set: &&Measured| DEV_SETS.contains(&set.report.set.as_str());
+        let dev: Vec<&Measured> = sets.iter().filter(is_dev).collect();
+        if dev.len() == DEV_SETS.len() {
+            means.push(Means::of("dev sets", &dev));
+        }
+        Self {
+            suite,
+            model,
+            precision,
+            version: env!("CARGO_PKG_VERSION"),
+            resamples: RESAMPLES,
+            queries_per_set: None,
+            sets: sets.into_iter().map(|set| set.report).collect(),
+            means,
+            gate: None,
+        }
+    }
+}
+
+#[cfg(test)]
+impl SetReport {
+    /// A set with one nDCG@5 for all strategies.
+    pub(super) fn with_ndcg(set: &str, ndcg: f64) -> Self {
+        let scores = Resampled::of_rows(&[[ndcg; COLUMNS]], set);
+        let comparison = Comparison::of(&scores);
+        let (off_topic, bad, unknown_gold) = (None, Vec::new(), Vec::new());
+        let set = set.to_owned();
+        Self { set, tools: 1, queries: 1, comparison, off_topic, bad, unknown_gold }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Prompts on which hybrid is `by` above keyword on most, and below it on some.
+    fn comparison(by: f64, some: usize) -> Comparison {
+        let row = |at: usize| {
+            let keyword = if at.is_multiple_of(3) { 0.2 } else { 0.6 };
+            let hybrid = if at < some { keyword - by } else { keyword + by };
+            let five = |ndcg_at_5| Measures { ndcg_at_5, ..Measures::default() };
+            columns(&[five(keyword), five(0.1), five(hybrid)])
+        };
+        Comparison::of(&Resampled::of_rows(&(0..60).map(row).collect::<Vec<_>>(), "a"))
+    }
+
+    #[test]
+    fn a_verdict_says_on_which_side_of_chance_hybrid_stands() {
+        for (by, some, wanted) in [
+            (0.1, 0, Verdict::Above),
+            (0.1, 60, Verdict::Below),
+            (0.1, 30, Verdict::NotBelow),
+            (0.0, 0, Verdict::NotBelow),
+        ] {
+            let found = comparison(by, some).hybrid_vs_best;
+            assert_eq!((found.best, found.verdict), (Strategy::Keyword, wanted), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn each_measure_lands_under_its_own_name() {
+        let m = |base: f64| Measures {
+            ndcg_at_5: base + 0.01,
+            ndcg_at_1: base + 0.02,
+            recall_at_5: base + 0.03,
+            mrr: base + 0.04,
+            comp_at_5: base + 0.05,
+            ..Measures::default()
+        };
+        let rows = [columns(&[m(0.1), m(0.2), m(0.3)])];
+        let json = serde_json::to_value(Comparison::of(&Resampled::of_rows(&rows, "a"))).unwrap();
+        for (strategy, base) in [("keyword", 0.1), ("semantic", 0.2), ("hybrid", 0.3)] {
+            for (measure, more) in [
+                ("ndcg@5", 0.01),
+                ("hit@1", 0.02),
+                ("recall@5", 0.03),
+                ("mrr", 0.04),
+                ("comp@5", 0.05),
+            ] {
+                let found = json["strategies"][strategy][measure]["mean"].as_f64().unwrap();
+                assert_eq!(found, base + more, "{strategy} {measure}");
+            }
+        }
+        assert_eq!(json["hybrid_vs_best"]["best"], "semantic");
+        assert_eq!(json["hybrid_vs_best"]["verdict"], "above");
+    }
+
+    #[test]
+    fn means_stand_over_all_sets_and_over_the_dev_sets_where_all_are_there() {
+        let measured = |set: &str, value: f64| Measured {
+            report: SetReport::with_ndcg(set, value),
+            scores: Resampled::of_rows(&[[value; COLUMNS]], set),
+            separation: None,
+        };
+        let report = |sets: Vec<Measured>| {
+            SuiteReport::new("suite".into(), "model".to_owned(), "int8".to_owned(), sets)
+        };
+        assert!(report(vec![measured("a", 0.5)]).means.is_empty());
+        let mut sets: Vec<Measured> = DEV_SETS.iter().map(|set| measured(set, 0.5)).collect();
+        sets.push(measured("other", 1.0));
+        let means = report(sets).means;
+        let found: Vec<_> = means
+            .iter()
+            .map(|mean| (mean.over, mean.sets, mean.comparison.strategies.hybrid.ndcg_at_5.mean))
+            .collect();
+        assert_eq!(found, [("all sets", 6, 3.5 / 6.0), ("dev sets", 5, 0.5)]);
+        let four = DEV_SETS[1..].iter().map(|set| measured(set, 0.5)).collect();
+        assert_eq!(report(four).means.len(), 1);
+    }
+}

@@ -1,0 +1,249 @@
+//! Whether prompts that no tool serves can be told from those that one does.
+//!
+//! An answer gives a confidence. The lower it is, the sooner a prompt is turned away; a good
+//! confidence turns away many prompts that no tool serves, and few of the others.
+
+use serde::Serialize;
+
+use super::bootstrap::{Interval, RESAMPLES, Resampled, SplitMix64};
+use crate::engine::{DEFAULT_MIN_CONFIDENCE, Selection};
+
+/// Share of the prompts that a tool serves which may be turned away by mistake.
+const FALSE_ABSTENTION: f64 = 0.03;
+
+/// How sure an answer is that any tool serves the prompt: its evidence, which unlike the confidence
+/// is not rounded to 1 for a prompt that spells a name out.
+pub fn confidence(selection: &Selection) -> Option<f32> {
+    selection.evidence
+}
+
+/// Whether an engine with default settings would say that no tool fits; `None` where the model
+/// cannot tell. The engine measured here answers always, so that its ranking can be scored.
+fn abstained(selection: &Selection) -> Option<bool> {
+    selection.confidence.map(|found| found < DEFAULT_MIN_CONFIDENCE)
+}
+
+/// What an answer says of its prompt as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judged {
+    confidence: Option<f32>,
+    abstained: Option<bool>,
+}
+
+impl Judged {
+    pub(super) fn of(selection: &Selection) -> Self {
+        Self { confidence: confidence(selection), abstained: abstained(selection) }
+    }
+}
+
+/// Off-topic prompts against on-topic ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OffTopic {
+    pub prompts: usize,
+    /// Chance that an off-topic prompt is less sure than an on-topic one; equals count half.
+    pub auroc: Interval,
+    /// Share of off-topic prompts below the highest threshold that turns away at most 3 % of the
+    /// on-topic ones.
+    #[serde(rename = "turned_away_at_3%")]
+    pub turned_away: Interval,
+    /// That threshold. It is found on these prompts: on others it will do worse.
+    pub threshold: f64,
+    /// Where the engine abstains by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Abstention>,
+}
+
+/// How often an engine says that no tool fits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Abstention {
+    /// Share of the on-topic prompts that it turns away.
+    pub false_abstention: Interval,
+    /// Share of the off-topic prompts that it turns away.
+    pub turned_away: Interval,
+}
+
+impl Abstention {
+    fn of(on: &[Judged], off: &[Judged], seed: &str) -> Option<Self> {
+        let rate = |judged: &[Judged], side: &str| {
+            let flags: Option<Vec<bool>> = judged.iter().map(|judged| judged.abstained).collect();
+            let rows: Vec<[f64; 1]> = flags?.into_iter().map(|flag| [f64::from(flag)]).collect();
+            let resampled = Resampled::of_rows(&rows, &format!("{seed} {side}"));
+            Some(resampled.interval(|values| values[0]))
+        };
+        Some(Self { false_abstention: rate(on, "on")?, turned_away: rate(off, "off")? })
+    }
+}
+
+/// [`OffTopic`] in the order that [`Resampled`] keeps it in: AUROC, turned away.
+pub(super) type Separation = Resampled<2>;
+
+/// Compares two kinds of prompts; `None` where there is but one. `seed` as
+/// [`Resampled::of_rows`].
+pub(super) fn separate(
+    on: &[Judged],
+    off: &[Judged],
+    seed: &str,
+) -> Option<(OffTopic, Separation)> {
+    if on.is_empty() || off.is_empty() {
+        return None;
+    }
+    let groups = Groups::of(on, off);
+    let observed = groups.walk(&groups.once);
+    let mut random = SplitMix64::new(&format!("{seed} off-topic"));
+    let drawn = (0..RESAMPLES).map(|_| {
+        let walk = groups.walk(&groups.draw(&mut random));
+        [walk.auroc, walk.turned_away]
+    });
+    let resampled = Resampled::new([observed.auroc, observed.turned_away], drawn.collect());
+    let off_topic = OffTopic {
+        prompts: off.len(),
+        auroc: auroc(&resampled),
+        turned_away: turned_away(&resampled),
+        threshold: groups.values[observed.at],
+        engine: Abstention::of(on, off, seed),
+    };
+    Some((off_topic, resampled))
+}
+
+pub(super) fn auroc(separation: &Separation) -> Interval {
+    separation.interval(|values| values[0])
+}
+
+pub(super) fn turned_away(separation: &Separation) -> Interval {
+    separation.interval(|values| values[1])
+}
+
+/// Prompts on and off topic with one confidence.
+type Counts = Vec<[usize; 2]>;
+
+/// Confidences, ascending, equal ones as one. Sorted once: a resample only counts anew.
+struct Groups {
+    values: Vec<f64>,
+    once: Counts,
+    /// The group of each prompt, on topic and off.
+    places: [Vec<usize>; 2],
+}
+
+struct Walk {
+    auroc: f64,
+    turned_away: f64,
+    /// The group whose value is the threshold.
+    at: usize,
+}
+
+impl Groups {
+    fn of(on: &[Judged], off: &[Judged]) -> Self {
+        let number = |judged: &Judged| judged.confidence.map_or(f64::NEG_INFINITY, f64::from);
+        let mut values: Vec<f64> = on.iter().chain(off).map(number).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let group = |found| values.partition_point(|value| value.total_cmp(&number(found)).is_lt());
+        let places = [on.iter().map(group).collect(), off.iter().map(group).collect()];
+        let mut groups = Self { once: Vec::new(), places, values };
+        groups.once = groups.count(|_, place| place);
+        groups
+    }
+
+    fn draw(&self, random: &mut SplitMix64) -> Counts {
+        self.count(|side, _| self.places[side][random.below(self.places[side].len())])
+    }
+
+    fn count(&self, mut place: impl FnMut(usize, usize) -> usize) -> Counts {
+        let mut counts = vec![[0; 2]; self.values.len()];
+        for side in [0, 1] {
+            for &own in &self.places[side] {
+                counts[place(side, own)][side] += 1;
+            }
+        }
+        counts
+    }
+
+    /// Goes up through the confidences.
+    fn walk(&self, counts: &[[usize; 2]]) -> Walk {
+        let [on, off] = [0, 1].map(|side| self.places[side].len());
+        let allowed = (on as f64 * FALSE_ABSTENTION) as usize;
+        let (mut below, mut wins) = ([0; 2], 0.0);
+        let mut found = None;
+        for (at, group) in counts.iter().enumerate() {
+            if found.is_none() && below[0] + group[0] > allowed {
+                found = Some((at, below[1]));
+            }
+            wins += group[0] as f64 * (below[1] as f64 + group[1] as f64 / 2.0);
+            below = [below[0] + group[0], below[1] + group[1]];
+        }
+        // Fewer are allowed than there are, so that the walk always passes the threshold.
+        let (at, turned_away) = found.unwrap_or((counts.len() - 1, off));
+        let (on, off) = (on as f64, off as f64);
+        Walk { auroc: wins / (on * off), turned_away: turned_away as f64 / off, at }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(on: &[f32], off: &[f32]) -> OffTopic {
+        let all =
+            |values: &[f32]| values.iter().map(|value| judged(Some(*value))).collect::<Vec<_>>();
+        separate(&all(on), &all(off), "a").unwrap().0
+    }
+
+    fn judged(confidence: Option<f32>) -> Judged {
+        Judged { confidence, abstained: None }
+    }
+
+    #[test]
+    fn values_worked_out_by_hand() {
+        let apart = of(&[0.8, 0.9], &[0.1, 0.2]);
+        assert_eq!((apart.auroc.mean, apart.turned_away.mean), (1.0, 1.0));
+        assert_eq!((apart.auroc.low, apart.prompts), (1.0, 2));
+        assert!((apart.threshold - 0.8).abs() < 1e-6);
+        let turned = of(&[0.1, 0.2], &[0.8, 0.9]);
+        assert_eq!((turned.auroc.mean, turned.turned_away.mean), (0.0, 0.0));
+        // Pairs (on, off): 0.5 wins over 0.4, ties with 0.5; 0.7 wins over both.
+        assert_eq!(of(&[0.5, 0.7], &[0.4, 0.5]).auroc.mean, 3.5 / 4.0);
+        assert_eq!(of(&[0.5; 9], &[0.5; 4]).auroc.mean, 0.5);
+    }
+
+    #[test]
+    fn at_most_3_of_100_are_turned_away_by_mistake_and_ties_count_as_one() {
+        let on: Vec<f32> = (0..100u8).map(f32::from).collect();
+        let off = [0.5, 2.5, 3.0, 3.5];
+        let found = of(&on, &off);
+        assert_eq!((found.threshold, found.turned_away.mean), (3.0, 0.5));
+        // Three of the lowest may go; four that are equal may not go in part.
+        let tied: Vec<f32> = on.iter().map(|value| value.max(3.0)).collect();
+        assert_eq!(of(&tied, &off).turned_away.mean, 0.5);
+        let tied: Vec<f32> = on.iter().map(|value| value.max(2.0)).collect();
+        assert_eq!(of(&tied, &[1.0, 2.0, 2.5]).threshold, 3.0);
+    }
+
+    #[test]
+    fn an_answer_without_a_tool_is_the_least_sure() {
+        let (some, none) = (judged(Some(-1.0)), judged(None));
+        let found = separate(&[some, none], &[none, none], "a").unwrap().0;
+        assert_eq!(found.auroc.mean, 0.75);
+        assert!(separate(&[], &[none], "a").is_none() && separate(&[none], &[], "a").is_none());
+    }
+
+    #[test]
+    fn an_engine_that_abstains_by_itself_is_told_by_its_rates() {
+        let says = |abstained| Judged { confidence: Some(0.5), abstained: Some(abstained) };
+        let (on, off) = ([says(false); 4], [says(true), says(true), says(true), says(false)]);
+        let engine = separate(&on, &off, "a").unwrap().0.engine.unwrap();
+        assert_eq!((engine.false_abstention.mean, engine.turned_away.mean), (0.0, 0.75));
+        assert!(separate(&on, &[judged(None)], "a").unwrap().0.engine.is_none());
+    }
+
+    #[test]
+    fn intervals_hold_the_mean() {
+        let mut random = SplitMix64::new("x");
+        let mut draw = |from: usize| (0..300).map(|_| (from + random.below(100)) as f32).collect();
+        let (on, off): (Vec<f32>, Vec<f32>) = (draw(30), draw(0));
+        let found = of(&on, &off);
+        for interval in [found.auroc, found.turned_away] {
+            assert!(interval.low < interval.mean && interval.mean < interval.high, "{found:?}");
+        }
+        assert_eq!(found, of(&on, &off));
+    }
+}

@@ -1,0 +1,196 @@
+//! A folder of sets, each a folder with a catalog and prompts with known answers.
+
+use std::path::{Path, PathBuf};
+
+use super::dataset::{BadRow, Query, RowFile};
+use super::error::Error;
+
+/// The tools of a set: rows, or a folder with anything that a catalog may be made of.
+const TOOLS: [&str; 2] = ["tools.jsonl", "tools"];
+const QUERIES: &str = "queries.jsonl";
+const OFF_TOPIC: &str = "offtopic.jsonl";
+
+/// Where a set's parts lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetFiles {
+    /// Its folder's name.
+    pub name: String,
+    pub tools: PathBuf,
+    pub queries: PathBuf,
+    /// Prompts that none of its tools serves, where there are any.
+    pub off_topic: Option<PathBuf>,
+}
+
+/// The prompts of a set.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    /// Those with known answers.
+    pub on_topic: Vec<Query>,
+    pub off_topic: Vec<Query>,
+    /// Rows that are no prompts of their file, by its path.
+    pub bad: Vec<(PathBuf, BadRow)>,
+}
+
+/// The sets of a folder by name, or those of the names given. A folder without prompts is none.
+///
+/// # Errors
+/// [`Error::NoSets`], [`Error::UnknownSet`], [`Error::NoTools`], and [`Error::Io`] where the folder
+/// cannot be read.
+pub fn find_sets(folder: &Path, only: &[String]) -> Result<Vec<SetFiles>, Error> {
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if path.join(QUERIES).is_file() {
+            folders.push(path);
+        }
+    }
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut named: Vec<(String, PathBuf)> =
+        folders.into_iter().map(|path| (name(&path), path)).collect();
+    named.sort();
+    if named.is_empty() {
+        return Err(Error::NoSets { path: folder.to_owned() });
+    }
+    let is_known = |wanted: &&String| named.iter().any(|(name, _)| name == *wanted);
+    if let Some(unknown) = only.iter().find(|wanted| !is_known(wanted)) {
+        let known = named.into_iter().map(|(name, _)| name).collect();
+        return Err(Error::UnknownSet { path: folder.to_owned(), name: unknown.clone(), known });
+    }
+    named.retain(|(name, _)| only.is_empty() || only.contains(name));
+    named.into_iter().map(|(name, path)| SetFiles::at(name, &path)).collect()
+}
+
+impl SetFiles {
+    fn at(name: String, folder: &Path) -> Result<Self, Error> {
+        let tools = TOOLS.iter().map(|name| folder.join(name)).find(|path| path.exists());
+        let tools = tools.ok_or_else(|| Error::NoTools { path: folder.to_owned() })?;
+        let off_topic = Some(folder.join(OFF_TOPIC)).filter(|path| path.exists());
+        Ok(Self { name, tools, queries: folder.join(QUERIES), off_topic })
+    }
+
+    /// Its prompts, or `most` of each kind: evenly spread over the file, so that a sample of a file
+    /// sorted by server has them all, and the same ones each time.
+    ///
+    /// # Errors
+    /// Where a file cannot be read or holds nothing.
+    pub fn prompts(&self, most: Option<usize>) -> Result<Prompts, Error> {
+        let (queries, mut bad) = rows(&self.queries)?;
+        let on_topic = queries.into_iter().filter(|query| !query.gold.is_empty()).collect();
+        let mut off_topic = Vec::new();
+        if let Some(path) = &self.off_topic {
+            let (queries, more) = rows(path)?;
+            bad.extend(more);
+            let (none, served): (Vec<_>, _) =
+                queries.into_iter().partition(|query| query.gold.is_empty());
+            off_topic = none;
+            bad.extend(served.into_iter().map(|query| (path.clone(), has_gold(query))));
+        }
+        Ok(Prompts { on_topic: spread(on_topic, most), off_topic: spread(off_topic, most), bad })
+    }
+}
+
+/// Prompts of a file, and rows that are none.
+type Rows = (Vec<Query>, Vec<(PathBuf, BadRow)>);
+
+fn rows(path: &Path) -> Result<Rows, Error> {
+    let (queries, bad) = RowFile::read(path)?.queries()?;
+    Ok((queries, bad.into_iter().map(|row| (path.to_owned(), row)).collect()))
+}
+
+fn has_gold(query: Query) -> BadRow {
+    let error = "\"gold\" names a tool; expected a prompt that no tool serves";
+    BadRow { id: query.id, line: query.line, error: error.to_owned() }
+}
+
+fn spread<T>(rows: Vec<T>, most: Option<usize>) -> Vec<T> {
+    let (count, most) = (rows.len(), most.unwrap_or(usize::MAX).min(rows.len()));
+    // The row at `at` is taken where the number of rows due rises.
+    let due = |at: usize| at * most / count;
+    let taken = |(at, row)| (due(at + 1) > due(at)).then_some(row);
+    rows.into_iter().enumerate().filter_map(taken).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const QUERY: &str = "{\"query\":\"send it\",\"gold\":[\"mail__send\"]}\n";
+
+    fn suite(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn a_suite_has_the_folders_with_prompts_by_name() {
+        let dir = suite(&[
+            ("b/queries.jsonl", QUERY),
+            ("b/tools.jsonl", "{}"),
+            ("b/offtopic.jsonl", "{\"query\":\"x\"}"),
+            ("a/queries.jsonl", QUERY),
+            ("a/tools/any.toml", ""),
+            ("_merged/tools.jsonl", "{}"),
+            ("README.md", ""),
+        ]);
+        let sets = find_sets(dir.path(), &[]).unwrap();
+        let names: Vec<_> = sets.iter().map(|set| set.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(sets[0].tools.ends_with("a/tools") && sets[0].off_topic.is_none());
+        assert!(sets[1].tools.ends_with("b/tools.jsonl") && sets[1].off_topic.is_some());
+        assert_eq!(find_sets(dir.path(), &["b".to_owned()]).unwrap(), sets[1..]);
+    }
+
+    #[test]
+    fn what_is_no_suite_says_what_it_lacks() {
+        let said = |dir: &tempfile::TempDir, only: &[String]| {
+            find_sets(dir.path(), only).unwrap_err().to_string()
+        };
+        let empty = said(&suite(&[]), &[]);
+        assert!(empty.contains("holds no set; expected folders with tools.jsonl and"), "{empty}");
+        let dir = suite(&[("a/queries.jsonl", QUERY), ("b/queries.jsonl", QUERY)]);
+        let lacks = said(&dir, &[]);
+        assert!(lacks.contains("/a has queries.jsonl and no tools"), "{lacks}");
+        let unknown = said(&dir, &["c".to_owned()]);
+        assert!(unknown.contains("no set `c`; expected one of a, b"), "{unknown}");
+        let nowhere = find_sets(&dir.path().join("no"), &[]);
+        assert!(matches!(nowhere, Err(Error::Io { action: "read", .. })), "{nowhere:?}");
+    }
+
+    #[test]
+    fn prompts_are_told_apart_and_bad_rows_told_by_file() {
+        let dir = suite(&[
+            ("a/tools.jsonl", "{}"),
+            ("a/queries.jsonl", &format!("{QUERY}{{\"query\":\"no gold\"}}\nnone\n")),
+            ("a/offtopic.jsonl", &format!("{{\"query\":\"x\",\"gold\":[]}}\n{QUERY}")),
+        ]);
+        let set = &find_sets(dir.path(), &[]).unwrap()[0];
+        let prompts = set.prompts(None).unwrap();
+        assert_eq!((prompts.on_topic.len(), prompts.off_topic.len()), (1, 1));
+        let bad: Vec<_> = prompts.bad.iter().map(|(path, row)| (path, row.line)).collect();
+        assert_eq!(bad, [(&set.queries, 3), (set.off_topic.as_ref().unwrap(), 2)]);
+        assert!(prompts.bad[1].1.error.contains("no tool serves"), "{:?}", prompts.bad[1]);
+        fs::write(&set.queries, "\n").unwrap();
+        assert!(matches!(set.prompts(None), Err(Error::NoRows { .. })));
+    }
+
+    #[test]
+    fn a_sample_is_spread_evenly() {
+        let rows = || (0..10).collect::<Vec<_>>();
+        assert_eq!(spread(rows(), Some(3)), [3, 6, 9]);
+        assert_eq!(spread(rows(), Some(4)), [2, 4, 7, 9]);
+        assert_eq!(spread(rows(), None), rows());
+        assert_eq!(spread(rows(), Some(99)), rows());
+        assert!(spread(Vec::<u8>::new(), Some(1)).is_empty());
+        for count in 1..50 {
+            let all = (0..49).collect::<Vec<_>>();
+            assert_eq!(spread(all, Some(count)).len(), count.min(49));
+        }
+    }
+}

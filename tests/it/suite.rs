@@ -1,0 +1,181 @@
+//! `toolroute eval --suite`: many sets, their intervals, the picture, and the gate that keeps the
+//! ranking from getting worse.
+
+use std::path::PathBuf;
+
+use predicates::prelude::*;
+use serde_json::Value;
+
+use crate::support::{Sandbox, repo, shared};
+
+/// The least nDCG@5 that the gate lets through.
+const GATE: &str = "tests/data/gate.toml";
+/// Sets of the gate that are no part of this repository.
+const SHARED_SETS: &str = "mcpproxy_golden,mcptoolbenchpp";
+
+/// A suite of the sample catalog with its prompts, under the name `sample`.
+fn sample_suite(sandbox: &Sandbox) -> PathBuf {
+    let set = sandbox.path("suite").join("sample");
+    std::fs::create_dir_all(set.join("tools")).unwrap();
+    for entry in std::fs::read_dir(repo("examples/catalog")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, set.join("tools").join(path.file_name().unwrap())).unwrap();
+    }
+    std::fs::copy(repo("examples/queries.jsonl"), set.join("queries.jsonl")).unwrap();
+    sandbox.path("suite")
+}
+
+/// A small set beside the sample, with prompts that no tool serves.
+fn add_small_set(sandbox: &Sandbox) {
+    let set = sandbox.path("suite").join("<small> & odd");
+    std::fs::create_dir_all(&set).unwrap();
+    let tools = "{\"server\":\"mail\",\"name\":\"send\",\"description\":\"Sends an email\"}\n\
+                 {\"server\":\"fs\",\"name\":\"read_file\",\"description\":\"Reads a file\"}\n";
+    let queries = "{\"query\":\"write to Dana by email\",\"gold\":[\"mail__send\"]}\n\
+                   {\"query\":\"what is in that file\",\"gold\":[\"fs__read_file\"]}\n\
+                   no row\n";
+    let off_topic = "{\"query\":\"water the tomatoes\",\"gold\":[]}\n{\"query\":\"play chess\"}\n";
+    std::fs::write(set.join("tools.jsonl"), tools).unwrap();
+    std::fs::write(set.join("queries.jsonl"), queries).unwrap();
+    std::fs::write(set.join("offtopic.jsonl"), off_topic).unwrap();
+}
+
+fn is_interval(found: &Value) -> bool {
+    let [low, mean, high] = ["low", "mean", "high"].map(|name| found[name].as_f64().unwrap());
+    low <= mean && mean <= high
+}
+
+#[test]
+fn the_ranking_is_not_below_the_gate() {
+    let sandbox = Sandbox::new();
+    let suite = sample_suite(&sandbox);
+    let gate = repo(GATE);
+    let gate = gate.to_str().unwrap();
+    let check = |suite: &str, more: &[&str], checked: u64| {
+        let args = [&["eval", "--suite", suite, "--gate", gate][..], more].concat();
+        let report = sandbox.json(&args);
+        assert_eq!(report["gate"]["checked"], checked, "{}", report["gate"]);
+    };
+    check(suite.to_str().unwrap(), &[], 3);
+    if let Some(suite) = shared("data") {
+        check(suite.to_str().unwrap(), &["--sets", SHARED_SETS], 6);
+    }
+}
+
+#[test]
+fn a_report_has_every_set_with_intervals_and_the_same_bytes_each_time() {
+    let sandbox = Sandbox::new();
+    let suite = sample_suite(&sandbox);
+    add_small_set(&sandbox);
+    let suite = suite.to_str().unwrap();
+    let report = sandbox.json(&["eval", "--suite", suite, "--queries-per-set", "40"]);
+    let names: Vec<_> =
+        report["sets"].as_array().unwrap().iter().map(|set| set["set"].as_str().unwrap()).collect();
+    assert_eq!(names, ["<small> & odd", "sample"]);
+    let (small, sample) = (&report["sets"][0], &report["sets"][1]);
+    assert_eq!(
+        (&small["tools"], &small["queries"], &sample["queries"]),
+        (&2.into(), &2.into(), &40.into())
+    );
+    for part in [small, sample, &report["means"][0]] {
+        for strategy in ["keyword", "semantic", "hybrid"] {
+            for measure in ["ndcg@5", "hit@1", "recall@5", "mrr", "comp@5"] {
+                assert!(is_interval(&part["strategies"][strategy][measure]), "{strategy}: {part}");
+            }
+        }
+        let against = &part["hybrid_vs_best"];
+        assert!(is_interval(&against["difference"]) && against["verdict"].is_string(), "{part}");
+    }
+    assert_eq!(
+        (&report["means"][0]["over"], &report["means"][0]["sets"]),
+        (&"all sets".into(), &2.into())
+    );
+    let off_topic = &small["off_topic"];
+    assert!(is_interval(&off_topic["auroc"]) && is_interval(&off_topic["turned_away_at_3%"]));
+    assert_eq!((&off_topic["prompts"], &sample["off_topic"]), (&2.into(), &Value::Null));
+    assert_eq!(small["bad"][0]["line"], 3);
+    assert_eq!(
+        (&report["model"], &report["precision"]),
+        (&"all-MiniLM-L6-v2".into(), &"int8".into())
+    );
+    let again = sandbox.json(&["eval", "--suite", suite, "--queries-per-set", "40"]);
+    assert_eq!(again, report);
+}
+
+#[test]
+fn a_table_and_a_picture_for_people() {
+    let sandbox = Sandbox::new();
+    let suite = sample_suite(&sandbox);
+    add_small_set(&sandbox);
+    let picture = sandbox.path("scores.svg");
+    let args = ["eval", "--suite", suite.to_str().unwrap(), "--plot", picture.to_str().unwrap()];
+    let output = sandbox.run(&args);
+    let (table, notes) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    for word in ["sample", "mean of all sets (2)", "hybrid is", "AUROC", "COMP@5", "±"] {
+        assert!(table.contains(word), "{word} is missing from\n{table}");
+    }
+    assert!(notes.contains("set 2 of 2, sample") && notes.contains("queries.jsonl:3:"), "{notes}");
+    let svg = std::fs::read_to_string(picture).unwrap();
+    for word in ["all-MiniLM-L6-v2", "&lt;small&gt; &amp; odd", "Mean of all sets", "</svg>"] {
+        assert!(svg.contains(word), "{word} is missing from the picture");
+    }
+}
+
+#[test]
+fn a_score_below_the_gate_fails_with_its_name() {
+    let sandbox = Sandbox::new();
+    let suite = sample_suite(&sandbox);
+    let suite = suite.to_str().unwrap();
+    let gate = sandbox.write(
+        "g.json",
+        r#"{"sample": {"keyword": 0.1, "hybrid": 0.99}, "other": {"hybrid": 0.5}}"#,
+    );
+    let gate = gate.to_str().unwrap();
+    let args = ["eval", "--suite", suite, "--queries-per-set", "20", "--gate", gate];
+    let said = sandbox.fails(1, &args);
+    assert!(said.contains("SKIPPED: the set other"), "{said}");
+    assert!(said.contains("nDCG@5 of 1 of 2 scores is below"), "{said}");
+    assert!(said.contains("sample hybrid 0.") && said.contains("least 0.9900"), "{said}");
+    let output = sandbox.toolroute().args(args).arg("--json").assert().code(1);
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(report["gate"]["fallen"][0]["strategy"], "hybrid");
+    let idle = sandbox.write("idle.toml", "[other]\nhybrid = 0.5\n");
+    let args =
+        ["eval", "--suite", suite, "--queries-per-set", "2", "--gate", idle.to_str().unwrap()];
+    let said = sandbox.fails(2, &args);
+    assert!(said.contains("no set of the gate") && said.contains("other"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_told_before_any_work() {
+    let sandbox = Sandbox::new();
+    let suite = sample_suite(&sandbox);
+    let suite = suite.to_str().unwrap();
+    let none = sandbox.path("none");
+    std::fs::create_dir(&none).unwrap();
+    let none = none.to_str().unwrap();
+    let gate = sandbox.write("gate.toml", "[sample]\ndense = 0.5\n");
+    for (code, more, wanted) in [
+        (3, &["--suite", none][..], "holds no set"),
+        (5, &["--suite", "no/where"], "cannot read no/where"),
+        (2, &["--suite", suite, "--sets", "sample,b"], "no set `b`; expected one of sample"),
+        (2, &["--suite", suite, "--plot", "x.png"], "--plot NAME.svg"),
+        (5, &["--suite", suite, "--plot", "no/where/x.svg"], "no/where"),
+        (3, &["--suite", suite, "--gate", gate.to_str().unwrap()], "is no gate"),
+        (2, &["--suite", suite, "--all"], "cannot be used with"),
+        (2, &["--suite", suite, "--tools", "x"], "cannot be used with"),
+        (2, &["--queries", "x", "--plot", "x.svg"], "cannot be used with"),
+        (2, &["--plot", "x.svg"], "--suite"),
+        (2, &[], "--queries"),
+    ] {
+        let said = sandbox.fails(code, &[&["eval"], more].concat());
+        assert!(said.contains(wanted), "{more:?}: {said}");
+    }
+    // A variable that names the vectors of one catalog is for that one.
+    let args = ["eval", "--suite", suite, "--queries-per-set", "1", "--quiet"];
+    let index = sandbox.path("one.snapshot");
+    let done = sandbox.toolroute().args(args).env("TOOLROUTE_INDEX", &index).assert().success();
+    done.stderr(predicate::str::is_empty());
+    assert!(!index.exists());
+}
