@@ -72,7 +72,7 @@ def main():
             checked[name] = len(rows(a.data / name / "tools.jsonl")), evidence(a, name, on, folder), evidence(a, name, off, folder)
     # The line t = base + slope · log2(tools) that turns most strangers away, below each catalog's own bound.
     best = None
-    for step in range(0, 101):
+    for step in range(0, 51):  # steeper, and a catalog of ten tools would never turn a prompt away
         slope = step / 1000
         base = min(quantile(on, MISSED) - slope * math.log2(tools) for tools, on, _ in measured.values())
         away = sum(sum(x < base + slope * math.log2(n) for x in off) / len(off) for n, _, off in measured.values()) / len(measured)

@@ -82,7 +82,8 @@ fn a_user_with_no_model_at_all_routes_by_meaning_with_either() {
     let store = store.to_str().unwrap();
     let mut sizes = Vec::new();
     for model in [&[][..], &["--model", "static"], &["--model", "static", "--precision", "f32"]] {
-        let args = ["route", "--tools", &tools, "--models", store, "tell Dana that I am late"];
+        let args =
+            ["route", "--tools", &tools, "--models", store, "send Dana a message that I am late"];
         let answer = sandbox.json(&[&args[..], model].concat());
         assert_eq!(answer["strategy"], "hybrid", "{model:?}");
         assert!(!ids(&answer).is_empty());

@@ -96,7 +96,7 @@ fn a_report_has_every_set_with_intervals_and_the_same_bytes_each_time() {
     assert_eq!(small["bad"][0]["line"], 3);
     assert_eq!(
         (&report["model"], &report["precision"]),
-        (&"all-MiniLM-L6-v2".into(), &"int8".into())
+        (&"toolroute-l6-v1".into(), &"int8".into())
     );
     let again = sandbox.json(&["eval", "--suite", suite, "--queries-per-set", "40"]);
     assert_eq!(again, report);
@@ -117,7 +117,7 @@ fn a_table_and_a_picture_for_people() {
     }
     assert!(notes.contains("set 2 of 2, sample") && notes.contains("queries.jsonl:3:"), "{notes}");
     let svg = std::fs::read_to_string(picture).unwrap();
-    for word in ["all-MiniLM-L6-v2", "&lt;small&gt; &amp; odd", "Mean of all sets", "</svg>"] {
+    for word in ["toolroute-l6-v1", "&lt;small&gt; &amp; odd", "Mean of all sets", "</svg>"] {
         assert!(svg.contains(word), "{word} is missing from the picture");
     }
 }
