@@ -1,6 +1,7 @@
 //! The plain loops that every other kernel is tested against, and that a machine without one of
 //! its own runs.
 
+use super::math::{ALWAYS_FUSED, mul_add};
 use super::{Left, PANEL};
 
 /// `out[r] = bias + left[r] · panel`, for `rows` rows from `start`; 32 columns.
@@ -18,7 +19,7 @@ pub fn product_f32(
             let tile = k / PANEL * left.tile_stride;
             let x = left.numbers[tile + (start + at) * PANEL + k % PANEL];
             for (sum, weight) in sums.iter_mut().zip(weights) {
-                *sum += x * *weight;
+                *sum = mul_add::<ALWAYS_FUSED>(x, *weight, *sum);
             }
         }
         out.copy_from_slice(&sums);
@@ -63,7 +64,8 @@ pub fn product_i8(
         }
         let scale = back.row_scales[start + at];
         for (column, out) in out.iter_mut().enumerate() {
-            *out = sums[column] as f32 * (scale * back.scales[column]) + back.bias[column];
+            let scale = scale * back.scales[column];
+            *out = mul_add::<ALWAYS_FUSED>(sums[column] as f32, scale, back.bias[column]);
         }
     }
 }
