@@ -173,8 +173,11 @@ class Source:
         self.bank = encoder.all([tool_text(t) for t in self.tools], 64)
 
 
-def contrastive(source, encoder, size, hard, rng):
-    """`size` prompts against their tools, `hard` wrong tools with gradients of their own, and the bank."""
+def contrastive(source, encoder, size, hard, rng, masks, bank):
+    """`size` prompts against their tools, `hard` wrong tools with gradients of their own, and with `bank` the stale ones.
+
+    `masks` is (ALIKE, NEARLY) or what the command line gave instead.
+    """
     batch = rng.sample(source.prompts, min(size, len(source.prompts)))
     if rng.random() < 0.15:  # two needs in one prompt
         half = len(batch) // 2
@@ -187,8 +190,8 @@ def contrastive(source, encoder, size, hard, rng):
     with torch.no_grad():
         stale = query @ source.bank.T
         best = torch.stack([stale[row, gold].max() for row, gold in enumerate(golds)])
-        alike = source.base[positives] @ source.base.T > ALIKE  # most likely the same tool again
-        allowed = (stale < (best + NEARLY).unsqueeze(1)) & ~alike
+        alike = source.base[positives] @ source.base.T > masks[0]  # most likely the same tool again
+        allowed = (stale < (best + masks[1]).unsqueeze(1)) & ~alike
         for row, gold in enumerate(golds):
             allowed[row, gold] = False
         ranked = stale.masked_fill(~allowed, -2).topk(min(24, stale.shape[1])).indices.tolist()
@@ -208,7 +211,7 @@ def contrastive(source, encoder, size, hard, rng):
     logits = (logits / TEMPERATURE).masked_fill(~keep, -1e4)
     others = allowed.clone()
     others[:, columns] = False  # the fresh ones stand for themselves
-    old = (query @ source.bank.T.clone() / TEMPERATURE).masked_fill(~others, -1e4)
+    old = (query @ source.bank.T.clone() / TEMPERATURE).masked_fill(~others, -1e4) if bank else logits[:, :0]
     target = torch.tensor([place[tool] for tool in positives])
     loss = F.cross_entropy(torch.cat([logits, old], 1), target)
     with torch.no_grad():
@@ -297,6 +300,9 @@ def main():
     p.add_argument("--steps", type=int, required=True)
     p.add_argument("--batch", type=int, default=40)
     p.add_argument("--hard", type=int, default=16, help="wrong tools a step that get gradients of their own")
+    p.add_argument("--alike", type=float, default=ALIKE, help="cosine above which two tools are taken for one")
+    p.add_argument("--nearly", type=float, default=NEARLY, help="what a wrong tool may score above the right one")
+    p.add_argument("--no-bank", action="store_true", help="wrong tools of the batch only, no stale ones in the softmax")
     p.add_argument("--rate", type=float, default=4e-5)
     p.add_argument("--final-rate", type=float, default=0.05, help="share of the rate left at the end")
     p.add_argument("--warmup", type=int, default=60)
@@ -341,7 +347,7 @@ def main():
         if k == len(sources):
             loss, name = self_supervised(catalog, encoder, a.batch + 8, rng), "self"
         else:
-            loss, name = contrastive(sources[k], encoder, a.batch, a.hard, rng), sources[k].name
+            loss, name = contrastive(sources[k], encoder, a.batch, a.hard, rng, (a.alike, a.nearly), not a.no_bank), sources[k].name
         losses.setdefault(name, []).append(loss.item())
         optimiser.zero_grad()
         loss.backward()

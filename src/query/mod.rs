@@ -15,8 +15,12 @@
 //! ```
 
 mod clauses;
+mod features;
 mod requests;
 mod script;
 
 pub use clauses::{MAX_CLAUSES, clauses};
+pub use features::{
+    CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
+};
 pub use script::latin_share;

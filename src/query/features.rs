@@ -1,0 +1,106 @@
+//! What a prompt and the files around it are about, in words that tools' facets use too.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An enum with the word of each variant, as catalogs and JSON spell it.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident => $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($(#[$variant_doc])* $variant),+ }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word for it in catalogs and JSON.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// A phase of SPARC, the method of one of the source documents.
+    Phase {
+        Specification => "specification",
+        Pseudocode => "pseudocode",
+        Architecture => "architecture",
+        Refinement => "refinement",
+        Completion => "completion",
+    }
+}
+
+words! {
+    /// What kind of work is asked for.
+    TaskType {
+        CodeGeneration => "code_generation",
+        CodeModification => "code_modification",
+        BugFix => "bug_fix",
+        Refactoring => "refactoring",
+        Testing => "testing",
+        Documentation => "documentation",
+        Analysis => "analysis",
+        Deployment => "deployment",
+    }
+}
+
+words! {
+    /// How far the files at hand are tested.
+    TestingStatus {
+        NoTests => "no_tests",
+        PartialTests => "partial_tests",
+        ComprehensiveTests => "comprehensive_tests",
+        FailingTests => "failing_tests",
+    }
+}
+
+words! {
+    /// How the code at hand is divided.
+    Structure {
+        Monolith => "monolith",
+        Modular => "modular",
+        Microservices => "microservices",
+        Unknown => "unknown",
+    }
+}
+
+words! {
+    /// A grade of a thing that has no unit.
+    Grade { Low => "low", Medium => "medium", High => "high" }
+}
+
+/// What can be seen of the code's structure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CodeStructure {
+    #[serde(rename = "type")]
+    pub kind: Structure,
+    /// Names of patterns that the files show, such as `repository` or `observer`.
+    pub patterns: Vec<String>,
+    pub complexity: Grade,
+    pub testability: Grade,
+}
+
+/// What tools' facets are compared with. What cannot be told is `None` or empty and counts for no
+/// tool and against none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextFeatures {
+    pub phase: Option<Phase>,
+    /// Lower-case names of programming languages, the one with the most code first.
+    pub languages: Vec<String>,
+    /// 0 (trivial) to 1.
+    pub complexity: Option<f32>,
+    pub task_type: Option<TaskType>,
+    pub structure: Option<CodeStructure>,
+    pub testing: Option<TestingStatus>,
+}
