@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{Global, IndexArgs};
 use super::exit::{self, Failure};
+use super::limit::Limit;
 use super::render;
 use super::setup::{self, Wanted};
 use crate::engine::{DEFAULT_LIMIT, Fusion, IndexReport, Policy, SnapshotState, Strategy};
@@ -17,7 +18,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         clauses: true,
         min_confidence: 0.0,
         policy: Policy::default(),
-        limit: DEFAULT_LIMIT,
+        limit: Limit::of(DEFAULT_LIMIT),
         embedder: None,
     };
     let engine = setup::build(&args.catalog, &args.engine, wanted, global)?;

@@ -22,6 +22,7 @@ mod eval;
 mod eval_suite;
 mod exit;
 mod index;
+mod limit;
 mod logging;
 mod model;
 mod paths;

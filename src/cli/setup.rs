@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
+use super::limit::Limit;
 use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
@@ -65,13 +66,13 @@ pub struct Wanted {
     pub clauses: bool,
     pub min_confidence: f32,
     pub policy: Policy,
-    pub limit: usize,
+    pub limit: Limit,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Wanted {
-    pub fn new(select: &SelectArgs, limit: usize) -> Self {
+    pub fn new(select: &SelectArgs, limit: Limit) -> Self {
         let policy = select.policy.policy();
         let (strategy, fusion) = (select.strategy, select.fusion());
         Self {
@@ -114,7 +115,8 @@ pub fn build(
         fusion: wanted.fusion,
         clauses: wanted.clauses,
         min_confidence: wanted.min_confidence,
-        limit: wanted.limit,
+        limit: wanted.limit.most,
+        adaptive: wanted.limit.adaptive,
         policy: wanted.policy,
         index: args.search,
         // A command asks once, and `bench` times the model.

@@ -32,6 +32,7 @@ pub use builder::EngineBuilder;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
+pub use ranking::fitting;
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use select::Engine;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::builder::EngineBuilder;
-use super::ranking::{Ranked, rank};
+use super::ranking::{Ranked, fitting, rank};
 use super::request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 use super::{EngineConfig, Error, IndexReport, fingerprint};
 use crate::catalog::Catalog;
@@ -201,6 +201,10 @@ impl Engine {
         };
         let mut answer = self.ranked(retriever, &prompt, &policy)?;
         let start = Instant::now();
+        if request.adaptive.unwrap_or(self.config.adaptive) {
+            let chosen = &mut answer.ranked.chosen;
+            chosen.truncate(fitting(chosen.iter().map(|candidate| candidate.score)));
+        }
         let abstained = request.candidates.is_none() && self.withhold(&mut answer);
         let Answer { ranked, times, policy: policy_time, evidence, confidence } = answer;
         let tools = ranked.chosen.iter().map(|candidate| {

@@ -75,7 +75,7 @@ pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> 
 }
 
 /// The right tools by the ids that answers have: `server:tool` and bare names are other spellings.
-fn gold<'a>(engine: &'a Engine, query: &'a Query) -> Vec<&'a str> {
+pub(super) fn gold<'a>(engine: &'a Engine, query: &'a Query) -> Vec<&'a str> {
     let canonical =
         |id: &'a String| engine.catalog().get(id).map_or(id.as_str(), |t| t.id.as_str());
     query.gold.iter().map(canonical).collect()
