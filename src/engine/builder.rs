@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::state::{Lasting, State};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
-use crate::selection::{
-    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
-};
+use crate::selection::Fusion;
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -68,32 +67,18 @@ impl EngineBuilder {
     /// error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
-        let tools = self.catalog.tools();
-        let keyword = KeywordRetriever::new(tools);
-        let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-        let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
-        let (mut report, mut approximate) = (IndexReport::default(), false);
+        let (mut report, mut indexed) = (IndexReport::default(), None);
         if let Some(embedder) = &self.embedder {
             let snapshot = self.snapshot.as_ref();
             let tell = self.on_progress.as_deref();
-            let kind = self.config.index;
+            let (kind, tools) = (self.config.index, self.catalog.tools());
             let (index, done) = indexing::index(tools, embedder.as_ref(), kind, snapshot, tell)?;
-            (report, approximate) = (done, !index.is_exact());
-            let semantic = SemanticRetriever::new(index.into());
-            let fusion = self.config.fusion;
-            retrievers.push(semantic.clone());
-            retrievers.push(HybridRetriever::new(semantic, keyword, fusion));
+            (report, indexed) = (done, Some(index));
         }
         let query_cache = self.config.query_cache;
-        Ok(Engine {
-            config: self.config,
-            catalog: Arc::new(self.catalog),
-            order,
-            embedder: self.embedder.map(|model| cached(model, query_cache)),
-            retrievers,
-            approximate,
-            report,
-        })
+        let embedder = self.embedder.map(|model| cached(model, query_cache));
+        let lasting = Lasting { config: Arc::new(self.config), embedder };
+        Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report))
     }
 }
 

@@ -204,14 +204,14 @@ pub fn measure_set(
     }
     let total = on.len() + off.len();
     let (mut rows, mut judged) = (Vec::with_capacity(on.len()), Vec::with_capacity(on.len()));
-    let mut sizes = Sizes::default();
+    let (mut sizes, catalog) = (Sizes::default(), engine.catalog());
     for chunk in on.chunks(CHUNK) {
         let answers = ask(engine, chunk, &STRATEGIES, policy)?;
         for (query, answers) in chunk.iter().zip(answers.chunks_exact(STRATEGIES.len())) {
             let measured = |at: usize| measure(engine, query, &answers[at]);
             rows.push(columns(&[measured(0), measured(1), measured(HYBRID)]));
             judged.push(Judged::of(&answers[HYBRID]));
-            sizes.add(&answers[HYBRID], &gold(engine, query), on.len());
+            sizes.add(&answers[HYBRID], &gold(&catalog, query), on.len());
         }
         tell(rows.len(), total);
     }
