@@ -55,6 +55,8 @@ pub enum Command {
     Batch(BatchArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
+    /// Learn from past prompts which tools serve what
+    Learn(LearnArgs),
     /// Measure latency by stage and throughput
     Bench(BenchArgs),
     /// Print a completion script for a shell
@@ -133,7 +135,20 @@ pub struct SelectArgs {
     #[arg(long, default_value_t = DEFAULT_MIN_CONFIDENCE, value_name = "P", allow_negative_numbers = true)]
     pub min_confidence: f32,
     #[command(flatten)]
+    pub usage: UsageArgs,
+    #[command(flatten)]
     pub policy: PolicyArgs,
+}
+
+#[derive(Args)]
+pub struct UsageArgs {
+    /// What `toolroute learn` wrote: moves the tools towards the prompts that they served
+    /// (semantic, hybrid) [env: TOOLROUTE_USAGE]
+    #[arg(long, value_name = "FILE")]
+    pub usage: Option<PathBuf>,
+    /// Rank as if nothing had been learned
+    #[arg(long, conflicts_with = "usage")]
+    pub no_usage: bool,
 }
 
 #[derive(Args)]
@@ -352,6 +367,27 @@ pub struct EvalArgs {
     /// Compare keyword, semantic and hybrid side by side
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
+}
+
+#[derive(Args)]
+pub struct LearnArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Past prompts, rows {"query","tools":[ids]} or {"query","gold":[ids]}, repeatable; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub from: Vec<PathBuf>,
+    /// The file that keeps what is learned; what it holds already is added to
+    /// [env: TOOLROUTE_USAGE]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Take back all that was learned of this tool; repeatable
+    #[arg(long, value_name = "ID")]
+    pub forget: Vec<String>,
+    /// Begin anew where the file holds something already
+    #[arg(long)]
+    pub fresh: bool,
 }
 
 #[derive(Args)]

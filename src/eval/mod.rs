@@ -20,6 +20,7 @@ mod error;
 mod latency;
 mod measures;
 mod output;
+mod past;
 mod resume;
 mod score;
 
