@@ -4,10 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::indexing::{self, IndexReport, Indexed, OnProgress, Place};
+use super::learning::{self, Applied, Learned};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
+use crate::feedback::UsageVectors;
+use crate::index::{self, IndexKind};
 use crate::selection::{
     Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
 };
@@ -19,13 +22,15 @@ pub struct EngineBuilder {
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
     snapshot: Option<Place>,
+    usage: Option<UsageVectors>,
     on_progress: Option<Box<OnProgress>>,
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
         let config = EngineConfig::default();
-        Self { catalog, config, embedder: None, snapshot: None, on_progress: None }
+        let (embedder, snapshot, usage, on_progress) = (None, None, None, None);
+        Self { catalog, config, embedder, snapshot, usage, on_progress }
     }
 
     /// The model. Without one the engine ranks by words alone.
@@ -54,6 +59,13 @@ impl EngineBuilder {
         self
     }
 
+    /// What was learned from past prompts: moves the vectors of the tools that served them. Of no
+    /// use without a model. The snapshot keeps the vectors as they are without it.
+    pub fn usage(mut self, usage: UsageVectors) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
     /// Told how many texts of how many are embedded.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
@@ -63,26 +75,29 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, or the file of
-    /// [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or written is no
-    /// error: [`IndexReport`] says what became of it.
+    /// Where embedding fails, the configuration is out of range, the usage is of another model, or
+    /// the file of [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or
+    /// written is no error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
         let tools = self.catalog.tools();
         let keyword = KeywordRetriever::new(tools);
         let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
         let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
+        let meaning = match &self.embedder {
+            Some(embedder) => Some(self.meaning(embedder.as_ref())?),
+            None => None,
+        };
         let (mut report, mut approximate) = (IndexReport::default(), false);
-        if let Some(embedder) = &self.embedder {
-            let snapshot = self.snapshot.as_ref();
-            let tell = self.on_progress.as_deref();
-            let kind = self.config.index;
-            let (index, done) = indexing::index(tools, embedder.as_ref(), kind, snapshot, tell)?;
+        let (mut vectors, mut learned) = (None, None);
+        if let Some(Meaning { indexed, learned: found }) = meaning {
+            let Indexed { index, vectors: own, report: done } = indexed;
             (report, approximate) = (done, !index.is_exact());
-            let semantic = SemanticRetriever::new(index.into());
-            let fusion = self.config.fusion;
+            let rows = found.as_ref().map(|learned| learned.rows.clone());
+            let semantic = SemanticRetriever::with_usage(index.into(), rows);
+            (vectors, learned) = (Some(own), found);
             retrievers.push(semantic.clone());
-            retrievers.push(HybridRetriever::new(semantic, keyword, fusion));
+            retrievers.push(HybridRetriever::new(semantic, keyword, self.config.fusion));
         }
         let query_cache = self.config.query_cache;
         Ok(Engine {
@@ -93,8 +108,38 @@ impl EngineBuilder {
             retrievers,
             approximate,
             report,
+            vectors,
+            learned,
         })
     }
+
+    /// Indexes the tools' vectors, moved by what was learned.
+    fn meaning(&self, embedder: &dyn Embedder) -> Result<Meaning, Error> {
+        let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
+        let tell = self.on_progress.as_deref();
+        let Some(usage) = &self.usage else {
+            let indexed = indexing::index(tools, embedder, self.config.index, snapshot, tell)?;
+            return Ok(Meaning { indexed, learned: None });
+        };
+        // The snapshot's graph links vectors as they were, and linking anew takes minutes where a
+        // graph pays: moved vectors are scanned, unless a graph is asked for.
+        let kind = match self.config.index {
+            IndexKind::Auto => IndexKind::Exact,
+            chosen => chosen,
+        };
+        let mut indexed = indexing::index(tools, embedder, IndexKind::Exact, snapshot, tell)?;
+        let Applied { vectors, learned } =
+            learning::apply(usage, tools, embedder.identity(), &indexed.vectors)?;
+        indexed.index = index::build(vectors, kind)?;
+        indexed.report.index = Some(kind);
+        Ok(Meaning { indexed, learned: Some(learned) })
+    }
+}
+
+/// What ranking by meaning needs; the vectors of `indexed` are those before learning.
+struct Meaning {
+    indexed: Indexed,
+    learned: Option<Learned>,
 }
 
 /// The model behind a cache of so many prompts; 0 is the model alone.

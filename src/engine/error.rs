@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{embedding, index, selection};
+use crate::{embedding, feedback, index, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -36,6 +36,9 @@ pub enum Error {
 
     #[error(transparent)]
     Snapshot(#[from] index::SnapshotError),
+
+    #[error(transparent)]
+    Feedback(#[from] feedback::Error),
 
     #[error(transparent)]
     Selection(#[from] selection::Error),

@@ -73,14 +73,21 @@ struct Work<'a> {
     path: Option<&'a Path>,
 }
 
-/// An index over the tools' texts, and what it took.
+/// An index over the tools' texts, their vectors, and what it took.
+pub(super) struct Indexed {
+    pub index: Box<dyn VectorIndex>,
+    pub vectors: Arc<Vectors>,
+    pub report: IndexReport,
+}
+
+/// Indexes the tools' texts.
 pub(super) fn index(
     tools: &[Arc<Tool>],
     embedder: &dyn Embedder,
     kind: IndexKind,
     place: Option<&Place>,
     tell: Option<&OnProgress>,
-) -> Result<(Box<dyn VectorIndex>, IndexReport), Error> {
+) -> Result<Indexed, Error> {
     let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
     let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
@@ -100,8 +107,8 @@ pub(super) fn index(
     let vectors = Arc::new(work.vectors()?);
     let index = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
-        let snapshot =
-            Snapshot::new(model, work.hashes, vectors)?.with_graph(index.graph().cloned())?;
+        let snapshot = Snapshot::new(model, work.hashes, vectors.clone())?
+            .with_graph(index.graph().cloned())?;
         state = save(&snapshot, path, state);
     }
     let report = IndexReport {
@@ -112,7 +119,7 @@ pub(super) fn index(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((index, report))
+    Ok(Indexed { index, vectors, report })
 }
 
 /// Writes a snapshot, and its folder; `done` or why not.
@@ -131,11 +138,7 @@ fn written(state: &SnapshotState, path: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// The snapshot fits the catalog as it is, but for a graph that is wanted now.
-fn reopen(
-    snapshot: &Snapshot,
-    kind: IndexKind,
-    path: Option<&Path>,
-) -> Result<(Box<dyn VectorIndex>, IndexReport), Error> {
+fn reopen(snapshot: &Snapshot, kind: IndexKind, path: Option<&Path>) -> Result<Indexed, Error> {
     let rows = snapshot.vectors().len();
     let index = index::restore(snapshot.vectors().clone(), kind, snapshot.graph().cloned())?;
     let mut state = SnapshotState::Fresh;
@@ -152,7 +155,7 @@ fn reopen(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((index, report))
+    Ok(Indexed { index, vectors: snapshot.vectors().clone(), report })
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {

@@ -24,6 +24,7 @@ mod builder;
 mod config;
 mod error;
 mod indexing;
+mod learning;
 mod ranking;
 mod request;
 mod select;
@@ -32,6 +33,7 @@ pub use builder::EngineBuilder;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
+pub use learning::{LearnReport, PastPrompt, UsageReport};
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use select::Engine;
 

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::builder::EngineBuilder;
+use super::learning::Learned;
 use super::ranking::{Ranked, rank};
 use super::request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 use super::{EngineConfig, Error, IndexReport, fingerprint};
 use crate::catalog::Catalog;
 use crate::embedding::{Embedder, Role};
-use crate::index::Rows;
+use crate::index::{Rows, Vectors};
 use crate::query;
 use crate::selection::{
     Candidate, Clause, Exclusion, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever,
@@ -29,6 +30,9 @@ pub struct Engine {
     pub(super) retrievers: Vec<Arc<dyn Retriever>>,
     pub(super) approximate: bool,
     pub(super) report: IndexReport,
+    /// The tools' own vectors, before anything was learned; none without a model.
+    pub(super) vectors: Option<Arc<Vectors>>,
+    pub(super) learned: Option<Learned>,
 }
 
 /// The vectors of a prompt and its clauses, and what they cost.
@@ -67,10 +71,12 @@ impl Engine {
         &self.report
     }
 
-    /// Tells engines apart that may answer differently: the catalog's tools and the model.
+    /// Tells engines apart that may answer differently: the catalog's tools, the model and what was
+    /// learned.
     pub fn fingerprint(&self) -> String {
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
-        fingerprint(&[&self.catalog.to_jsonl(), model])
+        let learned = self.learned.as_ref().map_or("", |learned| &learned.fingerprint);
+        fingerprint(&[&self.catalog.to_jsonl(), model, learned])
     }
 
     /// The tools for one prompt, best first.
@@ -206,7 +212,8 @@ impl Engine {
         let tools = ranked.chosen.iter().map(|candidate| {
             let tool = self.catalog.tools()[candidate.row as usize].clone();
             let matched = retriever.matched_terms(&request.prompt, candidate.row);
-            let explanation = Explanation::new(candidate, matched, &tool);
+            let usage = self.usage_of(candidate.row, strategy);
+            let explanation = Explanation::new(candidate, matched, &tool).with_usage(usage);
             Selected { tool, score: candidate.score, explanation }
         });
         let tools = tools.collect();
