@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What learning from past prompts gives: nDCG@5 by the number of prompts that each tool has served.
 
-Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half]
+Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --none]
                            [--binary target/release/toolroute] [--data ../shared/data]
                            [--model all-MiniLM-L6-v2] [--precision int8|f32] [--json]
        scripts/learning.py --self-check
@@ -9,7 +9,9 @@ Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half]
 Past prompts are the rows of train_queries.jsonl, tested with those of queries.jsonl; no row is in both.
 Of each tool the first N rows that name it are taken, or with --seed N at random. --half gives history to
 half of the tools, drawn by lot, and scores apart the prompts of tools with history and those of tools
-without. Everything is written to a temporary folder and thrown away.
+without. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
+offtopic.jsonl: how many answers are empty at the model's own threshold, and the AUROC of the confidence.
+Everything is written to a temporary folder and thrown away.
 """
 import argparse
 import json
@@ -20,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 STRATEGIES = ("semantic", "hybrid")
+MOST_ASKED = 1000
 
 
 def read(path):
@@ -76,7 +79,28 @@ class Bench:
         queries = queries or self.set / "queries.jsonl"
         learned = ["--no-usage"] if usage is None else ["--usage", usage["output"]]
         report = run([self.binary, "eval", "--all", "--queries", queries, *learned, *self.common])
-        return {row["strategy"]: row["ndcg@5"] for row in report["results"]}
+        scores = {row["strategy"]: row["ndcg@5"] for row in report["results"]}
+        return {f"{strategy} nDCG@5": scores[strategy] for strategy in STRATEGIES}
+
+    def confidences(self, usage, queries):
+        """Of each answer its confidence, and whether it was withheld."""
+        asked, answers = write(self.folder / "asked.jsonl", queries), self.folder / "answers.jsonl"
+        learned = ["--no-usage"] if usage is None else ["--usage", usage["output"]]
+        answers.unlink(missing_ok=True)
+        run([self.binary, "batch", "--input", asked, "--output", answers, "--limit", "1", *learned, *self.common])
+        return [(row["confidence"], not row["tools"]) for row in read(answers)]
+
+    def none_of_these(self, past, seed):
+        queries = read(self.set / "queries.jsonl")
+        queries = queries[::max(1, -(-len(queries) // MOST_ASKED))]
+        for most in past:
+            usage = self.learn(most, seed)
+            fits = self.confidences(usage, queries)
+            fits_not = self.confidences(usage, read(self.set / "offtopic.jsonl"))
+            scores = {"wrongly none": sum(none for _, none in fits) / len(fits),
+                      "rightly none": sum(none for _, none in fits_not) / len(fits_not),
+                      "AUROC": auroc([p for p, _ in fits], [p for p, _ in fits_not])}
+            yield "all" if most is None else str(most), usage, scores
 
     def by_count(self, past, seed):
         for most in past:
@@ -100,6 +124,12 @@ class Bench:
                 yield f"{part} history: {label} prompts", usage, self.score(usage, file)
 
 
+def auroc(right, wrong):
+    """How often one of `right` is above one of `wrong`; equal ones count half."""
+    above = sum((r > w) + (r == w) / 2 for r in right for w in wrong)
+    return above / (len(right) * len(wrong))
+
+
 def self_check():
     rows = [{"query": str(at), "gold": gold} for at, gold in enumerate(["a", "a", "ab", "a", "bb"])]
     rows = [dict(row, gold=list(row["gold"])) for row in rows]
@@ -107,6 +137,7 @@ def self_check():
     assert sample(rows, 2)[2]["tools"] == ["b"] and len(sample(rows, None)) == 5
     assert sample(rows, 1, seed=7) == sample(rows, 1, seed=7)
     assert [row["query"] for row in sample(rows, None, tools={"b"})] == ["2", "4"]
+    assert auroc([3, 2], [1, 2]) == 0.875
     print("learning.py: self-check passed", file=sys.stderr)
 
 
@@ -116,7 +147,9 @@ def main():
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--past", nargs="+", default=["0", "5", "20", "all"])
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--half", action="store_true")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--half", action="store_true")
+    kinds.add_argument("--none", action="store_true")
     parser.add_argument("--binary", default="target/release/toolroute")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--model", default="all-MiniLM-L6-v2")
@@ -128,24 +161,28 @@ def main():
         return self_check()
     past = [None if most == "all" else int(most) for most in args.past]
     everything = {}
-    if not args.json:
-        print("| set | prompts a tool | prompts learned | handicap | semantic nDCG@5 | hybrid |\n"
-              "|---|---|---|---|---|---|")
+    measure = Bench.by_half if args.half else Bench.none_of_these if args.none else Bench.by_count
+    needed = ("train_queries.jsonl", "offtopic.jsonl") if args.none else ("train_queries.jsonl",)
+    header = False
     for name in args.sets or ("metatool", "toollens"):
-        if not (args.data / name / "train_queries.jsonl").exists():
-            print(f"SKIPPED: no past prompts at {args.data / name}", file=sys.stderr)
+        missing = [file for file in needed if not (args.data / name / file).exists()]
+        if missing:
+            print(f"SKIPPED: no {missing[0]} in {args.data / name}", file=sys.stderr)
             continue
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(args, name, Path(folder))
-            measured = bench.by_half if args.half else bench.by_count
-            for label, usage, scores in measured(past, args.seed):
+            for label, usage, scores in measure(bench, past, args.seed):
                 usage = usage or {"prompts_used": 0, "handicap": 0.0}
                 learned, handicap = usage["prompts_used"], usage["handicap"]
-                scores = {strategy: scores[strategy] for strategy in STRATEGIES}
-                everything.setdefault(name, {})[label] = {**scores, "prompts": learned}
-                if not args.json:
-                    cells = " | ".join(f"{score:.4f}" for score in scores.values())
-                    print(f"| {name} | {label} | {learned} | {handicap:.2f} | {cells} |", flush=True)
+                everything.setdefault(name, {})[label] = {**scores, "prompts": learned, "handicap": handicap}
+                if args.json:
+                    continue
+                if not header:
+                    names = ["set", "prompts a tool", "prompts learned", "handicap", *scores]
+                    print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
+                    header = True
+                cells = " | ".join(f"{score:.4f}" for score in scores.values())
+                print(f"| {name} | {label} | {learned} | {handicap:.2f} | {cells} |", flush=True)
     if args.json:
         print(json.dumps(everything, indent=1))
     return None
