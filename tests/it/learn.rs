@@ -119,7 +119,7 @@ fn a_batch_with_usage_is_another_batch() {
     let with = ["--usage", text(&usage), "--min-confidence", "0"];
     sandbox.run(&[&batch[..], &common, &with].concat());
     let answers = std::fs::read_to_string(&output).unwrap();
-    assert!(answers.contains("\"usage\":{\"prompts\":3,\"share\":0.675"), "{answers}");
+    assert!(answers.contains("\"usage\":{\"prompts\":3,\"share\":0.67"), "{answers}");
     let eval = ["eval", "--queries", text(&queries), "--strategy", "semantic"];
     let scores = sandbox.json(&[&eval[..], &common, &with[..2]].concat());
     assert_eq!(scores["results"][0]["ndcg@5"], 1.0);
@@ -144,6 +144,8 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     assert_eq!(std::fs::read(&past).unwrap(), before, "a file of ours was written over");
     sandbox.fails(2, &learn[..5]);
     sandbox.fails(2, &["learn", "--tools", &tools, "--output", text(&usage)]);
+    // What was learned is of one catalog.
+    sandbox.fails(2, &["eval", "--suite", "/no/such/folder", "--usage", text(&usage)]);
     sandbox.fails(5, &[&learn[..], &["/no/such/folder/usage"]].concat());
 
     sandbox.run(&[&learn[..], &[text(&usage), "--quiet"]].concat());
