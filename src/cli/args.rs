@@ -14,6 +14,10 @@ use crate::engine::{
     Undeclared,
 };
 
+mod learn;
+
+pub use learn::{LearnArgs, UsageArgs};
+
 /// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
 #[derive(Parser)]
 #[command(name = "toolroute", version, max_term_width = 100, after_help = AFTER)]
@@ -57,6 +61,8 @@ pub enum Command {
     Batch(BatchArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
+    /// Learn from past prompts which tools serve what
+    Learn(LearnArgs),
     /// Measure latency by stage and throughput
     Bench(BenchArgs),
     /// Print a completion script for a shell
@@ -134,6 +140,8 @@ pub struct SelectArgs {
     /// answers
     #[arg(long, default_value_t = DEFAULT_MIN_CONFIDENCE, value_name = "P", allow_negative_numbers = true)]
     pub min_confidence: f32,
+    #[command(flatten)]
+    pub usage: UsageArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
 }
@@ -365,7 +373,7 @@ pub struct EvalArgs {
 pub struct SuiteArgs {
     /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder: folders
     /// with tools.jsonl, queries.jsonl and, where there is one, offtopic.jsonl
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage"])]
     pub suite: Option<PathBuf>,
     /// Only these sets
     #[arg(

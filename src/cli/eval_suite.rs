@@ -101,6 +101,8 @@ fn measure_one(
     let wanted = Wanted {
         strategy: Strategy::Hybrid,
         min_confidence: 0.0,
+        // What was learned is of one catalog.
+        usage: None,
         embedder: Some(model),
         ..Wanted::new(&args.select, Limit::of(DEPTH))
     };

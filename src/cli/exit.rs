@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::render::{self, StdoutError};
-use crate::{catalog, embedding, engine, eval, index, selection};
+use crate::{catalog, embedding, engine, eval, feedback, index, selection};
 
 /// Anything that has no code of its own.
 pub const FAILED: u8 = 1;
@@ -87,6 +87,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_eval(error))
     } else if let Some(error) = cause.downcast_ref() {
+        Some(of_feedback(error))
+    } else if let Some(error) = cause.downcast_ref() {
         Some(of_catalog(error))
     } else {
         (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
@@ -108,6 +110,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),
+        engine::Error::Feedback(error) => of_feedback(error),
         engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
         engine::Error::Selection(selection::Error::UnknownStrategy { .. }) => BAD_ARGUMENTS,
         engine::Error::Selection(_) => FAILED,
@@ -139,6 +142,16 @@ fn of_snapshot(error: &index::SnapshotError) -> u8 {
         Of::Missing { .. } | Of::Io { .. } => IO,
         Of::Vectors(error) => of_index(error),
         Of::Shape { .. } | Of::Graph(_) => FAILED,
+        _ => BAD_DATA,
+    }
+}
+
+fn of_feedback(error: &feedback::Error) -> u8 {
+    use feedback::Error as Of;
+    match error {
+        Of::Missing { .. } | Of::Io { .. } => IO,
+        // What a model gives is no vector, or not one of that model.
+        Of::NotUnit { .. } => NO_MODEL,
         _ => BAD_DATA,
     }
 }

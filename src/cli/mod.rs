@@ -22,6 +22,7 @@ mod eval;
 mod eval_suite;
 mod exit;
 mod index;
+mod learn;
 mod limit;
 mod logging;
 mod model;
@@ -80,6 +81,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Model(args) => model::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Eval(args) => eval::run(args, global),
+        Command::Learn(args) => learn::run(args, global),
         Command::Bench(args) => bench::run(args, global),
         Command::Completions { shell } => {
             // It panics where it cannot write.

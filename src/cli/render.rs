@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::args::{Global, RouteArgs};
 use crate::engine::{Explanation, Selected, Selection, Strategy, Tiers, Timings};
 use crate::eval::BadRow;
+use crate::feedback::RowUsage;
 
 /// Characters of an id from outside that an error or a warning repeats.
 pub const MOST_OF_AN_ID: usize = 80;
@@ -215,6 +216,12 @@ fn explanation(selected: &Selected, strategy: Strategy) -> anyhow::Result<()> {
         let bar = "█".repeat((sum.clamp(0.0, 1.0) * 30.0).round() as usize);
         line(&format!(
             "  {name:<10} {weight:.2} × {normalized:.4} = {sum:.4}  (raw {raw:.4})  {bar}"
+        ))?;
+    }
+    if let Some(usage) = &selected.explanation.usage {
+        let RowUsage { prompts, share, moved, reach } = usage;
+        line(&format!(
+            "  usage      {prompts} prompts: {share:.2} of the vector, moved by {moved:.2}, reach {reach:.2}"
         ))?;
     }
     if !selected.explanation.matched_terms.is_empty() {

@@ -10,8 +10,9 @@ use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
-use crate::engine::{Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
+use crate::engine::{DEFAULT_LIMIT, Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
 use crate::eval::RowFile;
+use crate::feedback::UsageVectors;
 
 /// In the place of a file: stdin or stdout.
 pub const STREAM: &str = "-";
@@ -67,11 +68,27 @@ pub struct Wanted {
     pub min_confidence: f32,
     pub policy: Policy,
     pub limit: Limit,
+    /// What was learned from past prompts.
+    pub usage: Option<PathBuf>,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Wanted {
+    /// Nothing but the tools' vectors.
+    pub fn vectors() -> Self {
+        Self {
+            strategy: Strategy::Hybrid,
+            fusion: Fusion::default(),
+            clauses: true,
+            min_confidence: 0.0,
+            policy: Policy::default(),
+            limit: Limit::of(DEFAULT_LIMIT),
+            usage: None,
+            embedder: None,
+        }
+    }
+
     pub fn new(select: &SelectArgs, limit: Limit) -> Self {
         let policy = select.policy.policy();
         let (strategy, fusion) = (select.strategy, select.fusion());
@@ -82,6 +99,7 @@ impl Wanted {
             min_confidence: select.min_confidence,
             policy,
             limit,
+            usage: select.usage.usage.clone(),
             embedder: None,
         }
     }
@@ -136,8 +154,16 @@ pub fn build(
         }
         let progress = Progress::new("embedding", "tools", global.quiet);
         builder = builder.on_progress(move |done, total| progress.tell(done, total));
+        if let Some(path) = &wanted.usage {
+            builder = builder.usage(UsageVectors::load(path)?);
+        }
     }
-    Ok(builder.build()?)
+    let engine = builder.build()?;
+    if let Some(0) = engine.usage_report().map(|report| report.applied) {
+        let said = "warning: nothing was learned of any tool of this catalog; `toolroute learn` with the same --tools does";
+        render::warn(global, said);
+    }
+    Ok(engine)
 }
 
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {

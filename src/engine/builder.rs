@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
-use super::state::{Lasting, State};
-use super::{Engine, EngineConfig, Error};
+use super::state::{Indexed, Lasting, State};
+use super::{Engine, EngineConfig, Error, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
+use crate::feedback::UsageVectors;
+use crate::index::IndexKind;
 use crate::selection::Fusion;
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
@@ -18,13 +20,15 @@ pub struct EngineBuilder {
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
     snapshot: Option<Place>,
+    usage: Option<UsageVectors>,
     on_progress: Option<Box<OnProgress>>,
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
         let config = EngineConfig::default();
-        Self { catalog, config, embedder: None, snapshot: None, on_progress: None }
+        let (embedder, snapshot, usage, on_progress) = (None, None, None, None);
+        Self { catalog, config, embedder, snapshot, usage, on_progress }
     }
 
     /// The model. Without one the engine ranks by words alone.
@@ -53,6 +57,13 @@ impl EngineBuilder {
         self
     }
 
+    /// What was learned from past prompts: moves the vectors of the tools that served them. Of no
+    /// use without a model. The snapshot keeps the vectors as they are without it.
+    pub fn usage(mut self, usage: UsageVectors) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
     /// Told how many texts of how many are embedded.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
@@ -62,23 +73,40 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, or the file of
-    /// [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or written is no
-    /// error: [`IndexReport`] says what became of it.
+    /// Where embedding fails, the configuration is out of range, the usage is of another model, or
+    /// the file of [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or
+    /// written is no error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
-        let (mut report, mut indexed) = (IndexReport::default(), None);
-        if let Some(embedder) = &self.embedder {
-            let snapshot = self.snapshot.as_ref();
-            let tell = self.on_progress.as_deref();
-            let (kind, tools) = (self.config.index, self.catalog.tools());
-            let (index, done) = indexing::index(tools, embedder.as_ref(), kind, snapshot, tell)?;
-            (report, indexed) = (done, Some(index));
-        }
+        let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
+        let (indexed, report) = match meaning.transpose()? {
+            Some((indexed, report)) => (Some(indexed), report),
+            None => (None, IndexReport::default()),
+        };
         let query_cache = self.config.query_cache;
         let embedder = self.embedder.map(|model| cached(model, query_cache));
-        let lasting = Lasting { config: Arc::new(self.config), embedder };
+        let usage = self.usage.map(Arc::new);
+        let lasting = Lasting { config: Arc::new(self.config), embedder, usage };
         Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report))
+    }
+
+    /// Indexes the tools' vectors, moved by what was learned.
+    fn meaning(&self, embedder: &dyn Embedder) -> Result<(Indexed, IndexReport), Error> {
+        let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
+        let tell = self.on_progress.as_deref();
+        let Some(usage) = &self.usage else {
+            return indexing::index(tools, embedder, self.config.index, snapshot, tell);
+        };
+        // The snapshot's graph links vectors as they were, and linking anew takes minutes where a
+        // graph pays: moved vectors are scanned, unless a graph is asked for.
+        let kind = match self.config.index {
+            IndexKind::Auto => IndexKind::Exact,
+            chosen => chosen,
+        };
+        let exact = IndexKind::Exact;
+        let (own, mut report) = indexing::index(tools, embedder, exact, snapshot, tell)?;
+        report.index = Some(kind);
+        Ok((learning::indexed(usage, tools, embedder.identity(), (own.vectors, kind))?, report))
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
-use super::Error;
 use super::state::{Indexed, State};
+use super::{Error, learning};
 use crate::catalog::{Change, Changed, Problem, embedding_text};
 use crate::embedding::{Embedder, Role};
 use crate::index::{self, IndexKind, Vectors};
@@ -35,8 +35,7 @@ pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, Chang
     let (indexed, embedded) = match before.with_vectors() {
         Some((model, old)) => {
             let (vectors, embedded) = vectors(before, &changed, model, old)?;
-            let index = index::build(vectors.clone(), IndexKind::Exact)?;
-            (Some(Indexed { vectors, index }), embedded)
+            (Some(indexed(before, &changed, model, vectors)?), embedded)
         }
         None => (None, 0),
     };
@@ -50,6 +49,22 @@ pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, Chang
         took: start.elapsed(),
     };
     Ok((after, report))
+}
+
+/// A search over the vectors, moved by what was learned of the tools that stay or come back.
+fn indexed(
+    before: &State,
+    changed: &Changed,
+    model: &dyn Embedder,
+    vectors: Arc<Vectors>,
+) -> Result<Indexed, Error> {
+    let exact = IndexKind::Exact;
+    if let Some(usage) = &before.usage {
+        let tools = changed.catalog.tools();
+        return learning::indexed(usage, tools, model.identity(), (vectors, exact));
+    }
+    let index = index::build(vectors.clone(), exact)?;
+    Ok(Indexed { vectors, index, learned: None })
 }
 
 /// The vectors of the next state: those of the one before where the text is the same.

@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{catalog, embedding, index, selection};
+use crate::{catalog, embedding, feedback, index, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -39,6 +39,9 @@ pub enum Error {
 
     #[error(transparent)]
     Snapshot(#[from] index::SnapshotError),
+
+    #[error(transparent)]
+    Feedback(#[from] feedback::Error),
 
     #[error(transparent)]
     Selection(#[from] selection::Error),

@@ -74,7 +74,7 @@ struct Work<'a> {
     path: Option<&'a Path>,
 }
 
-/// An index over the tools' texts, and what it took.
+/// Indexes the tools' texts.
 pub(super) fn index(
     tools: &[Arc<Tool>],
     embedder: &dyn Embedder,
@@ -113,7 +113,7 @@ pub(super) fn index(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index }, report))
+    Ok((Indexed { vectors, index, learned: None }, report))
 }
 
 /// Writes a snapshot, and its folder; `done` or why not.
@@ -154,7 +154,7 @@ fn reopen(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index }, report))
+    Ok((Indexed { vectors, index, learned: None }, report))
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {

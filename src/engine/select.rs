@@ -40,7 +40,8 @@ struct Answer {
 impl State {
     pub fn fingerprint(&self) -> String {
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
-        fingerprint(&[&self.catalog.to_jsonl(), model])
+        let learned = self.learned.as_ref().map_or("", |learned| &learned.fingerprint);
+        fingerprint(&[&self.catalog.to_jsonl(), model, learned])
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
@@ -169,13 +170,8 @@ impl State {
         }
         let abstained = request.candidates.is_none() && self.withhold(&mut answer);
         let Answer { ranked, times, policy: policy_time, evidence, confidence } = answer;
-        let tools = ranked.chosen.iter().map(|candidate| {
-            let tool = self.catalog.tools()[candidate.row as usize].clone();
-            let matched = retriever.matched_terms(&request.prompt, candidate.row);
-            let explanation = Explanation::new(candidate, matched, &tool);
-            Selected { tool, score: candidate.score, explanation }
-        });
-        let tools = tools.collect();
+        let chosen = ranked.chosen.iter();
+        let tools = chosen.map(|found| self.selected(retriever, &request.prompt, found)).collect();
         let excluded = ranked.excluded.into_iter().map(|(candidate, because)| {
             let id = self.catalog.tools()[candidate.row as usize].id.clone();
             Excluded { id, score: candidate.score, because }
@@ -200,6 +196,14 @@ impl State {
             unknown_candidates,
             timings,
         })
+    }
+
+    fn selected(&self, retriever: &dyn Retriever, prompt: &str, found: &Candidate) -> Selected {
+        let tool = self.catalog.tools()[found.row as usize].clone();
+        let matched = retriever.matched_terms(prompt, found.row);
+        let usage = self.usage_of(found.row, retriever.strategy());
+        let explanation = Explanation::new(found, matched, &tool).with_usage(usage);
+        Selected { tool, score: found.score, explanation }
     }
 
     /// Takes the tools out of an answer that is not sure enough, and says whether it did.

@@ -25,6 +25,7 @@ mod latency;
 mod measures;
 mod offtopic;
 mod output;
+mod past;
 mod resume;
 mod score;
 mod suite;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::retriever::{Candidate, Score};
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::feedback::RowUsage;
 
 /// One summand of a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +48,9 @@ pub struct Explanation {
     pub matched_terms: Vec<String>,
     /// Whether the prompt spells out the tool's name.
     pub exact_name: bool,
+    /// What past prompts taught of the tool, where that had a part in the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<RowUsage>,
     pub tiers: Tiers,
     /// All of it in one line.
     pub why: String,
@@ -64,7 +68,18 @@ impl Explanation {
         });
         let why = why(candidate, &matched_terms);
         let parts = semantic.into_iter().chain(keyword).chain(named).collect();
-        Self { parts, matched_terms, exact_name, tiers: Tiers::of(tool), why }
+        Self { parts, matched_terms, exact_name, usage: None, tiers: Tiers::of(tool), why }
+    }
+
+    /// With what was learned of the tool.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Option<&RowUsage>) -> Self {
+        if let Some(usage) = usage {
+            let prompts = if usage.prompts == 1 { "prompt" } else { "prompts" };
+            self.why.push_str(&format!("; learned from {} {prompts}", usage.prompts));
+        }
+        self.usage = usage.copied();
+        self
     }
 }
 

@@ -26,6 +26,7 @@ mod retriever;
 mod semantic;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use confidence::{confidence, evidence};
 pub use explanation::{Explanation, Part, Tiers};
