@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::limit::Limit;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Pooling, Precision};
 use crate::engine::{
@@ -219,9 +220,9 @@ pub struct RouteArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Tools to show at most
-    #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
-    pub limit: usize,
+    /// Tools to show at most; `auto` shows as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    pub limit: Limit,
     /// Rank only this tool and others so named; repeatable
     #[arg(long, value_name = "ID")]
     pub candidates: Option<Vec<String>>,
@@ -339,9 +340,9 @@ pub struct BatchArgs {
     /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Tools a row at most
-    #[arg(short, long, default_value_t = 10, value_name = "N")]
-    pub limit: usize,
+    /// Tools a row at most; `auto` gives as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    #[arg(short, long, default_value_t = Limit::of(10), value_name = "N")]
+    pub limit: Limit,
     /// Put the whole explanation beside each score
     #[arg(long)]
     pub explain: bool,
@@ -412,9 +413,9 @@ pub struct BenchArgs {
     /// Prompts to time one by one; the file is repeated or cut to so many
     #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
     pub samples: usize,
-    /// Tools an answer at most
-    #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
-    pub limit: usize,
+    /// Tools an answer at most, or `auto`
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    pub limit: Limit,
 }
 
 #[derive(Subcommand)]

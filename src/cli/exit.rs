@@ -88,12 +88,15 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_eval(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_feedback(error))
-    } else if let Some(error) = cause.downcast_ref::<catalog::Error>() {
-        let unreadable = matches!(error, catalog::Error::Unreadable { .. });
-        Some(if unreadable { IO } else { BAD_DATA })
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_catalog(error))
     } else {
         (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
     }
+}
+
+fn of_catalog(error: &catalog::Error) -> u8 {
+    if matches!(error, catalog::Error::Unreadable { .. }) { IO } else { BAD_DATA }
 }
 
 fn of_engine(error: &engine::Error) -> u8 {
@@ -103,6 +106,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadConfidence { .. }
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
+        engine::Error::Catalog(error) => of_catalog(error),
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),

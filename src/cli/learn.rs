@@ -104,9 +104,9 @@ fn forget(
     usage: &mut UsageVectors,
     global: &Global,
 ) -> Vec<String> {
-    let mut forgotten = Vec::new();
+    let (mut forgotten, catalog) = (Vec::new(), engine.catalog());
     for named in &args.forget {
-        let tool = engine.catalog().get(named);
+        let tool = catalog.get(named);
         let id = tool.map_or_else(|| named.as_str().into(), |tool| tool.id.clone());
         if usage.forget(&id) {
             forgotten.push(id.to_string());

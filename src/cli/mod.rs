@@ -23,6 +23,7 @@ mod eval_suite;
 mod exit;
 mod index;
 mod learn;
+mod limit;
 mod logging;
 mod model;
 mod paths;

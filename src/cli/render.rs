@@ -162,7 +162,7 @@ fn is_too_wide(table: &Table) -> bool {
 
 /// The answer to one prompt.
 pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
-    if args.limit == 0 {
+    if args.limit.most == 0 {
         line("no tools were asked for: --limit is 0")?;
     } else if selection.abstained {
         let sure = selection.confidence.unwrap_or_default();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
+use super::limit::Limit;
 use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
@@ -66,7 +67,7 @@ pub struct Wanted {
     pub clauses: bool,
     pub min_confidence: f32,
     pub policy: Policy,
-    pub limit: usize,
+    pub limit: Limit,
     /// What was learned from past prompts.
     pub usage: Option<PathBuf>,
     /// A model that is loaded already; else it is the one of the arguments.
@@ -82,13 +83,13 @@ impl Wanted {
             clauses: true,
             min_confidence: 0.0,
             policy: Policy::default(),
-            limit: DEFAULT_LIMIT,
+            limit: Limit::of(DEFAULT_LIMIT),
             usage: None,
             embedder: None,
         }
     }
 
-    pub fn new(select: &SelectArgs, limit: usize) -> Self {
+    pub fn new(select: &SelectArgs, limit: Limit) -> Self {
         let policy = select.policy.policy();
         let (strategy, fusion) = (select.strategy, select.fusion());
         Self {
@@ -132,7 +133,8 @@ pub fn build(
         fusion: wanted.fusion,
         clauses: wanted.clauses,
         min_confidence: wanted.min_confidence,
-        limit: wanted.limit,
+        limit: wanted.limit.most,
+        adaptive: wanted.limit.adaptive,
         policy: wanted.policy,
         index: args.search,
         // A command asks once, and `bench` times the model.

@@ -4,16 +4,15 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::indexing::{self, IndexReport, Indexed, OnProgress, Place};
-use super::learning::{self, Applied, Learned};
+use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::learning;
+use super::state::{Indexed, Lasting, State};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::UsageVectors;
-use crate::index::{self, IndexKind};
-use crate::selection::{
-    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
-};
+use crate::index::IndexKind;
+use crate::selection::Fusion;
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -22,7 +21,7 @@ pub struct EngineBuilder {
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
     snapshot: Option<Place>,
-    usage: Option<UsageVectors>,
+    usage: Option<Arc<UsageVectors>>,
     on_progress: Option<Box<OnProgress>>,
 }
 
@@ -62,7 +61,7 @@ impl EngineBuilder {
     /// What was learned from past prompts: moves the vectors of the tools that served them. Of no
     /// use without a model. The snapshot keeps the vectors as they are without it.
     pub fn usage(mut self, usage: UsageVectors) -> Self {
-        self.usage = Some(usage);
+        self.usage = Some(Arc::new(usage));
         self
     }
 
@@ -80,66 +79,34 @@ impl EngineBuilder {
     /// written is no error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
-        let tools = self.catalog.tools();
-        let keyword = KeywordRetriever::new(tools);
-        let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-        let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
-        let meaning = match &self.embedder {
-            Some(embedder) => Some(self.meaning(embedder.as_ref())?),
-            None => None,
-        };
-        let (mut report, mut approximate) = (IndexReport::default(), false);
-        let (mut vectors, mut learned) = (None, None);
-        if let Some(Meaning { indexed, learned: found }) = meaning {
-            let Indexed { index, vectors: own, report: done } = indexed;
-            (report, approximate) = (done, !index.is_exact());
-            let rows = found.as_ref().map(|learned| learned.rows.clone());
-            let semantic = SemanticRetriever::with_usage(index.into(), rows);
-            (vectors, learned) = (Some(own), found);
-            retrievers.push(semantic.clone());
-            retrievers.push(HybridRetriever::new(semantic, keyword, self.config.fusion));
+        let (mut report, mut indexed) = (IndexReport::default(), None);
+        if let Some(embedder) = &self.embedder {
+            let (index, done) = self.index(embedder.as_ref())?;
+            (report, indexed) = (done, Some(index));
         }
         let query_cache = self.config.query_cache;
-        Ok(Engine {
-            config: self.config,
-            catalog: Arc::new(self.catalog),
-            order,
-            embedder: self.embedder.map(|model| cached(model, query_cache)),
-            retrievers,
-            approximate,
-            report,
-            vectors,
-            learned,
-        })
+        let embedder = self.embedder.map(|model| cached(model, query_cache));
+        let lasting = Lasting { config: Arc::new(self.config), embedder, usage: self.usage };
+        Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report))
     }
 
     /// Indexes the tools' vectors, moved by what was learned.
-    fn meaning(&self, embedder: &dyn Embedder) -> Result<Meaning, Error> {
+    fn index(&self, embedder: &dyn Embedder) -> Result<(Indexed, IndexReport), Error> {
         let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
-        let tell = self.on_progress.as_deref();
+        let (kind, tell) = (self.config.index, self.on_progress.as_deref());
         let Some(usage) = &self.usage else {
-            let indexed = indexing::index(tools, embedder, self.config.index, snapshot, tell)?;
-            return Ok(Meaning { indexed, learned: None });
+            return indexing::index(tools, embedder, kind, snapshot, tell);
         };
         // The snapshot's graph links vectors as they were, and linking anew takes minutes where a
         // graph pays: moved vectors are scanned, unless a graph is asked for.
-        let kind = match self.config.index {
+        let kind = match kind {
             IndexKind::Auto => IndexKind::Exact,
             chosen => chosen,
         };
-        let mut indexed = indexing::index(tools, embedder, IndexKind::Exact, snapshot, tell)?;
-        let Applied { vectors, learned } =
-            learning::apply(usage, tools, embedder.identity(), &indexed.vectors)?;
-        indexed.index = index::build(vectors, kind)?;
-        indexed.report.index = Some(kind);
-        Ok(Meaning { indexed, learned: Some(learned) })
+        let (own, report) = indexing::index(tools, embedder, IndexKind::Exact, snapshot, tell)?;
+        let indexed = learning::indexed(usage, tools, embedder.identity(), own.vectors, kind)?;
+        Ok((indexed, IndexReport { index: Some(kind), ..report }))
     }
-}
-
-/// What ranking by meaning needs; the vectors of `indexed` are those before learning.
-struct Meaning {
-    indexed: Indexed,
-    learned: Option<Learned>,
 }
 
 /// The model behind a cache of so many prompts; 0 is the model alone.

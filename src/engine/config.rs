@@ -24,6 +24,9 @@ pub struct EngineConfig {
     pub min_confidence: f32,
     /// Tools in an answer, at most.
     pub limit: usize,
+    /// Whether tools that score far below the best one are left out of an answer, so that a
+    /// prompt for one thing gets few and one for several gets more.
+    pub adaptive: bool,
     pub policy: Policy,
     /// How vectors are searched.
     pub index: IndexKind,
@@ -42,6 +45,7 @@ impl Default for EngineConfig {
             clauses: true,
             min_confidence: DEFAULT_MIN_CONFIDENCE,
             limit: DEFAULT_LIMIT,
+            adaptive: false,
             policy: Policy::default(),
             index: IndexKind::Auto,
             query_cache: QUERY_CACHE,

@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{embedding, feedback, index, selection};
+use crate::{catalog, embedding, feedback, index, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -27,6 +27,9 @@ pub enum Error {
 
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
+
+    #[error(transparent)]
+    Catalog(#[from] catalog::Error),
 
     #[error(transparent)]
     Embedding(#[from] embedding::Error),

@@ -8,10 +8,11 @@ use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
 use super::Error;
+use super::state::Indexed;
 use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
-    self, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, VectorIndex, Vectors, text_hash,
+    self, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
 };
 
 /// Told how many texts of how many are embedded.
@@ -73,21 +74,14 @@ struct Work<'a> {
     path: Option<&'a Path>,
 }
 
-/// An index over the tools' texts, their vectors, and what it took.
-pub(super) struct Indexed {
-    pub index: Box<dyn VectorIndex>,
-    pub vectors: Arc<Vectors>,
-    pub report: IndexReport,
-}
-
-/// Indexes the tools' texts.
+/// An index over the tools' texts, and what it took.
 pub(super) fn index(
     tools: &[Arc<Tool>],
     embedder: &dyn Embedder,
     kind: IndexKind,
     place: Option<&Place>,
     tell: Option<&OnProgress>,
-) -> Result<Indexed, Error> {
+) -> Result<(Indexed, IndexReport), Error> {
     let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
     let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
@@ -119,7 +113,7 @@ pub(super) fn index(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok(Indexed { index, vectors, report })
+    Ok((Indexed { vectors, index, learned: None }, report))
 }
 
 /// Writes a snapshot, and its folder; `done` or why not.
@@ -138,9 +132,14 @@ fn written(state: &SnapshotState, path: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// The snapshot fits the catalog as it is, but for a graph that is wanted now.
-fn reopen(snapshot: &Snapshot, kind: IndexKind, path: Option<&Path>) -> Result<Indexed, Error> {
+fn reopen(
+    snapshot: &Snapshot,
+    kind: IndexKind,
+    path: Option<&Path>,
+) -> Result<(Indexed, IndexReport), Error> {
     let rows = snapshot.vectors().len();
-    let index = index::restore(snapshot.vectors().clone(), kind, snapshot.graph().cloned())?;
+    let vectors = snapshot.vectors().clone();
+    let index = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
     let mut state = SnapshotState::Fresh;
     if let (Some(graph), None, Some(path)) = (index.graph(), snapshot.graph(), path) {
         // Linking takes longer than all else at a start: it must not come again with each.
@@ -155,7 +154,7 @@ fn reopen(snapshot: &Snapshot, kind: IndexKind, path: Option<&Path>) -> Result<I
         path: written(&state, path),
         snapshot: state,
     };
-    Ok(Indexed { index, vectors: snapshot.vectors().clone(), report })
+    Ok((Indexed { vectors, index, learned: None }, report))
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {

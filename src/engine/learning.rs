@@ -6,11 +6,12 @@ use std::sync::Arc;
 use ndarray::Array2;
 use serde::Serialize;
 
+use super::state::{Indexed, State};
 use super::{Engine, Error};
-use crate::catalog::{Tool, ToolId};
-use crate::embedding::{ModelIdentity, Role};
+use crate::catalog::{Catalog, Tool, ToolId};
+use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::feedback::{RowUsage, UsageModel, UsageRows, UsageVectors};
-use crate::index::Vectors;
+use crate::index::{self, IndexKind, Vectors};
 use crate::selection::Strategy;
 
 /// Prompts embedded together, and told as progress.
@@ -45,28 +46,23 @@ pub struct UsageReport {
     pub absent: usize,
 }
 
-/// What was learned, as an engine holds it.
+/// What was learned, as a state of an engine holds it.
 pub(super) struct Learned {
     pub rows: Arc<UsageRows>,
     pub report: UsageReport,
     pub fingerprint: String,
 }
 
-/// A catalog's vectors after what was learned.
-pub(super) struct Applied {
-    pub vectors: Arc<Vectors>,
-    pub learned: Learned,
-}
-
-/// Moves the vectors of the tools that have history.
-pub(super) fn apply(
+/// A search over the tools' `own` vectors, those moved that have history.
+pub(super) fn indexed(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
     model: &ModelIdentity,
-    own: &Vectors,
-) -> Result<Applied, Error> {
+    own: Arc<Vectors>,
+    kind: IndexKind,
+) -> Result<Indexed, Error> {
     usage.matches(&usage_model(model))?;
-    let moved = usage.moves(tools, |row| own_vector(own, row));
+    let moved = usage.moves(tools, |row| own_vector(&own, row));
     let shape = (own.len(), own.dimension());
     let mut vectors = Array2::from_shape_vec(shape, own.as_slice().to_vec())
         .expect("the vectors are a matrix of this shape. This is a bug.");
@@ -81,7 +77,8 @@ pub(super) fn apply(
         report: UsageReport { applied: moved.len(), absent },
         fingerprint: usage.fingerprint(),
     };
-    Ok(Applied { vectors: Arc::new(Vectors::new(vectors)?), learned })
+    let index = index::build(Arc::new(Vectors::new(vectors)?), kind)?;
+    Ok(Indexed { vectors: own, index, learned: Some(learned) })
 }
 
 fn own_vector(own: &Vectors, row: u32) -> &[f32] {
@@ -96,15 +93,27 @@ fn usage_model(identity: &ModelIdentity) -> UsageModel {
     }
 }
 
-impl Engine {
-    /// What was applied of [`super::EngineBuilder::usage`]; none without it or without a model.
-    pub fn usage_report(&self) -> Option<UsageReport> {
-        self.learned.as_ref().map(|learned| learned.report)
-    }
-
+impl State {
     /// What was learned of the tool at a row, where the strategy makes use of it.
     pub(super) fn usage_of(&self, row: u32, strategy: Strategy) -> Option<&RowUsage> {
         self.learned.as_ref().filter(|_| strategy.needs_vector())?.rows.get(row)
+    }
+
+    fn calibrate_usage(&self, usage: &mut UsageVectors) {
+        if let Some(own) = &self.vectors {
+            usage.calibrate(self.catalog.tools(), |row| own_vector(own, row));
+        }
+    }
+
+    fn learner(&self) -> Result<&dyn Embedder, Error> {
+        self.embedder.as_deref().ok_or(Error::NoModel { strategy: Strategy::Semantic })
+    }
+}
+
+impl Engine {
+    /// What was applied of [`super::EngineBuilder::usage`]; none without it or without a model.
+    pub fn usage_report(&self) -> Option<UsageReport> {
+        self.state().learned.as_ref().map(|learned| learned.report)
     }
 
     /// Usage for this engine's model that knows nothing yet.
@@ -112,9 +121,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoModel`] where the engine has none.
     pub fn empty_usage(&self) -> Result<UsageVectors, Error> {
-        let embedder =
-            self.embedder.as_ref().ok_or(Error::NoModel { strategy: Strategy::Semantic })?;
-        Ok(UsageVectors::new(usage_model(embedder.identity())))
+        Ok(UsageVectors::new(usage_model(self.state().learner()?.identity())))
     }
 
     /// Adds past prompts to `usage`, which may hold others already. `tell` hears how many are done.
@@ -128,8 +135,8 @@ impl Engine {
         past: &[PastPrompt],
         tell: &dyn Fn(usize, usize),
     ) -> Result<LearnReport, Error> {
-        let embedder =
-            self.embedder.as_ref().ok_or(Error::NoModel { strategy: Strategy::Semantic })?;
+        let state = self.state();
+        let embedder = state.learner()?;
         usage.matches(&usage_model(embedder.identity()))?;
         let (mut report, mut learned, mut unknown) =
             (LearnReport::default(), BTreeSet::new(), BTreeSet::new());
@@ -137,7 +144,9 @@ impl Engine {
         for chunk in past.chunks(CHUNK) {
             let known: Vec<(&str, Vec<ToolId>)> = chunk
                 .iter()
-                .map(|past| (past.prompt.as_str(), self.known_ids(&past.tools, &mut unknown)))
+                .map(|past| {
+                    (past.prompt.as_str(), known_ids(&state.catalog, &past.tools, &mut unknown))
+                })
                 .filter(|(_, tools)| !tools.is_empty())
                 .collect();
             let texts: Vec<&str> = known.iter().map(|(prompt, _)| *prompt).collect();
@@ -151,7 +160,7 @@ impl Engine {
             done += chunk.len();
             tell(done, past.len());
         }
-        self.calibrate_usage(usage);
+        state.calibrate_usage(usage);
         report.tools_learned = learned.len();
         report.unknown_ids = unknown.into_iter().collect();
         Ok(report)
@@ -159,19 +168,17 @@ impl Engine {
 
     /// Sets learned tools back by as much as this catalog needs; [`Engine::learn`] does so itself.
     pub fn calibrate_usage(&self, usage: &mut UsageVectors) {
-        if let Some(own) = &self.vectors {
-            usage.calibrate(self.catalog.tools(), |row| own_vector(own, row));
-        }
+        self.state().calibrate_usage(usage);
     }
+}
 
-    fn known_ids(&self, ids: &[String], unknown: &mut BTreeSet<String>) -> Vec<ToolId> {
-        let mut known = Vec::with_capacity(ids.len());
-        for id in ids {
-            match self.catalog.get(id) {
-                Some(tool) => known.push(tool.id.clone()),
-                None => _ = unknown.insert(id.clone()),
-            }
+fn known_ids(catalog: &Catalog, ids: &[String], unknown: &mut BTreeSet<String>) -> Vec<ToolId> {
+    let mut known = Vec::with_capacity(ids.len());
+    for id in ids {
+        match catalog.get(id) {
+            Some(tool) => known.push(tool.id.clone()),
+            None => _ = unknown.insert(id.clone()),
         }
-        known
     }
+    known
 }

@@ -21,21 +21,26 @@
 //! ```
 
 mod builder;
+mod change;
 mod config;
 mod error;
 mod indexing;
 mod learning;
+mod live;
 mod ranking;
 mod request;
 mod select;
+mod state;
 
 pub use builder::EngineBuilder;
+pub use change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use learning::{LearnReport, PastPrompt, UsageReport};
+pub use live::Engine;
+pub use ranking::fitting;
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-pub use select::Engine;
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::index::IndexKind;

@@ -6,34 +6,17 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::builder::EngineBuilder;
-use super::learning::Learned;
-use super::ranking::{Ranked, rank};
+use super::ranking::{Ranked, fitting, rank};
 use super::request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-use super::{EngineConfig, Error, IndexReport, fingerprint};
-use crate::catalog::Catalog;
+use super::state::State;
+use super::{Error, fingerprint};
 use crate::embedding::{Embedder, Role};
-use crate::index::{Rows, Vectors};
+use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Candidate, Clause, Exclusion, Explanation, Policy, PolicyOrder, Prompt, Retrieved, Retriever,
-    StageTimes, Strategy, confidence, evidence,
+    Candidate, Clause, Exclusion, Explanation, Policy, Prompt, Retrieved, Retriever, StageTimes,
+    Strategy, confidence, evidence,
 };
-
-/// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
-pub struct Engine {
-    pub(super) config: EngineConfig,
-    pub(super) catalog: Arc<Catalog>,
-    pub(super) order: PolicyOrder,
-    pub(super) embedder: Option<Arc<dyn Embedder>>,
-    /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
-    pub(super) retrievers: Vec<Arc<dyn Retriever>>,
-    pub(super) approximate: bool,
-    pub(super) report: IndexReport,
-    /// The tools' own vectors, before anything was learned; none without a model.
-    pub(super) vectors: Option<Arc<Vectors>>,
-    pub(super) learned: Option<Learned>,
-}
 
 /// The vectors of a prompt and its clauses, and what they cost.
 #[derive(Clone, Copy, Default)]
@@ -53,38 +36,14 @@ struct Answer {
     confidence: Option<f32>,
 }
 
-impl Engine {
-    pub fn builder(catalog: Catalog) -> EngineBuilder {
-        EngineBuilder::new(catalog)
-    }
-
-    pub fn catalog(&self) -> &Catalog {
-        &self.catalog
-    }
-
-    pub fn config(&self) -> &EngineConfig {
-        &self.config
-    }
-
-    /// What building the index took: embedded, reused, and the snapshot's state.
-    pub fn index_report(&self) -> &IndexReport {
-        &self.report
-    }
-
-    /// Tells engines apart that may answer differently: the catalog's tools, the model and what was
-    /// learned.
+// Documented where users see it: in [`super::Engine`].
+impl State {
     pub fn fingerprint(&self) -> String {
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
         let learned = self.learned.as_ref().map_or("", |learned| &learned.fingerprint);
         fingerprint(&[&self.catalog.to_jsonl(), model, learned])
     }
 
-    /// The tools for one prompt, best first.
-    ///
-    /// # Errors
-    /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs one;
-    /// [`Error::UnknownCandidates`] where no candidate is in the catalog; and what embedding may
-    /// raise.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         let (strategy, _) = self.effective(request)?;
         if !strategy.needs_vector() {
@@ -102,8 +61,6 @@ impl Engine {
         self.answer(request, &clauses, embedding)
     }
 
-    /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
-    /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let clauses: Vec<Option<Vec<String>>> = requests
             .par_iter()
@@ -207,6 +164,10 @@ impl Engine {
         };
         let mut answer = self.ranked(retriever, &prompt, &policy)?;
         let start = Instant::now();
+        if request.adaptive.unwrap_or(self.config.adaptive) {
+            let chosen = &mut answer.ranked.chosen;
+            chosen.truncate(fitting(chosen.iter().map(|candidate| candidate.score)));
+        }
         let abstained = request.candidates.is_none() && self.withhold(&mut answer);
         let Answer { ranked, times, policy: policy_time, evidence, confidence } = answer;
         let chosen = ranked.chosen.iter();
@@ -320,10 +281,6 @@ impl Engine {
         Ok((Some(rows), unknown))
     }
 
-    /// Whether a request with these candidates can be answered; no candidates are no hindrance.
-    ///
-    /// # Errors
-    /// [`Error::UnknownCandidates`] where none of them is in the catalog.
     pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
         self.known_rows(ids).map(drop)
     }

@@ -14,6 +14,7 @@
 //! assert_eq!(measures.mrr, 0.5);
 //! ```
 
+mod adaptive;
 mod batch;
 mod bootstrap;
 mod compare;
@@ -29,6 +30,7 @@ mod resume;
 mod score;
 mod suite;
 
+pub use adaptive::{AnswerSize, Sizes};
 pub use batch::{BatchJob, BatchSummary};
 pub use bootstrap::{Interval, RESAMPLES};
 pub use compare::{
