@@ -26,7 +26,7 @@ fn run(place: &Place, kind: IndexKind) -> Result<IndexReport, Error> {
     let tools: Vec<_> = (0..30)
         .map(|at| Arc::new(Tool::new(None, &format!("t{at}"), &"x".repeat(at + 1))))
         .collect();
-    index(&tools, &ByLength(identity), kind, Some(place), None).map(|indexed| indexed.report)
+    index(&tools, &ByLength(identity), kind, Some(place), None).map(|(_, report)| report)
 }
 
 fn place(path: PathBuf, move_foreign: bool) -> Place {

@@ -48,8 +48,8 @@ impl Embedder for Letters {
             for letter in text.bytes().filter(u8::is_ascii_lowercase) {
                 row[usize::from(letter - b'a')] += 1.0;
             }
-            let length = row.dot(&row).sqrt();
-            row /= length;
+            let length: f32 = row.dot(&row);
+            row /= length.sqrt();
         }
         Ok(Embedded { vectors, tokenize: Duration::ZERO, tokens: texts.len() })
     }
