@@ -20,7 +20,7 @@ pub struct EngineBuilder {
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
     snapshot: Option<Place>,
-    usage: Option<UsageVectors>,
+    usage: Option<Arc<UsageVectors>>,
     on_progress: Option<Box<OnProgress>>,
 }
 
@@ -60,7 +60,7 @@ impl EngineBuilder {
     /// What was learned from past prompts: moves the vectors of the tools that served them. Of no
     /// use without a model. The snapshot keeps the vectors as they are without it.
     pub fn usage(mut self, usage: UsageVectors) -> Self {
-        self.usage = Some(usage);
+        self.usage = Some(Arc::new(usage));
         self
     }
 
@@ -85,8 +85,7 @@ impl EngineBuilder {
         };
         let query_cache = self.config.query_cache;
         let embedder = self.embedder.map(|model| cached(model, query_cache));
-        let usage = self.usage.map(Arc::new);
-        let lasting = Lasting { config: Arc::new(self.config), embedder, usage };
+        let lasting = Lasting { config: Arc::new(self.config), embedder, usage: self.usage };
         Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report))
     }
 

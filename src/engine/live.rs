@@ -61,7 +61,8 @@ impl Engine {
         &self.report
     }
 
-    /// Tells engines apart that may answer differently: the catalog's tools and the model.
+    /// Tells engines apart that may answer differently: the catalog's tools, the model and what was
+    /// learned.
     pub fn fingerprint(&self) -> String {
         self.state().fingerprint()
     }
@@ -119,7 +120,8 @@ impl Engine {
     /// Only texts that are new go through the model; the words of all tools are indexed again,
     /// while selections go on over the state before. Nothing is written to the snapshot's file.
     /// Where vectors were searched over a graph, they are scanned from then on: a scan of 50,000
-    /// takes 3 ms, and linking them a minute.
+    /// takes 3 ms, and linking them a minute. What was learned ([`EngineBuilder::usage`]) is applied to
+    /// the tools that are there then.
     ///
     /// # Errors
     /// [`Error::Catalog`] for a tool that cannot be used, an id that is taken or one that is not

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::embedding::{self, Embedded, Embedder, ModelIdentity, Role};
+use crate::engine::PastPrompt;
 use crate::index::IndexKind;
 use crate::selection;
 
@@ -47,6 +48,8 @@ impl Embedder for Letters {
             for letter in text.bytes().filter(u8::is_ascii_lowercase) {
                 row[usize::from(letter - b'a')] += 1.0;
             }
+            let length: f32 = row.dot(&row);
+            row /= length.sqrt();
         }
         Ok(Embedded { vectors, tokenize: Duration::ZERO, tokens: texts.len() })
     }
@@ -73,6 +76,28 @@ fn the_next_selection_sees_a_change() {
     engine.remove("s:translate").unwrap();
     assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
     assert_eq!(engine.version(), 3);
+}
+
+#[test]
+fn what_was_learned_stays_with_a_tool_that_goes_and_comes_back() {
+    let tools = || vec![tool("alpha", "one"), tool("beta", "two")];
+    let before = engine_of(tools(), Some(Letters::new()), IndexKind::Auto);
+    let mut usage = before.empty_usage().unwrap();
+    let past = PastPrompt { prompt: "quick hazy jazz".into(), tools: vec!["s__beta".into()] };
+    before.learn(&mut usage, &[past], &|_, _| {}).unwrap();
+    let builder = Engine::builder(Catalog::from_tools(tools()).catalog);
+    let engine = builder.embedder(Letters::new()).usage(usage).build().unwrap();
+    let state = || {
+        let report = engine.usage_report().unwrap();
+        let found = engine.select(&SelectRequest::new("jazzy haze")).unwrap().tools;
+        let learned = found.iter().filter(|selected| selected.explanation.usage.is_some());
+        (report.applied, report.absent, learned.count())
+    };
+    assert_eq!(state(), (1, 0, 1));
+    engine.remove("s__beta").unwrap();
+    assert_eq!(state(), (0, 1, 0));
+    engine.register(tool("beta", "two")).unwrap();
+    assert_eq!(state(), (1, 0, 1));
 }
 
 #[test]
