@@ -29,12 +29,20 @@ const COMMENTS: &[&str] = &["//", "#", "--", "*", "/*", ";", "%", "'''", "\"\"\"
 /// Sizes of code are spread over powers of ten, so each count is taken by its logarithm, and 1 is
 /// what a project has that no one person knows: 50,000 lines, 5,000 branches, 500 files. Blocks
 /// eleven deep are as deep as reviewed code goes. Branches weigh most: they are McCabe's measure.
-const MOST: [(fn(&Counts) -> usize, f32, f32); 4] = [
-    (|counts| counts.branches, 5_000.0, 0.35),
-    (|counts| counts.lines, 50_000.0, 0.30),
-    (|counts| counts.depth, 11.0, 0.20),
-    (|counts| counts.files, 500.0, 0.15),
-];
+const MOST: Weights = Weights {
+    branches: (5_000.0, 0.35),
+    lines: (50_000.0, 0.30),
+    depth: (11.0, 0.20),
+    files: (500.0, 0.15),
+};
+
+/// Of each count, the most there is, and its weight.
+struct Weights {
+    branches: (f32, f32),
+    lines: (f32, f32),
+    depth: (f32, f32),
+    files: (f32, f32),
+}
 
 /// The complexity of the code among `files`, from 0 (none at all) to 1; `None` without code.
 ///
@@ -49,9 +57,14 @@ pub fn complexity(files: &[SourceFile]) -> Option<f32> {
         branches: a.branches + b.branches,
         depth: a.depth.max(b.depth),
     })?;
-    let share = |count: usize, most: f32| ((count as f32).ln_1p() / most.ln_1p()).min(1.0);
-    let sum = MOST.iter().map(|(count, most, weight)| weight * share(count(&all), *most)).sum();
-    Some(f32::clamp(sum, 0.0, 1.0))
+    let share = |count: usize, (most, weight): (f32, f32)| {
+        weight * ((count as f32).ln_1p() / most.ln_1p()).min(1.0)
+    };
+    let sum = share(all.branches, MOST.branches)
+        + share(all.lines, MOST.lines)
+        + share(all.depth, MOST.depth)
+        + share(all.files, MOST.files);
+    Some(sum.clamp(0.0, 1.0))
 }
 
 /// Thirds of the scale: a file of 100 lines is low, a service of 5,000 medium or high.

@@ -55,10 +55,19 @@ impl Depth {
         };
         let cut = |file: &SourceFile| SourceFile {
             path: file.path.clone(),
-            content: file.content[..file.content.floor_char_boundary(bytes)].to_owned(),
+            content: head(&file.content, bytes).to_owned(),
         };
         Cow::Owned(files.iter().map(cut).collect())
     }
+}
+
+/// The first bytes of a text, up to the end of a character.
+pub(super) fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]

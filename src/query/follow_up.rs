@@ -16,8 +16,8 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?:and|but|or)\b[^?]{0,30}\?\s*$",
         r"|what (?:about|if)\b|how about\b|(?:the )?same\b|same for\b|again\b|once more\b|another one\b|one more\b|instead\b|rather\b|not that\b",
         r"|(?:no|nope|hmm|wait|sorry|actually)[\s,.:]+",
-        r"|(?:make|do|undo|repeat|delete|send|cancel|move|change|show|open|close|try|put|save|share|sort|forward|reschedule|rename|translate|summari[sz]e|explain|shorten|print|turn) (?:it|that|this|them|those|these|the same|the (?:first|second|third|last|other|next|previous) one)\b",
-        r"|(?:for|in|on|at|to|from|with|only|just|until|next|by) [\w' -]{1,40}[?.!]*$",
+        r"|(?:make|do|undo|repeat|delete|send|cancel|move|change|show|open|close|try|put|save|share|sort|forward|reschedule|rename|translate|summari[sz]e|explain|shorten|print|turn) (?:(?:it|them|the same|the (?:first|second|third|last|other|next|previous) one)\b|(?:this|that|these|those)(?:\W*$|[.?!,]|\s+(?:to|for|in|on|at|into|from|with|by|as|again|too|instead|now)\b))",
+        r"|(?:for|in|on|at|to|from|with|only|just|until|next|by)(?:\s[\w'-]+){1,3}[?.!]*$",
         r"|(?:und|und für|und in|und am|jetzt|nochmal|das gleiche|dasselbe|et|et pour|et à|pareil|maintenant|encore|y|y para|y en|lo mismo|ahora|otra vez|e per|lo stesso|а|а в|а для|и|теперь|то же самое|ещё раз)\s.{0,40}[?]\s*$",
         r"|(?:das gleiche|dasselbe|pareil|la même chose|lo mismo|lo stesso|то же самое|同样|那么|再)",
         r"|(?:ומה|אותו דבר|אותו הדבר|אותה|גם |עכשיו |שוב|ועכשיו |ובשביל|ול|וב|ומ)",
@@ -28,13 +28,16 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that point at something said before, where a prompt is too short to say what.
 static POINTS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:it|that|those|these|them|there|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|as well|too|instead|again)\b|אותו|אותה|אותם|שם|זה|גם כן",
+        r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
     )
 });
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
 }
+
+/// An "and" with nothing before it, in front of a few words: "and todo.txt".
+static JOINS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\W*(?:and|or|but|also|plus)\b"));
 
 /// Words with meaning from which a prompt stands on its own, whatever it points at.
 const ENOUGH_WORDS: usize = 5;
@@ -49,8 +52,8 @@ const EARLIER_CHARS: usize = 600;
 /// German, French, Spanish, Italian, Russian and Chinese.
 pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
-    words <= MOST_WORDS && CONTINUES.is_match(prompt.trim())
-        || words < ENOUGH_WORDS && POINTS.is_match(prompt)
+    words <= MOST_WORDS && CONTINUES.is_match(prompt)
+        || words < ENOUGH_WORDS && (POINTS.is_match(prompt) || JOINS.is_match(prompt))
 }
 
 /// The text by which tools are found for a prompt: the prompt itself, or, where it hangs on what the
@@ -96,6 +99,7 @@ mod tests {
             "undo that",
             "no, the other one",
             "for 4 people",
+            "and todo.txt",
             "ומה עם מחר?",
             "אותו דבר לברלין",
             "und für Berlin?",
@@ -110,6 +114,7 @@ mod tests {
             "Book a table for two at Luigi's on Friday",
             "Translate this letter into French and mail it to Dana",
             "list all open pull requests",
+            "In which city was Kafka born?",
             "מה מזג האוויר מחר בחיפה",
             "Delete the file report.txt from the downloads folder",
         ] {

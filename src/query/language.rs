@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use linguist::definitions::LANGUAGES;
 
 use super::SourceFile;
+use super::depth::head;
 
 /// Bytes of a file that are looked at: as many as GitHub's linguist, whose data this is.
 const LOOKED_AT: usize = 50 * 1_024;
@@ -75,7 +76,7 @@ pub fn language_name(word: &str) -> String {
 /// The language of a file that holds code or markup; `None` for data, prose, and what is unknown.
 /// Without content only its name is looked at.
 pub fn language(file: &SourceFile) -> Option<&'static str> {
-    let content = head(&file.content);
+    let content = head(&file.content, LOOKED_AT);
     let name = match by_first_line(content) {
         Some(name) => name,
         None => by_name(&file.path, content)?,
@@ -95,11 +96,6 @@ pub fn languages(files: &[SourceFile]) -> Vec<String> {
     let mut found: Vec<_> = lines.into_iter().collect();
     found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     found.into_iter().map(|(name, _)| name.to_lowercase()).collect()
-}
-
-/// The beginning of a text, cut where a character ends.
-fn head(content: &str) -> &str {
-    &content[..content.floor_char_boundary(LOOKED_AT)]
 }
 
 /// The program that `#!` names.

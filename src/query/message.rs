@@ -1,7 +1,7 @@
 //! What a message says besides its request: the categories it names, whether it needs the web, how
 //! urgent it is; and whether the model that will read the tools is a small one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -102,11 +102,12 @@ pub fn categories<'a>(
     let shipped = CATEGORIES.all(message);
     let count = |category: &str| {
         let name = category.to_lowercase().replace(['_', '-'], " ");
-        let own = usize::from(word_at(&text, &name, false));
-        let mine = more.get(category).into_iter().flatten();
-        let mine = mine.filter(|word| word_at(&text, &word.to_lowercase(), false)).count();
-        let ours = shipped.iter().find(|(label, _)| *label == category);
-        own + mine + ours.map_or(0, |(_, words)| words.len())
+        let mine = more.get(category).into_iter().flatten().map(|word| word.to_lowercase());
+        let said = mine.chain([name]).filter(|word| word_at(&text, word, false));
+        let ours = shipped.iter().filter(|(label, _)| *label == category);
+        let ours = ours.flat_map(|(_, words)| words.iter().cloned());
+        // A word that is the name and in a list is one word.
+        said.chain(ours).collect::<BTreeSet<String>>().len()
     };
     let counted = known.into_iter().map(|category| (count(category), category));
     let mut found: Vec<_> = counted.filter(|(count, _)| *count > 0).collect();

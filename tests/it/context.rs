@@ -287,3 +287,38 @@ fn tools_are_listed_by_facet() {
         .success()
         .stderr(predicate::str::contains("did you mean refinement?"));
 }
+
+/// Prints what a change costs among 1,000 tools: those of the sample catalog, ten times over.
+#[test]
+fn a_change_among_a_thousand_tools_embeds_one_text() {
+    let paths = [repo("examples/catalog")];
+    let sample = Catalog::load(&paths, &LoadOptions::default()).unwrap().catalog;
+    let numbered = |at: usize| {
+        let mut tool = sample.tools()[at % sample.len()].as_ref().clone();
+        tool.id = format!("{}{at}", tool.id).as_str().into();
+        tool.description = format!("{} Number {at}.", tool.description);
+        tool
+    };
+    let catalog = Catalog::from_tools((0..1_000).map(numbered).collect()).catalog;
+    assert_eq!(catalog.len(), 1_000);
+    let model = Arc::new(StaticEmbedder::built_in().unwrap());
+    for (name, model) in [("words", None), ("words and vectors", Some(model))] {
+        let mut builder = Engine::builder(catalog.clone());
+        if let Some(model) = &model {
+            builder = builder.embedder(model.clone());
+        }
+        let engine = builder.build().unwrap();
+        let mut took = Vec::new();
+        for at in 1_000..1_010 {
+            let report = engine.register(numbered(at)).unwrap();
+            assert_eq!(report.embedded, usize::from(model.is_some()));
+            took.push(report.took);
+        }
+        took.sort_unstable();
+        eprintln!("| {name} | {:.1} ms | {:.1} ms |", ms(took[5]), ms(took[0]));
+    }
+}
+
+fn ms(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

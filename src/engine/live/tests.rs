@@ -145,7 +145,10 @@ fn selections_never_see_half_a_change() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert_eq!(engine.version(), (STEPS / 2) as u64);
-    assert_eq!(engine.catalog().len(), 1 + if STEPS / THREADS % 4 == 0 { 0 } else { 2 * THREADS });
+    assert_eq!(
+        engine.catalog().len(),
+        1 + if (STEPS / THREADS).is_multiple_of(4) { 0 } else { 2 * THREADS }
+    );
 }
 
 fn check_pairs(engine: &Engine) {
