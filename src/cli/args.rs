@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::context_args::{AnalyzeArgs, ListArgs};
 use super::limit::Limit;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Pooling, Precision};
@@ -53,6 +54,8 @@ pub enum Command {
     Index(IndexArgs),
     /// Rank the tools of a catalog for one prompt
     Route(RouteArgs),
+    /// Say what a prompt and the files around it are about: phase, kind of work, languages, and more
+    Analyze(AnalyzeArgs),
     /// Look at a catalog: list, show, validate
     Tools(ToolsArgs),
     /// Get, list and check models
@@ -243,7 +246,7 @@ pub struct ToolsArgs {
 #[derive(Subcommand)]
 pub enum ToolsCommand {
     /// List the tools of a catalog with their tiers
-    List(CatalogArgs),
+    List(ListArgs),
     /// Show one tool whole
     Show {
         /// Its id, `server:tool`, or a name that only one tool has
@@ -454,7 +457,7 @@ fn strategies() -> impl TypedValueParser<Value = Strategy> {
     )
 }
 
-fn precisions() -> impl TypedValueParser<Value = Precision> {
+pub fn precisions() -> impl TypedValueParser<Value = Precision> {
     tier(const { &[("int8", Precision::Int8), ("f32", Precision::F32)] })
 }
 

@@ -10,6 +10,7 @@ use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
     ModelCommand, SelectArgs, ToolsCommand,
 };
+use super::context_args::ListArgs;
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -41,10 +42,11 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
         Command::Tools(args) => match &mut args.command {
-            ToolsCommand::List(args)
+            ToolsCommand::List(ListArgs { catalog: args, .. })
             | ToolsCommand::Validate(args)
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
         },
+        Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Model(args) => model(args, variables),
         Command::Completions { .. } => {}
     }

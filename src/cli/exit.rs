@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::render::{self, StdoutError};
-use crate::{catalog, embedding, engine, eval, feedback, index, selection};
+use crate::{catalog, embedding, engine, eval, feedback, index, query, selection};
 
 /// Anything that has no code of its own.
 pub const FAILED: u8 = 1;
@@ -91,6 +91,9 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_catalog(error))
     } else {
+        if cause.is::<query::Error>() {
+            return Some(BAD_DATA);
+        }
         (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
     }
 }
@@ -107,6 +110,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Catalog(error) => of_catalog(error),
+        engine::Error::Query(_) => BAD_DATA,
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),

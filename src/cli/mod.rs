@@ -13,10 +13,12 @@
 // They panic where nobody reads; `render` has what does not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod analyze;
 mod args;
 mod batch;
 mod bench;
 mod bench_encoder;
+mod context_args;
 mod environment;
 mod eval;
 mod eval_suite;
@@ -77,6 +79,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Index(args) => index::run(args, global),
         Command::Route(args) => route::run(args, global),
+        Command::Analyze(args) => analyze::run(args, global),
         Command::Tools(args) => tools::run(args, global),
         Command::Model(args) => model::run(args, global),
         Command::Batch(args) => batch::run(args, global),

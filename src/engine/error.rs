@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{catalog, embedding, feedback, index, selection};
+use crate::{catalog, embedding, feedback, index, query, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -33,6 +33,9 @@ pub enum Error {
 
     #[error(transparent)]
     Embedding(#[from] embedding::Error),
+
+    #[error(transparent)]
+    Query(#[from] query::Error),
 
     #[error(transparent)]
     Index(#[from] index::Error),

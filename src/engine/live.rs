@@ -1,9 +1,10 @@
 //! The engine that users hold: the present state, and its replacement by the next.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
+use super::context::Classifiers;
 use super::state::State;
 use super::{EngineConfig, Error, IndexReport, SelectRequest, Selection};
 use crate::catalog::{Catalog, Change, Tool};
@@ -19,6 +20,8 @@ pub struct Engine {
     state: RwLock<Arc<State>>,
     /// One change at a time: each is made from the state that the one before left.
     changing: Mutex<()>,
+    /// Made from the model when a context is first analysed.
+    pub(super) classifiers: OnceLock<Classifiers>,
 }
 
 impl Engine {
@@ -32,6 +35,7 @@ impl Engine {
             report,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::new(()),
+            classifiers: OnceLock::new(),
         }
     }
 

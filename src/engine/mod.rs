@@ -23,6 +23,7 @@
 mod builder;
 mod change;
 mod config;
+mod context;
 mod error;
 mod indexing;
 mod learning;
