@@ -72,6 +72,7 @@
 //! | [`engine`] | which tools, for this prompt? | every room below |
 //! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query` |
 //! | [`query`] | what does the prompt ask for? | `catalog` |
+//! | [`feedback`] | what worked? | `catalog` |
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
 //! | [`index`] | which rows are near, and which hold these words? | nothing |
@@ -87,6 +88,7 @@ pub mod cli;
 pub mod embedding;
 pub mod engine;
 pub mod eval;
+pub mod feedback;
 pub mod index;
 pub mod query;
 pub mod selection;

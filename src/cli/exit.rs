@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::render::{self, StdoutError};
-use crate::{catalog, embedding, engine, eval, index, selection};
+use crate::{catalog, embedding, engine, eval, feedback, index, selection};
 
 /// Anything that has no code of its own.
 pub const FAILED: u8 = 1;
@@ -86,6 +86,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_embedding(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_eval(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_feedback(error))
     } else if let Some(error) = cause.downcast_ref::<catalog::Error>() {
         let unreadable = matches!(error, catalog::Error::Unreadable { .. });
         Some(if unreadable { IO } else { BAD_DATA })
@@ -102,6 +104,8 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Embedding(error) => of_embedding(error),
+        engine::Error::NoFeedback => BAD_ARGUMENTS,
+        engine::Error::Feedback(error) => of_feedback(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),
         engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
@@ -115,6 +119,16 @@ fn of_embedding(error: &embedding::Error) -> u8 {
         embedding::Error::Io { .. } => IO,
         embedding::Error::Inference { .. } | embedding::Error::Tokenize { .. } => FAILED,
         _ => NO_MODEL,
+    }
+}
+
+fn of_feedback(error: &feedback::StoreError) -> u8 {
+    use feedback::StoreError as Of;
+    match error {
+        Of::Io { .. } | Of::Busy { .. } => IO,
+        Of::BadDate { .. } => BAD_ARGUMENTS,
+        Of::Closed | Of::Lost { .. } | Of::NothingToRevert => FAILED,
+        _ => BAD_DATA,
     }
 }
 

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::recording::{LogPlace, Recording};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
+use crate::feedback::StoreOptions;
 use crate::selection::{
     Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
 };
@@ -19,13 +21,14 @@ pub struct EngineBuilder {
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
     snapshot: Option<Place>,
+    log: Option<LogPlace>,
     on_progress: Option<Box<OnProgress>>,
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
         let config = EngineConfig::default();
-        Self { catalog, config, embedder: None, snapshot: None, on_progress: None }
+        Self { catalog, config, embedder: None, snapshot: None, log: None, on_progress: None }
     }
 
     /// The model. Without one the engine ranks by words alone.
@@ -54,6 +57,13 @@ impl EngineBuilder {
         self
     }
 
+    /// A log of executions: [`Engine::record`] writes to it, [`Engine::observed`] says what it
+    /// teaches. One that is not there is made.
+    pub fn feedback(mut self, path: impl Into<PathBuf>, options: StoreOptions) -> Self {
+        self.log = Some(LogPlace { path: path.into(), options });
+        self
+    }
+
     /// Told how many texts of how many are embedded.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
@@ -63,8 +73,8 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, or the file of
-    /// [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or written is no
+    /// Where embedding fails, the configuration is out of range, the file of
+    /// [`EngineBuilder::snapshot`] is somebody's, or that of [`EngineBuilder::feedback`] cannot be used. A snapshot that cannot be read or written is no
     /// error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
@@ -85,11 +95,15 @@ impl EngineBuilder {
             retrievers.push(HybridRetriever::new(semantic, keyword, fusion));
         }
         let query_cache = self.config.query_cache;
+        let embedder = self.embedder.map(|model| cached(model, query_cache));
+        let start = |log| Recording::start(log, embedder.clone());
+        let recording = self.log.map(start).transpose()?;
         Ok(Engine {
             config: self.config,
             catalog: Arc::new(self.catalog),
             order,
-            embedder: self.embedder.map(|model| cached(model, query_cache)),
+            embedder,
+            recording,
             retrievers,
             approximate,
             report,

@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{embedding, index, selection};
+use crate::{embedding, feedback, index, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -27,6 +27,14 @@ pub enum Error {
 
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
+
+    #[error(
+        "this engine has no log of executions; expected one: give the builder `feedback`, or the command --feedback FILE"
+    )]
+    NoFeedback,
+
+    #[error(transparent)]
+    Feedback(#[from] feedback::StoreError),
 
     #[error(transparent)]
     Embedding(#[from] embedding::Error),

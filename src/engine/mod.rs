@@ -25,6 +25,7 @@ mod config;
 mod error;
 mod indexing;
 mod ranking;
+mod recording;
 mod request;
 mod select;
 
@@ -32,6 +33,7 @@ pub use builder::EngineBuilder;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
+pub use recording::logged_context;
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use select::Engine;
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::builder::EngineBuilder;
 use super::ranking::{Ranked, rank};
+use super::recording::Recording;
 use super::request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 use super::{EngineConfig, Error, IndexReport, fingerprint};
 use crate::catalog::Catalog;
@@ -29,6 +30,7 @@ pub struct Engine {
     pub(super) retrievers: Vec<Arc<dyn Retriever>>,
     pub(super) approximate: bool,
     pub(super) report: IndexReport,
+    pub(super) recording: Option<Recording>,
 }
 
 /// The vectors of a prompt and its clauses, and what they cost.

@@ -1,0 +1,62 @@
+//! What worked: which tools ran for which prompts, what came of it, and what that teaches.
+//!
+//! [`ExecutionStore`] keeps executions on disk, [`Recorder`] brings them there without making
+//! anybody wait. From them come [`Observations`] (success, latency, similar contexts, workflows),
+//! [`WeightUpdate`] (weights of the signals), [`recommend`] (what to mend) and the past prompts
+//! that usage vectors are learned from. Who reports may report falsely: `evidence.rs` bounds what one source
+//! and one day can move.
+//!
+//! This room knows tools by their ids, contexts by words, and vectors as numbers. It must never
+//! know how a vector is made or how tools are found. The text of a prompt is kept only where the
+//! user says so.
+//!
+//! ```
+//! use toolroute::feedback::{Execution, ExecutionStore, Observations, StoreOptions};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let mut store = ExecutionStore::open(folder.path().join("feedback.db"), StoreOptions::default())?;
+//! let mut run = Execution::new("mail__send".into(), "tell Dana that I am late", true);
+//! run.duration_ms = Some(120);
+//! store.insert(&[run])?;
+//!
+//! let observed = Observations::load(&store)?;
+//! let mail = observed.tool("mail__send").unwrap();
+//! assert_eq!((mail.runs, mail.successes, mail.latency_ms), (1, 1, Some(120.0)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(test)]
+mod adversary;
+mod evidence;
+mod execution;
+mod logistic;
+mod nearby;
+mod observations;
+mod past;
+mod rates;
+mod recommend;
+mod recorder;
+mod store;
+mod store_error;
+mod weights;
+mod workflow;
+
+pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY};
+pub use execution::{Choice, Context, Execution, PromptHash, PromptVector};
+pub use nearby::{Similar, Situation};
+pub use observations::Observations;
+pub use past::{PROMPTS_PER_SESSION, PastQueries, PastQuery};
+pub use rates::{
+    EXPECTED_SUCCESS, LEAST_RELIABILITY, Observed, PRIOR_RUNS, effective_latency_ms, history,
+    reliability_score, wilson_lower,
+};
+pub use recommend::{DUPLICATE, Fault, NearDuplicate, Priority, Recommendation, recommend};
+pub use recorder::{Hooks, Prepare, Recorded, Recorder, RecorderCounts, RecorderOptions, Refresh};
+pub use store::{
+    ExecutionStore, Forget, Forgotten, Retention, StoreOptions, WeightRecord, Written,
+};
+pub use store_error::StoreError;
+pub use weights::{
+    LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, SignalWeights, Unchanged, WeightUpdate,
+};
+pub use workflow::{Next, Workflow};
