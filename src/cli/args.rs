@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::feedback_args::FeedbackArgs;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Pooling, Precision};
 use crate::engine::{
@@ -54,6 +55,8 @@ pub enum Command {
     Model(ModelArgs),
     /// Answer a file of prompts
     Batch(BatchArgs),
+    /// Log which tools served which prompts, and see what that teaches
+    Feedback(FeedbackArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
     /// Measure latency by stage and throughput

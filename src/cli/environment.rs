@@ -10,6 +10,7 @@ use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
     ModelCommand, ToolsCommand,
 };
+use super::feedback_args::{FeedbackArgs, FeedbackCommand};
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -34,6 +35,7 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
         },
         Command::Model(args) => model(args, variables),
+        Command::Feedback(args) => feedback(args, variables),
         Command::Completions { .. } => {}
     }
 }
@@ -64,6 +66,15 @@ fn model(args: &mut ModelArgs, variables: Variables<'_>) {
     if let ModelCommand::Pull(args) = &mut args.command {
         fill_text(&mut args.endpoint, "HF_ENDPOINT", variables);
         fill_text(&mut args.token, "HF_TOKEN", variables);
+    }
+}
+
+fn feedback(args: &mut FeedbackArgs, variables: Variables<'_>) {
+    fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+    match &mut args.command {
+        FeedbackCommand::Add(args) => choice(&mut args.choice, variables),
+        FeedbackCommand::Recommend(args) => both(&mut args.catalog, &mut args.engine, variables),
+        _ => {}
     }
 }
 

@@ -21,6 +21,9 @@ mod environment;
 mod eval;
 mod eval_suite;
 mod exit;
+mod feedback;
+mod feedback_add;
+mod feedback_args;
 mod index;
 mod logging;
 mod model;
@@ -78,6 +81,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Tools(args) => tools::run(args, global),
         Command::Model(args) => model::run(args, global),
         Command::Batch(args) => batch::run(args, global),
+        Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),
         Command::Bench(args) => bench::run(args, global),
         Command::Completions { shell } => {

@@ -352,7 +352,7 @@ mod tests {
     fn a_full_queue_drops_and_counts_and_never_waits() {
         let folder = tempfile::tempdir().unwrap();
         let (go, wait) = mpsc::channel::<()>();
-        let hooks = Hooks { prepare: Some(Box::new(move |_| drop(wait.recv()))), refresh: None };
+        let hooks = Hooks { prepare: Some(Box::new(move |_| _ = wait.recv())), refresh: None };
         let options = RecorderOptions { capacity: 4, batch: 1, ..RecorderOptions::default() };
         let recorder = Recorder::start(store(&folder), options, hooks).unwrap();
         let start = Instant::now();
