@@ -19,7 +19,7 @@ const ONE_SOURCE_IN_CONTEXT: f32 = 0.13;
 const EVER: f32 = 0.1;
 
 /// By the reliability that one source can add on one day.
-const ONE_SOURCE_RELIABILITY: f32 = 0.17;
+const ONE_SOURCE_RELIABILITY: f32 = 0.14;
 
 /// Runs of tool `t` and of another by honest sessions over some days, in order of time.
 fn honest() -> impl Strategy<Value = Vec<Execution>> {

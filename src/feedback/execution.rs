@@ -199,7 +199,7 @@ impl Execution {
         if self.tool.as_str().is_empty() {
             return invalid("tool", "empty".to_owned(), "the id of a tool");
         }
-        if self.hash().is_none() {
+        if self.prompt.is_none() && self.prompt_hash.is_none() {
             return invalid("prompt", "absent".to_owned(), "the prompt, or `prompt_hash`");
         }
         if let Some(at) = self.at.filter(|at| *at < 0) {

@@ -22,8 +22,9 @@ pub(super) struct Slope {
 
 const STEPS: usize = 1_000;
 
-/// Strength of the pull towards the weights that hold, in runs. So few outcomes hardly move them.
-const PRIOR_RUNS: f64 = 5.0;
+/// Strength of the pull towards the weights that hold: a normal prior of deviation 1. A run tells
+/// about a fiftieth of it, so that a few outcomes hardly move them.
+const PULL: f64 = 1.0;
 
 /// The pull of a slope towards 0: outcomes that a score tells apart without error have no slope.
 const SLOPE_PULL: f64 = 0.01;
@@ -33,7 +34,7 @@ const LEAST_SLOPE: f64 = 1.0;
 
 /// The weights that make the outcomes likeliest, near `prior`; none is negative.
 pub(super) fn fit(samples: &[Sample], prior: &[f64]) -> Vec<f64> {
-    let (_, weights) = descend(samples, prior, PRIOR_RUNS);
+    let (_, weights) = descend(samples, prior, PULL);
     weights
 }
 

@@ -8,8 +8,8 @@ use super::evidence::{PER_SESSION_AND_DAY, day};
 use super::rates::Observed;
 use crate::catalog::ToolId;
 
-/// Executions that are kept for comparison: of all tools, and of one. Comparing with all 64 of a
-/// tool takes some microseconds.
+/// Executions that are kept for comparison: of all tools, and of one. Comparing with ten of a
+/// tool takes 2 µs.
 pub(super) const MOST: u32 = 10_000;
 const MOST_OF_A_TOOL: usize = 64;
 

@@ -22,7 +22,7 @@ pub struct Observations {
 }
 
 impl Observations {
-    /// Reads a log. 50,000 executions take about half a second.
+    /// Reads a log. 50,000 executions with vectors take 0.6 s of processor time.
     ///
     /// # Errors
     /// Where the file cannot be read.

@@ -22,6 +22,9 @@ pub type Prepare = dyn FnMut(&mut [Execution]) + Send;
 /// Told after executions were written and nothing else waits, to read what the log says now.
 pub type Refresh = dyn FnMut(&ExecutionStore) + Send;
 
+/// A refresh rests so many times as long as it took.
+const REFRESH_SHARE: u32 = 20;
+
 /// How a recorder works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecorderOptions {
@@ -29,7 +32,7 @@ pub struct RecorderOptions {
     pub capacity: usize,
     /// Executions written at once at most.
     pub batch: usize,
-    /// Least time between two refreshes that nobody asked for.
+    /// Least time between two refreshes that nobody asked for; more where one takes long.
     pub refresh_every: Duration,
 }
 
@@ -103,7 +106,7 @@ impl Recorder {
     ) -> std::io::Result<Self> {
         let (queue, waiting) = mpsc::sync_channel(options.capacity.max(1));
         let counts = Arc::new(Counts::default());
-        let now = Instant::now();
+        let (now, pause) = (Instant::now(), options.refresh_every);
         let writer = Writer {
             store,
             options,
@@ -112,6 +115,7 @@ impl Recorder {
             batch: Vec::new(),
             is_stale: false,
             refreshed: now,
+            pause,
         };
         let thread = std::thread::Builder::new().name("toolroute-feedback".to_owned());
         let writer = thread.spawn(move || writer.run(&waiting))?;
@@ -225,13 +229,15 @@ struct Writer {
     /// Whether something was written since the last refresh.
     is_stale: bool,
     refreshed: Instant,
+    /// Least time to the next: a long log must not be read all the time.
+    pause: Duration,
 }
 
 impl Writer {
     fn run(mut self, waiting: &Receiver<Message>) {
         loop {
             let message = if self.is_stale {
-                let left = self.options.refresh_every.saturating_sub(self.refreshed.elapsed());
+                let left = self.pause.saturating_sub(self.refreshed.elapsed());
                 waiting.recv_timeout(left)
             } else {
                 waiting.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -300,11 +306,14 @@ impl Writer {
     }
 
     fn refresh(&mut self) {
+        let start = Instant::now();
         if self.is_stale
             && let Some(refresh) = &mut self.hooks.refresh
         {
             refresh(&self.store);
         }
+        let took = start.elapsed();
+        self.pause = self.options.refresh_every.max(took * REFRESH_SHARE);
         (self.is_stale, self.refreshed) = (false, Instant::now());
     }
 }
