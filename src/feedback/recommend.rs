@@ -130,14 +130,14 @@ struct FirstPlaces {
     failed: f64,
 }
 
+/// A prompt of a session on a day, and the tool that stood first for it.
+type Asked<'a> = (&'a Option<String>, Option<PromptHash>, i64, &'a ToolId);
+
 /// By the tool that stood first. Of a prompt in a session only what came of it in the end counts: a
 /// failure that another tool made good is one wrong place, not two.
 fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
     let weights = evidence::weights(log);
-    let mut last: HashMap<
-        (&Option<String>, Option<PromptHash>, i64, &ToolId),
-        (usize, &Execution),
-    > = HashMap::new();
+    let mut last: HashMap<Asked<'_>, (usize, &Execution)> = HashMap::new();
     for (at, execution) in log.iter().enumerate() {
         let Some(first) = execution.choice.offered.first() else { continue };
         let key = (&execution.session, execution.hash(), evidence::day(execution), first);
@@ -204,7 +204,7 @@ fn duplicate(
     observed: &BTreeMap<ToolId, Observed>,
 ) -> Option<Recommendation> {
     let NearDuplicate { a, b, cosine } = pair;
-    if !(*cosine >= DUPLICATE) || a == b {
+    if cosine.is_nan() || *cosine < DUPLICATE || a == b {
         return None;
     }
     let runs = |id: &ToolId| observed.get(id).map_or(0, |seen: &Observed| seen.runs);
