@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::context_args::{AnalyzeArgs, ListArgs};
+use super::feedback_args::FeedbackArgs;
 use super::limit::Limit;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Pooling, Precision};
@@ -62,6 +63,8 @@ pub enum Command {
     Model(ModelArgs),
     /// Answer a file of prompts
     Batch(BatchArgs),
+    /// Log which tools served which prompts, and see what that teaches
+    Feedback(FeedbackArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
     /// Learn from past prompts which tools serve what

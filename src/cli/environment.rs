@@ -11,6 +11,7 @@ use super::args::{
     ModelCommand, SelectArgs, ToolsCommand,
 };
 use super::context_args::ListArgs;
+use super::feedback_args::{FeedbackArgs, FeedbackCommand};
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -48,6 +49,7 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         },
         Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Model(args) => model(args, variables),
+        Command::Feedback(args) => feedback(args, variables),
         Command::Completions { .. } => {}
     }
 }
@@ -90,6 +92,15 @@ fn model(args: &mut ModelArgs, variables: Variables<'_>) {
     if let ModelCommand::Pull(args) = &mut args.command {
         fill_text(&mut args.endpoint, "HF_ENDPOINT", variables);
         fill_text(&mut args.token, "HF_TOKEN", variables);
+    }
+}
+
+fn feedback(args: &mut FeedbackArgs, variables: Variables<'_>) {
+    fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+    match &mut args.command {
+        FeedbackCommand::Add(args) => choice(&mut args.choice, variables),
+        FeedbackCommand::Recommend(args) => both(&mut args.catalog, &mut args.engine, variables),
+        _ => {}
     }
 }
 

@@ -23,6 +23,9 @@ mod environment;
 mod eval;
 mod eval_suite;
 mod exit;
+mod feedback;
+mod feedback_add;
+mod feedback_args;
 mod index;
 mod learn;
 mod limit;
@@ -83,6 +86,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Tools(args) => tools::run(args, global),
         Command::Model(args) => model::run(args, global),
         Command::Batch(args) => batch::run(args, global),
+        Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),
         Command::Learn(args) => learn::run(args, global),
         Command::Bench(args) => bench::run(args, global),

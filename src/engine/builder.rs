@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::recording::{LogPlace, Recording};
 use super::state::{Indexed, Lasting, State};
 use super::{Engine, EngineConfig, Error, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
-use crate::feedback::UsageVectors;
+use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::IndexKind;
 use crate::selection::Fusion;
 
@@ -21,14 +22,21 @@ pub struct EngineBuilder {
     embedder: Option<Arc<dyn Embedder>>,
     snapshot: Option<Place>,
     usage: Option<Arc<UsageVectors>>,
+    log: Option<LogPlace>,
     on_progress: Option<Box<OnProgress>>,
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
-        let config = EngineConfig::default();
-        let (embedder, snapshot, usage, on_progress) = (None, None, None, None);
-        Self { catalog, config, embedder, snapshot, usage, on_progress }
+        Self {
+            catalog,
+            config: EngineConfig::default(),
+            embedder: None,
+            snapshot: None,
+            usage: None,
+            log: None,
+            on_progress: None,
+        }
     }
 
     /// The model. Without one the engine ranks by words alone.
@@ -64,6 +72,13 @@ impl EngineBuilder {
         self
     }
 
+    /// A log of executions: [`Engine::record`] writes to it, [`Engine::observed`] says what it
+    /// teaches. One that is not there is made.
+    pub fn feedback(mut self, path: impl Into<PathBuf>, options: StoreOptions) -> Self {
+        self.log = Some(LogPlace { path: path.into(), options });
+        self
+    }
+
     /// Told how many texts of how many are embedded.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
@@ -73,9 +88,10 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, the usage is of another model, or
-    /// the file of [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or
-    /// written is no error: [`IndexReport`] says what became of it.
+    /// Where embedding fails, the configuration is out of range, the usage is of another model, the
+    /// file of [`EngineBuilder::snapshot`] is somebody's, or that of [`EngineBuilder::feedback`]
+    /// cannot be used. A snapshot that cannot be read or written is no error: [`IndexReport`] says
+    /// what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
         let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
@@ -86,7 +102,9 @@ impl EngineBuilder {
         let query_cache = self.config.query_cache;
         let embedder = self.embedder.map(|model| cached(model, query_cache));
         let lasting = Lasting { config: Arc::new(self.config), embedder, usage: self.usage };
-        Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report))
+        let start = |log| Recording::start(log, lasting.embedder.clone());
+        let recording = self.log.map(start).transpose()?;
+        Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report, recording))
     }
 
     /// Indexes the tools' vectors, moved by what was learned.

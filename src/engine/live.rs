@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
 use super::context::Classifiers;
+use super::recording::Recording;
 use super::state::State;
 use super::{EngineConfig, Error, IndexReport, SelectRequest, Selection};
 use crate::catalog::{Catalog, Change, Tool};
@@ -22,6 +23,8 @@ pub struct Engine {
     changing: Mutex<()>,
     /// Made from the model when a context is first analysed.
     pub(super) classifiers: OnceLock<Classifiers>,
+    /// A log of executions, where one is kept.
+    pub(super) recording: Option<Recording>,
 }
 
 impl Engine {
@@ -29,12 +32,13 @@ impl Engine {
         EngineBuilder::new(catalog)
     }
 
-    pub(super) fn new(state: State, report: IndexReport) -> Self {
+    pub(super) fn new(state: State, report: IndexReport, recording: Option<Recording>) -> Self {
         Self {
             config: state.config.clone(),
             report,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::new(()),
+            recording,
             classifiers: OnceLock::new(),
         }
     }

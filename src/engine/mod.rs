@@ -29,6 +29,7 @@ mod indexing;
 mod learning;
 mod live;
 mod ranking;
+mod recording;
 mod request;
 mod select;
 mod state;
@@ -41,6 +42,7 @@ pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use learning::{LearnReport, PastPrompt, UsageReport};
 pub use live::Engine;
 pub use ranking::fitting;
+pub use recording::logged_context;
 pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.

@@ -5,6 +5,7 @@
 mod batch;
 mod built_in;
 mod context;
+mod feedback;
 mod formats;
 mod golden;
 mod hub;
