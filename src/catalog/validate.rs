@@ -1,6 +1,6 @@
 //! What a tool's values must satisfy, whatever format they came in.
 
-use super::{LatencyTier, Problem, Severity, Tool};
+use super::{LatencyTier, Problem, Severity, Tool, routing};
 
 /// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
 /// tools has 187. More is a description in the wrong place.
@@ -19,6 +19,7 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             .into_iter()
             .chain([check_latency(tool), check_tier(tool), check_complexity(tool)])
             .flatten()
+            .chain(routing::check(tool))
             .collect();
     for problem in &mut problems {
         problem.tool = Some(tool.id.to_string()).filter(|id| !id.is_empty());

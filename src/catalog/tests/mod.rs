@@ -4,6 +4,7 @@ mod arbitrary;
 mod loading;
 mod lookup;
 mod overlays;
+mod routing;
 mod texts;
 
 use std::path::PathBuf;
