@@ -99,13 +99,21 @@ fn of_engine(error: &engine::Error) -> u8 {
         engine::Error::EmptyPrompt | engine::Error::UnknownCandidates { .. } => BAD_DATA,
         engine::Error::BadWeight { .. }
         | engine::Error::BadConfidence { .. }
+        | engine::Error::UnknownProfile { .. }
+        | engine::Error::BadModelRule { .. }
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),
         engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
-        engine::Error::Selection(selection::Error::UnknownStrategy { .. }) => BAD_ARGUMENTS,
+        engine::Error::Selection(
+            selection::Error::UnknownStrategy { .. }
+            | selection::Error::UnknownStage { .. }
+            | selection::Error::UnknownSignal { .. }
+            | selection::Error::BadToolPattern { .. }
+            | selection::Error::BadSignalWeight { .. },
+        ) => BAD_ARGUMENTS,
         engine::Error::Selection(_) => FAILED,
     }
 }

@@ -119,6 +119,7 @@ pub fn build(
         index: args.search,
         // A command asks once, and `bench` times the model.
         query_cache: 0,
+        ..EngineConfig::default()
     };
     let mut builder = Engine::builder(catalog).config(config);
     let embedder = match wanted.embedder {

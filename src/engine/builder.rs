@@ -2,14 +2,14 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::{Engine, EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::selection::{
-    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
+    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals,
 };
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
@@ -71,6 +71,7 @@ impl EngineBuilder {
         let tools = self.catalog.tools();
         let keyword = KeywordRetriever::new(tools);
         let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
+        let signals = Signals::new(tools, |id| self.catalog.row(id));
         let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
         let (mut report, mut approximate) = (IndexReport::default(), false);
         if let Some(embedder) = &self.embedder {
@@ -89,6 +90,8 @@ impl EngineBuilder {
             config: self.config,
             catalog: Arc::new(self.catalog),
             order,
+            signals,
+            learned: RwLock::default(),
             embedder: self.embedder.map(|model| cached(model, query_cache)),
             retrievers,
             approximate,

@@ -1,9 +1,12 @@
 //! What an engine does when a request does not say otherwise.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::{MinShares, SmallModels};
 use crate::index::IndexKind;
-use crate::selection::{Fusion, Policy, Strategy};
+use crate::selection::{Fusion, Policy, SignalWeights, Strategy};
 
 /// Tools in an answer. Agents choose best among few; peers answer with 5 to 15.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -25,6 +28,13 @@ pub struct EngineConfig {
     /// Tools in an answer, at most.
     pub limit: usize,
     pub policy: Policy,
+    /// What counts beside meaning and words.
+    pub signals: SignalWeights,
+    /// Tools that each part of hybrid has in an answer at least; `None` goes by the score alone.
+    pub min_shares: Option<MinShares>,
+    pub small_models: SmallModels,
+    /// Tools by the name of a kind of work: patterns over ids.
+    pub profiles: BTreeMap<String, Vec<String>>,
     /// How vectors are searched.
     pub index: IndexKind,
     /// Vectors of the latest prompts that are kept; 0 keeps none.
@@ -43,6 +53,10 @@ impl Default for EngineConfig {
             min_confidence: DEFAULT_MIN_CONFIDENCE,
             limit: DEFAULT_LIMIT,
             policy: Policy::default(),
+            signals: SignalWeights::default(),
+            min_shares: None,
+            small_models: SmallModels::default(),
+            profiles: BTreeMap::new(),
             index: IndexKind::Auto,
             query_cache: QUERY_CACHE,
         }

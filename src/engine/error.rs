@@ -28,6 +28,14 @@ pub enum Error {
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
 
+    #[error("unknown profile `{}`; expected one of the configuration: {}", cut(.name), .known.join(", "))]
+    UnknownProfile { name: String, known: Vec<String> },
+
+    #[error(
+        "the rule `{found}` for small models is no regular expression; write one such as `mini|nano`"
+    )]
+    BadModelRule { found: String },
+
     #[error(transparent)]
     Embedding(#[from] embedding::Error),
 

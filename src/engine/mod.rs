@@ -22,21 +22,29 @@
 
 mod builder;
 mod config;
+mod context;
 mod error;
 mod indexing;
+mod judge;
+mod learned;
 mod ranking;
 mod request;
 mod select;
 
 pub use builder::EngineBuilder;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
+pub use context::{MAX_TOOLS, SelectContext, SmallModels};
 pub use error::Error;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
-pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+pub use judge::MinShares;
+pub use learned::Observations;
+pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use select::Engine;
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::index::IndexKind;
+pub use crate::query::{ContextFeatures, Speaker, Turn};
 pub use crate::selection::{
-    Explanation, Fusion, Normalization, Part, Policy, Strategy, Tiers, Undeclared,
+    Candidacies, Candidacy, Explanation, Fusion, Level, Normalization, Observed, Part, Policy,
+    Signal, SignalWeights, Stage, Strategy, Tiers, Undeclared,
 };

@@ -16,6 +16,7 @@
 
 mod clauses;
 mod features;
+mod moment;
 mod requests;
 mod script;
 
@@ -23,4 +24,5 @@ pub use clauses::{MAX_CLAUSES, clauses};
 pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
+pub use moment::{Speaker, Turn, goes_on, is_urgent, needs_web, with_conversation};
 pub use script::latin_share;

@@ -21,19 +21,27 @@ mod explanation;
 mod fusion;
 mod hybrid;
 mod keyword;
+mod obligation;
+mod observed;
 mod policy;
 mod retriever;
 mod semantic;
+mod signals;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 pub use confidence::{confidence, evidence};
-pub use explanation::{Explanation, Part, Tiers};
+pub use explanation::{Beyond, Explanation, Level, Part, Tiers};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
-pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared};
+pub use obligation::{Candidacies, Candidacy, candidates_for, covers};
+pub use observed::Observed;
+pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared, order};
 pub use retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 pub use semantic::SemanticRetriever;
+pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};
+pub use tools::{Stage, ToolFilter, is_read_only};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
 
+use super::signals::Signal;
 use crate::index::{self, Rows};
 
 /// How tools are found, as a user names it.
@@ -67,6 +68,18 @@ pub enum Error {
         "the {strategy} strategy needs the prompt's vector, and none came; embed the prompt first or use the keyword strategy"
     )]
     NoVector { strategy: Strategy },
+
+    #[error("unknown stage `{name}`; expected {known}")]
+    UnknownStage { name: String, known: String },
+
+    #[error("the tool pattern `{pattern}` cannot be read: {because}; write one such as `git__*`")]
+    BadToolPattern { pattern: String, because: String },
+
+    #[error("unknown signal `{name}`; expected one of {known}")]
+    UnknownSignal { name: String, known: String },
+
+    #[error("the weight of the signal {signal} is {found}; expected 0 (off) to 1")]
+    BadSignalWeight { signal: Signal, found: f32 },
 
     #[error(transparent)]
     Index(#[from] index::Error),

@@ -1,0 +1,47 @@
+//! What was seen of tools' runs, by row, for the signals. Whoever keeps the log hands it in.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::catalog::Catalog;
+use crate::selection::Observed;
+
+/// What was seen, by tool id: a whole picture, which replaces the one before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observations {
+    pub tools: BTreeMap<String, Observed>,
+    /// Of runs after a tool's, the share (0 to 1) that went to another: `follows[after][then]`.
+    pub follows: BTreeMap<String, BTreeMap<String, f32>>,
+}
+
+/// [`Observations`] over the rows of a catalog. Ids that the catalog lacks are left out.
+#[derive(Default)]
+pub(super) struct Learned {
+    pub observed: Vec<Option<Observed>>,
+    follows: HashMap<u32, Vec<(u32, f32)>>,
+}
+
+impl Learned {
+    pub fn new(catalog: &Catalog, seen: &Observations) -> Self {
+        let mut observed = vec![None; if seen.tools.is_empty() { 0 } else { catalog.len() }];
+        for (id, found) in &seen.tools {
+            if let Some(row) = catalog.row(id) {
+                observed[row as usize] = Some(*found);
+            }
+        }
+        let shares = |then: &BTreeMap<String, f32>| {
+            let share = |(id, share): (&String, &f32)| Some((catalog.row(id)?, *share));
+            let mut shares: Vec<(u32, f32)> = then.iter().filter_map(share).collect();
+            shares.sort_by_key(|(row, _)| *row);
+            shares.dedup_by_key(|(row, _)| *row);
+            shares
+        };
+        let follows = seen.follows.iter();
+        let follows = follows.filter_map(|(after, then)| Some((catalog.row(after)?, shares(then))));
+        Self { observed, follows: follows.collect() }
+    }
+
+    /// What tends to follow a tool, by row, ascending.
+    pub fn after(&self, row: Option<u32>) -> &[(u32, f32)] {
+        row.and_then(|row| self.follows.get(&row)).map_or(&[], Vec::as_slice)
+    }
+}
