@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::{paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
-use crate::engine::{Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
+use crate::engine::{CacheSettings, Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
 use crate::eval::RowFile;
 
 /// In the place of a file: stdin or stdout.
@@ -119,6 +119,7 @@ pub fn build(
         index: args.search,
         // A command asks once, and `bench` times the model.
         query_cache: 0,
+        cache: CacheSettings { ttl_ms: 0, entries: 0 },
         ..EngineConfig::default()
     };
     let mut builder = Engine::builder(catalog).config(config);

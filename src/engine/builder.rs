@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
-use super::{Engine, EngineConfig, Error};
+use super::learned::Learned;
+use super::metrics::Metrics;
+use super::{Engine, EngineConfig, Error, Recorder};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::selection::{
-    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals,
+    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SelectionCache,
+    SemanticRetriever, Signals,
 };
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
@@ -18,6 +21,7 @@ pub struct EngineBuilder {
     catalog: Catalog,
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
+    recorder: Option<Arc<dyn Recorder>>,
     snapshot: Option<Place>,
     on_progress: Option<Box<OnProgress>>,
 }
@@ -25,12 +29,18 @@ pub struct EngineBuilder {
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
         let config = EngineConfig::default();
-        Self { catalog, config, embedder: None, snapshot: None, on_progress: None }
+        Self { catalog, config, embedder: None, recorder: None, snapshot: None, on_progress: None }
     }
 
     /// The model. Without one the engine ranks by words alone.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// Who keeps a log of the tools' runs.
+    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
+        self.recorder = Some(recorder);
         self
     }
 
@@ -86,12 +96,16 @@ impl EngineBuilder {
             retrievers.push(HybridRetriever::new(semantic, keyword, fusion));
         }
         let query_cache = self.config.query_cache;
+        let learned = Learned { weights: self.config.signals, ..Learned::default() };
         Ok(Engine {
+            cache: SelectionCache::new(self.config.cache),
+            metrics: Metrics::default(),
+            recorder: self.recorder,
             config: self.config,
             catalog: Arc::new(self.catalog),
             order,
             signals,
-            learned: RwLock::default(),
+            learned: RwLock::new(Arc::new(learned)),
             embedder: self.embedder.map(|model| cached(model, query_cache)),
             retrievers,
             approximate,

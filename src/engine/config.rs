@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MinShares, SmallModels};
 use crate::index::IndexKind;
-use crate::selection::{Fusion, Policy, SignalWeights, Strategy};
+use crate::selection::{CacheSettings, Fusion, Policy, SignalWeights, Strategy};
 
 /// Tools in an answer. Agents choose best among few; peers answer with 5 to 15.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -37,6 +37,8 @@ pub struct EngineConfig {
     pub profiles: BTreeMap<String, Vec<String>>,
     /// How vectors are searched.
     pub index: IndexKind,
+    /// Answers that are kept for a moment; [`Engine::select`](super::Engine::select) alone looks.
+    pub cache: CacheSettings,
     /// Vectors of the latest prompts that are kept; 0 keeps none.
     pub query_cache: usize,
 }
@@ -58,6 +60,7 @@ impl Default for EngineConfig {
             small_models: SmallModels::default(),
             profiles: BTreeMap::new(),
             index: IndexKind::Auto,
+            cache: CacheSettings::default(),
             query_cache: QUERY_CACHE,
         }
     }

@@ -63,7 +63,7 @@ impl<'a> Judge<'a> {
         Ok(Self {
             policy: request.policy.unwrap_or(config.policy),
             filters: config.filters(context)?,
-            weights: config.signals,
+            weights: learned.weights,
             shares: config.min_shares,
             order: &engine.order,
             signals: &engine.signals,

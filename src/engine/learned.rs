@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::catalog::Catalog;
-use crate::selection::Observed;
+use crate::selection::{Observed, SignalWeights, Versions};
 
 /// What was seen, by tool id: a whole picture, which replaces the one before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,15 +13,21 @@ pub struct Observations {
     pub follows: BTreeMap<String, BTreeMap<String, f32>>,
 }
 
-/// [`Observations`] over the rows of a catalog. Ids that the catalog lacks are left out.
-#[derive(Default)]
+/// [`Observations`] over the rows of a catalog, and the weights in force. Ids that the catalog lacks
+/// are left out. Nobody changes one; it is replaced whole.
+#[derive(Clone, Default)]
 pub(super) struct Learned {
     pub observed: Vec<Option<Observed>>,
     follows: HashMap<u32, Vec<(u32, f32)>>,
+    pub weights: SignalWeights,
+    /// How often the observations and the weights were replaced.
+    pub usage_version: u64,
+    pub weights_version: u64,
 }
 
 impl Learned {
-    pub fn new(catalog: &Catalog, seen: &Observations) -> Self {
+    /// This with other observations.
+    pub fn observing(&self, catalog: &Catalog, seen: &Observations) -> Self {
         let mut observed = vec![None; if seen.tools.is_empty() { 0 } else { catalog.len() }];
         for (id, found) in &seen.tools {
             if let Some(row) = catalog.row(id) {
@@ -37,7 +43,19 @@ impl Learned {
         };
         let follows = seen.follows.iter();
         let follows = follows.filter_map(|(after, then)| Some((catalog.row(after)?, shares(then))));
-        Self { observed, follows: follows.collect() }
+        let (weights, weights_version) = (self.weights, self.weights_version);
+        let (follows, usage_version) = (follows.collect(), self.usage_version + 1);
+        Self { observed, follows, weights, usage_version, weights_version }
+    }
+
+    /// This with other weights.
+    pub fn weighing(&self, weights: SignalWeights) -> Self {
+        Self { weights, weights_version: self.weights_version + 1, ..self.clone() }
+    }
+
+    /// What answers depend on, with the version of the catalog.
+    pub fn versions(&self, catalog: u64) -> Versions {
+        Versions { catalog, weights: self.weights_version, usage: self.usage_version }
     }
 
     /// What tends to follow a tool, by row, ascending.

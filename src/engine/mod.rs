@@ -24,10 +24,13 @@ mod builder;
 mod config;
 mod context;
 mod error;
+mod health;
 mod indexing;
 mod judge;
 mod learned;
+mod metrics;
 mod ranking;
+mod record;
 mod request;
 mod select;
 
@@ -35,9 +38,12 @@ pub use builder::EngineBuilder;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use context::{MAX_TOOLS, SelectContext, SmallModels};
 pub use error::Error;
+pub use health::{CheckResult, Health, HealthReport};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use judge::MinShares;
 pub use learned::Observations;
+pub use metrics::MetricsSnapshot;
+pub use record::{Recorder, ToolRun};
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use select::Engine;
 
@@ -45,6 +51,6 @@ pub use select::Engine;
 pub use crate::index::IndexKind;
 pub use crate::query::{ContextFeatures, Speaker, Turn};
 pub use crate::selection::{
-    Candidacies, Candidacy, Explanation, Fusion, Level, Normalization, Observed, Part, Policy,
-    Signal, SignalWeights, Stage, Strategy, Tiers, Undeclared,
+    CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization, Observed,
+    Part, Policy, Signal, SignalWeights, Stage, Strategy, Tiers, Undeclared,
 };

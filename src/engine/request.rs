@@ -87,6 +87,9 @@ pub struct Selection {
     /// Candidates of the request that the catalog does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_candidates: Vec<String>,
+    /// Whether it was given a moment ago. Not serialised, as the times.
+    #[serde(skip)]
+    pub cached: bool,
     /// Not serialised: equal requests give equal bytes, and times differ.
     #[serde(skip)]
     pub timings: Timings,

@@ -11,16 +11,18 @@ use super::builder::EngineBuilder;
 use super::context;
 use super::judge::{Judge, Moment, read_as};
 use super::learned::{Learned, Observations};
+use super::metrics::{Metrics, MetricsSnapshot};
 use super::ranking::Ranked;
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-use super::{EngineConfig, Error, IndexReport, fingerprint};
+use super::{EngineConfig, Error, IndexReport, Recorder, fingerprint};
 use crate::catalog::Catalog;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, PolicyOrder, Prompt,
-    Retrieved, Retriever, Signals, StageTimes, Strategy, candidates_for, confidence, evidence,
+    Assessed, Beyond, CacheKey, Candidacies, Candidate, Clause, Exclusion, Explanation,
+    PolicyOrder, Prompt, Retrieved, Retriever, SelectionCache, SignalWeights, Signals, StageTimes,
+    Strategy, candidates_for, confidence, evidence,
 };
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
@@ -30,6 +32,9 @@ pub struct Engine {
     pub(super) order: PolicyOrder,
     pub(super) signals: Arc<Signals>,
     pub(super) learned: RwLock<Arc<Learned>>,
+    pub(super) cache: SelectionCache<Selection>,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Option<Arc<dyn Recorder>>,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
     /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
     pub(super) retrievers: Vec<Arc<dyn Retriever>>,
@@ -88,9 +93,23 @@ impl Engine {
     /// [`Error::UnknownCandidates`] where no candidate is in the catalog; and what embedding may
     /// raise.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
+        let start = Instant::now();
+        // The versions are read first: an answer from a later state is kept under a key that
+        // nobody asks for once the state is known.
+        let key = self.cache.is_on().then(|| CacheKey::new(request, self.learned().versions(0)));
+        if let Some(found) = key.and_then(|key| self.cache.get(&key, start)) {
+            self.metrics.looked_up(true);
+            return Ok(Selection { cached: true, timings: Timings::default(), ..(*found).clone() });
+        }
         let read = context::read(request);
         let read_as = read_as(request, &read);
-        Ok(Selection { read_as, ..self.select_read(&read)? })
+        let answer = self.select_read(&read).map(|answer| Selection { read_as, ..answer });
+        self.metrics.selected(&answer, start.elapsed());
+        if let (Some(key), Ok(answer)) = (key, &answer) {
+            self.metrics.looked_up(false);
+            self.cache.put(key, answer.clone(), start);
+        }
+        answer
     }
 
     /// [`Engine::select`] of a prompt that says by itself what it wants.
@@ -272,6 +291,7 @@ impl Engine {
             abstained,
             excluded,
             unknown_candidates,
+            cached: false,
             timings,
         })
     }
@@ -288,8 +308,26 @@ impl Engine {
 
     /// Takes in what was seen of the tools' runs; the next selection knows it.
     pub fn learn(&self, seen: &Observations) {
-        let learned = Arc::new(Learned::new(&self.catalog, seen));
-        *self.learned.write().unwrap_or_else(PoisonError::into_inner) = learned;
+        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+        *learned = Arc::new(learned.observing(&self.catalog, seen));
+    }
+
+    /// Replaces the weights of the signals, and gives back those before; the next selection knows.
+    pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
+        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+        let before = learned.weights;
+        *learned = Arc::new(learned.weighing(weights));
+        before
+    }
+
+    /// What was counted since the engine was built.
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.metrics.snapshot()
+    }
+
+    /// The counters and histograms as Prometheus reads them.
+    pub fn metrics_text(&self) -> String {
+        self.metrics.render()
     }
 
     /// The tools for an obligation, such as `REPORT(query.math)`, policy first: which to run, which

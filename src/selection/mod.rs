@@ -14,6 +14,7 @@
 //! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
+mod cache;
 mod confidence;
 mod cover;
 mod exact;
@@ -31,6 +32,7 @@ mod signals;
 mod tests;
 mod tools;
 
+pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
 pub use explanation::{Beyond, Explanation, Level, Part, Tiers};
 pub use fusion::{Fusion, Normalization};
