@@ -33,8 +33,9 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             | ToolsCommand::Validate(args)
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
         },
+        Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
-        Command::Completions { .. } => {}
+        Command::Completions { .. } | Command::Config(_) => {}
     }
 }
 

@@ -158,6 +158,7 @@ fn of_eval(error: &eval::Error) -> u8 {
         | Of::NoGold { .. }
         | Of::NoSets { .. }
         | Of::NoTools { .. }
+        | Of::BadSignalSet { .. }
         | Of::BadGate { .. } => BAD_DATA,
         Of::Engine(error) => of_engine(error),
     }

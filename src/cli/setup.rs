@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
 use super::progress::Progress;
-use super::{paths, render};
+use super::{context_args, paths, render};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
-use crate::engine::{CacheSettings, Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
+use crate::engine::{
+    CacheSettings, Engine, EngineConfig, Fusion, Policy, Signal, SnapshotState, Strategy,
+};
 use crate::eval::RowFile;
 
 /// In the place of a file: stdin or stdout.
@@ -64,6 +66,8 @@ pub struct Wanted {
     pub fusion: Fusion,
     pub clauses: bool,
     pub min_confidence: f32,
+    /// Weights of signals that were typed.
+    pub signals: Vec<(Option<Signal>, f32)>,
     pub policy: Policy,
     pub limit: usize,
     /// A model that is loaded already; else it is the one of the arguments.
@@ -79,6 +83,7 @@ impl Wanted {
             fusion,
             clauses: !select.whole,
             min_confidence: select.min_confidence,
+            signals: select.signal.clone(),
             policy,
             limit,
             embedder: None,
@@ -109,7 +114,7 @@ pub fn build(
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let catalog = catalog(catalog_args, global)?;
-    let config = EngineConfig {
+    let mut config = EngineConfig {
         strategy: wanted.strategy,
         fusion: wanted.fusion,
         clauses: wanted.clauses,
@@ -122,6 +127,8 @@ pub fn build(
         cache: CacheSettings { ttl_ms: 0, entries: 0 },
         ..EngineConfig::default()
     };
+    global.settings.apply(&mut config);
+    config.signals = context_args::weights(config.signals, &wanted.signals);
     let mut builder = Engine::builder(catalog).config(config);
     let embedder = match wanted.embedder {
         None => embedder(args, wanted.strategy, global)?,

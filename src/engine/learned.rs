@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalog::Catalog;
 use crate::selection::{Observed, SignalWeights, Versions};
 
 /// What was seen, by tool id: a whole picture, which replaces the one before.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Observations {
     pub tools: BTreeMap<String, Observed>,
     /// Of runs after a tool's, the share (0 to 1) that went to another: `follows[after][then]`.

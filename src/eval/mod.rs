@@ -14,6 +14,7 @@
 //! assert_eq!(measures.mrr, 0.5);
 //! ```
 
+mod ablation;
 mod batch;
 mod bootstrap;
 mod compare;
@@ -28,6 +29,7 @@ mod resume;
 mod score;
 mod suite;
 
+pub use ablation::{Ablation, AblationReport, Mean, SignalRow, SignalSet, ablate};
 pub use batch::{BatchJob, BatchSummary};
 pub use bootstrap::{Interval, RESAMPLES};
 pub use compare::{

@@ -92,7 +92,12 @@ impl Signal {
 
     /// What it counts for unless told otherwise. `docs/signals.md` has the measurements; a signal
     /// that did not help on its own set stands at 0.
-    const fn default_weight(self) -> f32 {
+    fn default_weight(self) -> f32 {
+        self.tried_weight()
+    }
+
+    /// The weight with which it was measured.
+    const fn tried_weight(self) -> f32 {
         match self {
             Self::Phase | Self::Language | Self::TaskType => 0.15,
             Self::Complexity | Self::History | Self::Priority => 0.1,
@@ -135,6 +140,11 @@ impl Default for SignalWeights {
 }
 
 impl SignalWeights {
+    /// The weights that were measured, those of signals that did not help among them.
+    pub fn tried() -> Self {
+        Self(Signal::ALL.map(Signal::tried_weight))
+    }
+
     /// Meaning and words alone.
     pub const OFF: Self = Self([0.0; SIGNALS]);
 
