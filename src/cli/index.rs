@@ -16,6 +16,8 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         fusion: Fusion::default(),
         clauses: true,
         min_confidence: 0.0,
+        signals: Vec::new(),
+        keep_answers: false,
         policy: Policy::default(),
         limit: DEFAULT_LIMIT,
         embedder: None,

@@ -17,6 +17,9 @@ use crate::eval::RowFile;
 /// In the place of a file: stdin or stdout.
 pub const STREAM: &str = "-";
 
+/// A command asks once.
+const NO_ANSWERS: CacheSettings = CacheSettings { ttl_ms: 0, entries: 0 };
+
 /// Problems shown before the rest is only counted.
 const SHOWN_PROBLEMS: usize = 10;
 
@@ -69,6 +72,8 @@ pub struct Wanted {
     /// Weights of signals that were typed.
     pub signals: Vec<(Option<Signal>, f32)>,
     pub policy: Policy,
+    /// Whether the configuration may have answers kept; never where selections are timed.
+    pub keep_answers: bool,
     pub limit: usize,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
@@ -85,6 +90,7 @@ impl Wanted {
             min_confidence: select.min_confidence,
             signals: select.signal.clone(),
             policy,
+            keep_answers: true,
             limit,
             embedder: None,
         }
@@ -124,10 +130,13 @@ pub fn build(
         index: args.search,
         // A command asks once, and `bench` times the model.
         query_cache: 0,
-        cache: CacheSettings { ttl_ms: 0, entries: 0 },
+        cache: NO_ANSWERS,
         ..EngineConfig::default()
     };
     global.settings.apply(&mut config);
+    if !wanted.keep_answers {
+        config.cache = NO_ANSWERS;
+    }
     config.signals = context_args::weights(config.signals, &wanted.signals);
     let mut builder = Engine::builder(catalog).config(config);
     let embedder = match wanted.embedder {

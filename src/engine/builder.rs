@@ -10,10 +10,7 @@ use super::metrics::Metrics;
 use super::{Engine, EngineConfig, Error, Recorder};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
-use crate::selection::{
-    Fusion, HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SelectionCache,
-    SemanticRetriever, Signals,
-};
+use crate::selection::{Fusion, PolicyOrder, SelectionCache, Signals, retrievers};
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -79,24 +76,20 @@ impl EngineBuilder {
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
         let tools = self.catalog.tools();
-        let keyword = KeywordRetriever::new(tools);
         let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
         let signals = Signals::new(tools, |id| self.catalog.row(id));
-        let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
-        let (mut report, mut approximate) = (IndexReport::default(), false);
+        let (mut report, mut approximate, mut vectors) = (IndexReport::default(), false, None);
         if let Some(embedder) = &self.embedder {
             let snapshot = self.snapshot.as_ref();
             let tell = self.on_progress.as_deref();
             let kind = self.config.index;
             let (index, done) = indexing::index(tools, embedder.as_ref(), kind, snapshot, tell)?;
             (report, approximate) = (done, !index.is_exact());
-            let semantic = SemanticRetriever::new(index.into());
-            let fusion = self.config.fusion;
-            retrievers.push(semantic.clone());
-            retrievers.push(HybridRetriever::new(semantic, keyword, fusion));
+            vectors = Some(index.into());
         }
+        let retrievers = retrievers(tools, vectors, self.config.fusion);
         let query_cache = self.config.query_cache;
-        let learned = Learned { weights: self.config.signals, ..Learned::default() };
+        let learned = Learned::default().weighing(self.config.signals);
         Ok(Engine {
             cache: SelectionCache::new(self.config.cache),
             metrics: Metrics::default(),

@@ -271,3 +271,6 @@ impl Moment {
 pub(super) fn read_as(asked: &SelectRequest, read: &Cow<'_, SelectRequest>) -> Option<String> {
     (asked.prompt != read.prompt).then(|| read.prompt.clone())
 }
+
+#[cfg(test)]
+mod tests;

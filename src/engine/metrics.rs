@@ -84,6 +84,15 @@ impl Metrics {
         };
         self.selections.get_or_create(outcome).inc();
         self.selection_time.observe(took.as_secs_f64());
+        let micros = took.as_micros() as u64;
+        match answer {
+            Ok(Selection { strategy, tools, abstained, .. }) => {
+                let (strategy, tools) = (strategy.as_str(), tools.len());
+                tracing::info!(strategy, tools, abstained, micros, "selected");
+            }
+            // An error may repeat what was asked.
+            Err(error) => tracing::debug!(%error, micros, "not selected"),
+        }
     }
 
     pub fn looked_up(&self, hit: bool) {

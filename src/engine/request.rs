@@ -1,5 +1,6 @@
 //! What is asked of an engine, and what it answers.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,6 +106,16 @@ pub enum Because {
     AutoWithModel,
     /// `auto`, and there is no model.
     AutoWithoutModel,
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asked => "as asked",
+            Self::AutoWithModel => "auto: a model is at hand",
+            Self::AutoWithoutModel => "auto: no model is at hand",
+        })
+    }
 }
 
 /// Why an answer is not as good as it could be.

@@ -22,7 +22,7 @@ use crate::query;
 use crate::selection::{
     Assessed, Beyond, CacheKey, Candidacies, Candidate, Clause, Exclusion, Explanation,
     PolicyOrder, Prompt, Retrieved, Retriever, SelectionCache, SignalWeights, Signals, StageTimes,
-    Strategy, candidates_for, confidence, evidence,
+    Strategy, candidates_for, confidence, evidence, settle,
 };
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
@@ -140,6 +140,8 @@ impl Engine {
             if let Ok(answer) = answer {
                 answer.read_as = read_as(asked, &Cow::Owned(read));
             }
+            let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
+            self.metrics.selected(answer, took);
         }
         answers
     }
@@ -207,10 +209,11 @@ impl Engine {
             return Err(Error::EmptyPrompt);
         }
         let strategy = request.strategy.unwrap_or(self.config.strategy);
+        let settled = settle(strategy, self.embedder.is_some());
         match (strategy, &self.embedder) {
-            (Strategy::Auto, Some(_)) => Ok((Strategy::Hybrid, Because::AutoWithModel, None)),
+            (Strategy::Auto, Some(_)) => Ok((settled, Because::AutoWithModel, None)),
             (Strategy::Auto, None) => {
-                Ok((Strategy::Keyword, Because::AutoWithoutModel, Some(Degraded::NoModel)))
+                Ok((settled, Because::AutoWithoutModel, Some(Degraded::NoModel)))
             }
             (strategy, None) if strategy.needs_vector() => Err(Error::NoModel { strategy }),
             (strategy, _) => Ok((strategy, Because::Asked, None)),

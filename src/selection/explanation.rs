@@ -50,6 +50,16 @@ pub enum Level {
     High,
 }
 
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
+}
+
 impl Level {
     /// A word for a probability: `high` from three in four, `medium` from two in five.
     fn of_probability(sure: f32) -> Self {

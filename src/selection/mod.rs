@@ -15,10 +15,13 @@
 //! ```
 
 mod cache;
+#[cfg(test)]
+mod cases;
 mod confidence;
 mod cover;
 mod exact;
 mod explanation;
+mod factory;
 mod fusion;
 mod hybrid;
 mod keyword;
@@ -35,6 +38,7 @@ mod tools;
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
 pub use explanation::{Beyond, Explanation, Level, Part, Tiers};
+pub use factory::{retrievers, settle};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
@@ -42,7 +46,7 @@ pub use obligation::{Candidacies, Candidacy, candidates_for, covers};
 pub use observed::Observed;
 pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared, order};
 pub use retriever::{
-    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Features, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 pub use semantic::SemanticRetriever;
 pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};

@@ -31,6 +31,21 @@ impl Strategy {
         matches!(self, Self::Semantic | Self::Hybrid)
     }
 
+    /// What the strategy can do, by itself and with the signals of an engine.
+    pub fn features(self) -> Features {
+        let meaning = self.needs_vector();
+        Features {
+            // What `auto` comes to depends on the model that is at hand.
+            semantic_matching: meaning || self == Self::Auto,
+            requires_embeddings: meaning,
+            // Signals come after every strategy.
+            context_awareness: true,
+            cost_optimization: true,
+            usage_learning: true,
+            workflow_patterns: true,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -39,6 +54,17 @@ impl Strategy {
             Self::Hybrid => "hybrid",
         }
     }
+}
+
+/// What a strategy supports, as Victor's selectors tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Features {
+    pub semantic_matching: bool,
+    pub context_awareness: bool,
+    pub cost_optimization: bool,
+    pub usage_learning: bool,
+    pub workflow_patterns: bool,
+    pub requires_embeddings: bool,
 }
 
 impl fmt::Display for Strategy {
@@ -170,6 +196,11 @@ pub struct Retrieved {
 /// Implementations are deterministic: equal prompts give equal candidates, to the bit.
 pub trait Retriever: Send + Sync {
     fn strategy(&self) -> Strategy;
+
+    /// What it supports.
+    fn features(&self) -> Features {
+        self.strategy().features()
+    }
 
     /// Scores the rows that may fit.
     ///

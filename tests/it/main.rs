@@ -10,6 +10,7 @@ mod hub;
 mod layers;
 mod model;
 mod route;
+mod signals;
 mod snapshot;
 mod streams;
 mod suite;

@@ -55,11 +55,18 @@ impl Sandbox {
     pub fn toolroute(&self) -> Command {
         let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
         let store = model_dir();
-        for name in ["TOOLROUTE_TOOLS", "TOOLROUTE_MODEL", "TOOLROUTE_INDEX", "TOOLROUTE_LOG"] {
+        for name in [
+            "TOOLROUTE_TOOLS",
+            "TOOLROUTE_MODEL",
+            "TOOLROUTE_INDEX",
+            "TOOLROUTE_LOG",
+            "TOOLROUTE_CONFIG",
+        ] {
             command.env_remove(name);
         }
         command
             .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
+            .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
             .env("NO_COLOR", "1");
         command

@@ -264,6 +264,7 @@ impl Settings {
         set(&mut config.small_models, &self.small_models);
         set(&mut config.profiles, &self.profiles);
         config.min_shares = self.min_shares.or(config.min_shares);
+        config.cache = self.cache.unwrap_or(config.cache);
     }
 }
 
