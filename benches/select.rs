@@ -61,7 +61,7 @@ fn selections(bench: &mut Criterion) {
         .collect();
     let off = CacheSettings { ttl_ms: 0, entries: 0 };
     let mut time = |name: &str, engine: &Engine| {
-        engine.learn(&set.observed);
+        engine.observe(set.observed.clone());
         full.iter().for_each(|request| drop(engine.select(request).unwrap()));
         let mut next = full.iter().cycle();
         bench.bench_function(name, |bench| {

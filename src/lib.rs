@@ -70,7 +70,8 @@
 //! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
 //! | [`engine`] | which tools, for this prompt? | every room below |
-//! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query` |
+//! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query`, `feedback` |
+//! | [`feedback`] | what did past prompts teach of a tool? | `catalog` |
 //! | [`query`] | what does the prompt ask for? | `catalog` |
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
@@ -87,6 +88,7 @@ pub mod cli;
 pub mod embedding;
 pub mod engine;
 pub mod eval;
+pub mod feedback;
 pub mod index;
 pub mod query;
 pub mod selection;

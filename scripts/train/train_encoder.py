@@ -16,8 +16,12 @@ stale ones of the bank. A wrong tool that scores nearly as well as a right one, 
 one's, is likely right too and is left out.
 
 The averaged weights (EMA) are written to OUT_DIR, a line of scores for each validation to OUT_DIR/log.jsonl.
+
+With `--keyword PROGRAM` (a built `toolroute`) the loss is of the blend that ships: each prompt's BM25 scores, which
+the program gives, stand beside the cosines as 30 to 70, so that the encoder learns what words do not tell (the idea
+is that of Gao et al., "Complement Lexical Retrieval Model with Semantic Residual Embeddings", ECIR 2021).
 """
-import argparse, copy, json, math, random, re, time
+import argparse, copy, json, math, random, re, subprocess, tempfile, time
 from pathlib import Path
 
 import torch
@@ -39,6 +43,10 @@ PROMPTS_SHARE, SELF_SHARE = 0.30, 0.20
 # Scored while training, never trained on: (set, how many prompts).
 VALIDATION = {"azure_mcp_2026": 250, "ultratool_en": 250, "bfcl_live": 250, "metatool": 300}
 TEMPERATURE = 0.05
+# What BM25 counts for beside a cosine: 30/70 over KEYWORD_SCALE of src/selection/fusion.rs.
+KEYWORD_WEIGHT = 0.3 / 0.7 / 17
+# The share of the steps whose loss is that of the blend; the others train the encoder by itself.
+BLENDED_SHARE = 0.7
 # Cosine of two tools (by the weights that training starts from) above which they are taken for one tool on two
 # servers, and what a wrong tool may score above the right one before it is taken for right as well.
 ALIKE, NEARLY = 0.82, 0.02
@@ -162,12 +170,37 @@ class Source:
         at = {tool["id"]: i for i, tool in enumerate(tools)}
         self.prompts = [(p["query"], [at[g] for g in p["gold"] if g in at]) for p in prompts]
         self.prompts = [(query, gold) for query, gold in self.prompts if gold]
+        self.keyword = {}
         self.base = encoder.all([tool_text(t) for t in tools], 64)
         self.bank = self.base.clone()
         self.servers = {}
         for i, tool in enumerate(tools):
             self.servers.setdefault(tool.get("server"), []).append(i)
         print(f"{name}: {len(tools)} tools, {len(self.prompts)} prompts", flush=True)
+
+    def ask_keyword(self, program):
+        """BM25 of each prompt's best tools, as `{prompt: (rows, scores)}`."""
+        at = {tool["id"]: i for i, tool in enumerate(self.tools)}
+        with tempfile.TemporaryDirectory() as folder:
+            tools, asked, told = (Path(folder) / name for name in ("tools.jsonl", "asked.jsonl", "told.jsonl"))
+            tools.write_text("".join(json.dumps(t) + "\n" for t in self.tools), encoding="utf-8")
+            rows_of = [{"id": str(i), "query": query} for i, (query, _) in enumerate(self.prompts)]
+            asked.write_text("".join(json.dumps(r) + "\n" for r in rows_of), encoding="utf-8")
+            subprocess.run([program, "batch", "--tools", tools, "-s", "keyword", "--limit", "200", "--input", asked,
+                            "--output", told, "-q"], check=True, stdout=subprocess.DEVNULL)
+            for (query, _), row in zip(self.prompts, rows(told)):
+                found = [(at[t["id"]], t["score"]) for t in row["tools"] if t["id"] in at]
+                self.keyword[query] = (torch.tensor([r for r, _ in found], dtype=torch.long),
+                                       torch.tensor([score for _, score in found], dtype=torch.float))
+
+    def keyword_scores(self, queries):
+        """BM25 over the bank, [prompts, tools]; a joined prompt has the sum of its parts."""
+        scores = torch.zeros(len(queries), len(self.tools))
+        for row, parts in enumerate(queries):
+            for query in parts:
+                at, score = self.keyword[query]
+                scores[row, at] += score
+        return scores * KEYWORD_WEIGHT
 
     def refresh(self, encoder):
         self.bank = encoder.all([tool_text(t) for t in self.tools], 64)
@@ -178,17 +211,20 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
 
     `masks` is (ALIKE, NEARLY) or what the command line gave instead.
     """
-    batch = rng.sample(source.prompts, min(size, len(source.prompts)))
+    batch = [(query, gold, [query]) for query, gold in rng.sample(source.prompts, min(size, len(source.prompts)))]
     if rng.random() < 0.15:  # two needs in one prompt
         half = len(batch) // 2
-        joined = [(a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1])
+        joined = [(a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1], a[2] + b[2])
                   for a, b in zip(batch[:half:2], batch[1:half:2])]
         batch = joined + batch[half:]
-    golds = [gold for _, gold in batch]
-    query = encoder([varied_prompt(text, rng) for text, _ in batch], 56)
+    golds = [gold for _, gold, _ in batch]
+    words = torch.zeros(1, 1).expand(len(batch), len(source.tools))
+    if source.keyword and rng.random() < BLENDED_SHARE:
+        words = source.keyword_scores([parts for _, _, parts in batch])
+    query = encoder([varied_prompt(text, rng) for text, _, _ in batch], 56)
     positives = [rng.choice(gold) for gold in golds]
     with torch.no_grad():
-        stale = query @ source.bank.T
+        stale = query @ source.bank.T + words
         best = torch.stack([stale[row, gold].max() for row, gold in enumerate(golds)])
         alike = source.base[positives] @ source.base.T > masks[0]  # most likely the same tool again
         allowed = (stale < (best + masks[1]).unsqueeze(1)) & ~alike
@@ -204,14 +240,14 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
     columns = list(dict.fromkeys(positives + rng.sample(negatives, min(hard, len(negatives)))))
     place = {tool: j for j, tool in enumerate(columns)}
     fresh = encoder([varied(source.tools[c], rng) for c in columns], 72)
-    logits = query @ fresh.T
+    logits = query @ fresh.T + words[:, columns]
     keep = allowed[:, columns].clone()
     for row, tool in enumerate(positives):
         keep[row, place[tool]] = True
     logits = (logits / TEMPERATURE).masked_fill(~keep, -1e4)
     others = allowed.clone()
     others[:, columns] = False  # the fresh ones stand for themselves
-    old = (query @ source.bank.T.clone() / TEMPERATURE).masked_fill(~others, -1e4) if bank else logits[:, :0]
+    old = ((query @ source.bank.T.clone() + words) / TEMPERATURE).masked_fill(~others, -1e4) if bank else logits[:, :0]
     target = torch.tensor([place[tool] for tool in positives])
     loss = F.cross_entropy(torch.cat([logits, old], 1), target)
     with torch.no_grad():
@@ -303,6 +339,7 @@ def main():
     p.add_argument("--alike", type=float, default=ALIKE, help="cosine above which two tools are taken for one")
     p.add_argument("--nearly", type=float, default=NEARLY, help="what a wrong tool may score above the right one")
     p.add_argument("--no-bank", action="store_true", help="wrong tools of the batch only, no stale ones in the softmax")
+    p.add_argument("--keyword", help="a built `toolroute`: train what it blends, not the encoder alone")
     p.add_argument("--rate", type=float, default=4e-5)
     p.add_argument("--final-rate", type=float, default=0.05, help="share of the rate left at the end")
     p.add_argument("--warmup", type=int, default=60)
@@ -319,6 +356,8 @@ def main():
     a.out.mkdir(parents=True, exist_ok=True)
     encoder, validation = Encoder(a.init), Validation(a.data)
     sources, catalog, self_share = load_sources(a, encoder, validation, rng)
+    for source in sources if a.keyword else []:
+        source.ask_keyword(a.keyword)
     average = copy.deepcopy(encoder.model)
     trained = [q for q in encoder.model.parameters() if q.requires_grad]
     averaged = [q for q in average.parameters() if q.requires_grad]

@@ -1,8 +1,8 @@
-//! Why a catalog could not be loaded at all.
+//! Why a catalog could not be loaded, or not be changed.
 
 use std::path::PathBuf;
 
-use super::Problem;
+use super::{Problem, ToolId};
 
 /// A failure that leaves no catalog. What can be survived is a [`Problem`] instead.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,27 @@ pub enum Error {
         listed(problems)
     )]
     Strict { problems: Vec<Problem> },
+
+    /// At least one of the problems is an error.
+    #[error("the tool `{id}` cannot be used:{}", listed(problems))]
+    Unusable { id: ToolId, problems: Vec<Problem> },
+
+    #[error(
+        "expected an id that is not taken, found `{id}`; update that tool, or register this one under another id"
+    )]
+    Taken { id: ToolId },
+
+    #[error("expected the id of a tool in the catalog, found `{id}`{}", suggested(near))]
+    UnknownTool { id: String, near: Vec<ToolId> },
+}
+
+fn suggested(near: &[ToolId]) -> String {
+    let near: Vec<&str> = near.iter().map(ToolId::as_str).collect();
+    if near.is_empty() {
+        "; register it first".to_owned()
+    } else {
+        format!("; did you mean {}?", near.join(" or "))
+    }
 }
 
 fn counted(problems: &[Problem]) -> String {

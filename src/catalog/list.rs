@@ -37,6 +37,16 @@ impl Catalog {
         gathered.into_loaded()
     }
 
+    /// A catalog of tools that have passed all checks and whose ids differ.
+    pub(super) fn of_checked(tools: Vec<Arc<Tool>>) -> Self {
+        let mut names: HashMap<String, Option<u32>> = HashMap::new();
+        for (row, tool) in (0u32..).zip(&tools) {
+            names.entry(tool.name.clone()).and_modify(|known| *known = None).or_insert(Some(row));
+        }
+        let rows = (0u32..).zip(&tools).map(|(row, tool)| (tool.id.clone(), row)).collect();
+        Self { tools, rows, names }
+    }
+
     /// All tools, in the order of their sources. The rest of the program knows a tool by its row
     /// in this slice.
     pub fn tools(&self) -> &[Arc<Tool>] {
@@ -67,6 +77,11 @@ impl Catalog {
             .or_else(|| self.row_by_colon(id))
             .copied()
             .or_else(|| self.names.get(id).copied().flatten())
+    }
+
+    /// The row of exactly this id.
+    pub(super) fn row_of_id(&self, id: &str) -> Option<u32> {
+        self.rows.get(id).copied()
     }
 
     /// Both parts may hold colons themselves, so each one is tried as the one between them.
@@ -155,13 +170,7 @@ impl Gathered {
     }
 
     pub fn into_loaded(self) -> Loaded {
-        let mut names: HashMap<String, Option<u32>> = HashMap::new();
-        for (row, tool) in (0u32..).zip(&self.tools) {
-            names.entry(tool.name.clone()).and_modify(|known| *known = None).or_insert(Some(row));
-        }
-        let rows = self.rows.into_iter().map(|(id, row)| (id, row as u32)).collect();
         let tools = self.tools.into_iter().map(Arc::new).collect();
-        let catalog = Catalog { tools, rows, names };
-        Loaded { catalog, problems: self.problems }
+        Loaded { catalog: Catalog::of_checked(tools), problems: self.problems }
     }
 }

@@ -23,6 +23,7 @@
 //! assert_eq!(embedding_text(&catalog.tools()[0]), "files: read Text. Read a text file.");
 //! ```
 
+mod change;
 mod details;
 mod error;
 mod file;
@@ -42,6 +43,7 @@ mod unknown;
 mod validate;
 mod words;
 
+pub use change::{Change, Changed};
 pub use error::Error;
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;

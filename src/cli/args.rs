@@ -9,13 +9,18 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::candidates::CandidatesArgs;
 use super::config::Settings;
 use super::configure::ConfigArgs;
-use super::context_args::{ContextArgs, parse_weight};
+use super::limit::Limit;
+use super::select_args::{ContextArgs, parse_weight};
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Pooling, Precision};
 use crate::engine::{
     DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Signal,
     Strategy, Undeclared,
 };
+
+mod learn;
+
+pub use learn::{LearnArgs, UsageArgs};
 
 /// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
 #[derive(Parser)]
@@ -75,6 +80,8 @@ pub enum Command {
     Batch(BatchArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
+    /// Learn from past prompts which tools serve what
+    Learn(LearnArgs),
     /// Measure latency by stage and throughput
     Bench(BenchArgs),
     /// The tools for an obligation, by policy: which to run, which after it, what is missing
@@ -161,6 +168,8 @@ pub struct SelectArgs {
     #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]
     pub signal: Vec<(Option<Signal>, f32)>,
     #[command(flatten)]
+    pub usage: UsageArgs,
+    #[command(flatten)]
     pub policy: PolicyArgs,
 }
 
@@ -238,9 +247,9 @@ pub struct RouteArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Tools to show at most
-    #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
-    pub limit: usize,
+    /// Tools to show at most; `auto` shows as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    pub limit: Limit,
     /// Rank only this tool and others so named; repeatable
     #[arg(long, value_name = "ID")]
     pub candidates: Option<Vec<String>>,
@@ -360,9 +369,9 @@ pub struct BatchArgs {
     /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Tools a row at most
-    #[arg(short, long, default_value_t = 10, value_name = "N")]
-    pub limit: usize,
+    /// Tools a row at most; `auto` gives as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    #[arg(short, long, default_value_t = Limit::of(10), value_name = "N")]
+    pub limit: Limit,
     /// Put the whole explanation beside each score
     #[arg(long)]
     pub explain: bool,
@@ -397,7 +406,7 @@ pub struct EvalArgs {
 pub struct SuiteArgs {
     /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder: folders
     /// with tools.jsonl, queries.jsonl and, where there is one, offtopic.jsonl
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage"])]
     pub suite: Option<PathBuf>,
     /// Only these sets
     #[arg(
@@ -437,9 +446,9 @@ pub struct BenchArgs {
     /// Prompts to time one by one; the file is repeated or cut to so many
     #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
     pub samples: usize,
-    /// Tools an answer at most
-    #[arg(short, long, default_value_t = DEFAULT_LIMIT, value_name = "N")]
-    pub limit: usize,
+    /// Tools an answer at most, or `auto`
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    pub limit: Limit,
 }
 
 #[derive(Subcommand)]

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{CatalogArgs, Global, PolicyArgs};
-use super::{context_args, render, setup};
+use super::{render, select_args, setup};
 use crate::engine::{
     Candidacies, Candidacy, Engine, EngineConfig, Observations, Observed, Strategy,
 };
@@ -45,8 +45,8 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let engine = Engine::builder(setup::catalog(&args.catalog, global)?).config(config).build()?;
     if let Some(path) = &args.observed {
-        let tools = context_args::read::<BTreeMap<String, Observed>>(path, "observations by id")?;
-        engine.learn(&Observations { tools, ..Observations::default() });
+        let tools = select_args::read::<BTreeMap<String, Observed>>(path, "observations by id")?;
+        engine.observe(Observations { tools, ..Observations::default() });
     }
     let found = engine.candidates_for(&args.obligation, &args.have);
     if global.json {

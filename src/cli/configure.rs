@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::config::Effective;
+use super::limit::Limit;
 use super::{exit, render};
 
 #[derive(Args)]
@@ -35,7 +36,7 @@ pub struct ShowArgs {
     pub select: SelectArgs,
     /// Tools to show at most
     #[arg(short, long, value_name = "N")]
-    pub limit: Option<usize>,
+    pub limit: Option<Limit>,
 }
 
 #[derive(Serialize)]

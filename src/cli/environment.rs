@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
-    ModelCommand, ToolsCommand,
+    ModelCommand, SelectArgs, ToolsCommand,
 };
 
 /// Fills in what was not typed.
@@ -21,13 +21,25 @@ type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 fn fill_from(command: &mut Command, variables: Variables<'_>) {
     match command {
         Command::Index(args) => both(&mut args.catalog, &mut args.engine, variables),
-        Command::Route(args) => both(&mut args.catalog, &mut args.engine, variables),
-        Command::Batch(args) => both(&mut args.catalog, &mut args.engine, variables),
-        Command::Eval(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Learn(args) => {
+            both(&mut args.catalog, &mut args.engine, variables);
+            fill_path(&mut args.output, "TOOLROUTE_USAGE", variables);
+        }
+        Command::Route(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+        }
+        Command::Batch(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+        }
+        Command::Eval(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+        }
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
             choice(&mut args.choice, variables);
         }
-        Command::Bench(args) => both(&mut args.catalog, &mut args.engine, variables),
+        Command::Bench(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+        }
         Command::Tools(args) => match &mut args.command {
             ToolsCommand::List(args)
             | ToolsCommand::Validate(args)
@@ -36,6 +48,18 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
         Command::Completions { .. } | Command::Config(_) => {}
+    }
+}
+
+fn all(
+    tools: &mut CatalogArgs,
+    engine: &mut EngineArgs,
+    select: &mut SelectArgs,
+    variables: Variables<'_>,
+) {
+    both(tools, engine, variables);
+    if !select.usage.no_usage {
+        fill_path(&mut select.usage.usage, "TOOLROUTE_USAGE", variables);
     }
 }
 

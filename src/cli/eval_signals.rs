@@ -4,21 +4,22 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{EvalArgs, Global};
+use super::limit::Limit;
 use super::setup::{self, Wanted};
-use super::{context_args, render};
+use super::{render, select_args};
 use crate::engine::SignalWeights;
 use crate::eval::{AblationReport, DEPTH, Mean, SignalSet, ablate};
 
 pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let set = SignalSet::read(folder)?;
-    let mut wanted = Wanted::new(&args.select, DEPTH);
+    let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH));
     wanted.min_confidence = 0.0;
     let mut catalog = args.catalog.clone();
     if catalog.tools.is_empty() {
         catalog.tools.push(folder.join("tools.jsonl"));
     }
     let engine = setup::engine(&catalog, &args.engine, wanted, global)?;
-    let tried = context_args::weights(SignalWeights::tried(), &args.select.signal);
+    let tried = select_args::weights(SignalWeights::tried(), &args.select.signal);
     let report = ablate(&engine, &set, tried)?;
     if global.json {
         render::json(&report)?

@@ -9,13 +9,14 @@ use comfy_table::Table;
 
 use super::args::{EvalArgs, Global};
 use super::exit::{self, Failure};
+use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{plot, render};
 use crate::embedding::Embedder;
 use crate::engine::Strategy;
 use crate::eval::{
-    Comparison, DEPTH, Gate, GateReport, Interval, Measured, Output, Prompts, SetFiles,
+    Comparison, DEPTH, Gate, GateReport, Interval, Measured, Output, Prompts, SetFiles, Sizes,
     SuiteReport, find_sets, measure_set,
 };
 
@@ -100,8 +101,10 @@ fn measure_one(
     let wanted = Wanted {
         strategy: Strategy::Hybrid,
         min_confidence: 0.0,
+        // What was learned is of one catalog.
+        usage: None,
         embedder: Some(model),
-        ..Wanted::new(&args.select, DEPTH)
+        ..Wanted::new(&args.select, Limit::of(DEPTH))
     };
     let policy = wanted.policy;
     let engine = setup::engine(&catalog, &engine, wanted, global)?;
@@ -129,6 +132,7 @@ fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {
     }
     // The columns that a narrow screen can do without, the least needed first.
     render::print_sparing(scores(report), &[8, 9, 10, 11, 1, 2])?;
+    render::print(sizes(report))?;
     let off_topic = off_topic(report);
     if !off_topic.is_empty() {
         render::print(off_topic)?;
@@ -183,6 +187,35 @@ fn row(first: [String; 3], comparison: &Comparison) -> Vec<String> {
 
 fn sure(interval: Interval) -> String {
     format!("{:.4} ±{:.4}", interval.mean, interval.half_width())
+}
+
+/// Answers sized to the prompt beside answers of five tools.
+fn sizes(report: &SuiteReport) -> Table {
+    let header = [
+        "--limit auto",
+        "tools",
+        "recall",
+        "COMP",
+        "precision",
+        "five: recall",
+        "COMP",
+        "precision",
+    ];
+    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 7]);
+    let row = |name: String, sizes: &Sizes| {
+        let Sizes { auto, five } = sizes;
+        let shares =
+            [auto.recall, auto.comp, auto.precision, five.recall, five.comp, five.precision];
+        let shares = shares.map(|share| format!("{share:.3}"));
+        [name, format!("{:.1}", auto.tools)].into_iter().chain(shares).collect::<Vec<_>>()
+    };
+    for set in &report.sets {
+        table.add_row(row(render::plain(&set.set), &set.sizes));
+    }
+    for mean in &report.means {
+        table.add_row(row(format!("mean of {} ({})", mean.over, mean.sets), &mean.sizes));
+    }
+    table
 }
 
 fn off_topic(report: &SuiteReport) -> Table {

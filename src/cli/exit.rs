@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::render::{self, StdoutError};
-use crate::{catalog, embedding, engine, eval, index, selection};
+use crate::{catalog, embedding, engine, eval, feedback, index, selection};
 
 /// Anything that has no code of its own.
 pub const FAILED: u8 = 1;
@@ -86,12 +86,17 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_embedding(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_eval(error))
-    } else if let Some(error) = cause.downcast_ref::<catalog::Error>() {
-        let unreadable = matches!(error, catalog::Error::Unreadable { .. });
-        Some(if unreadable { IO } else { BAD_DATA })
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_feedback(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_catalog(error))
     } else {
         (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
     }
+}
+
+fn of_catalog(error: &catalog::Error) -> u8 {
+    if matches!(error, catalog::Error::Unreadable { .. }) { IO } else { BAD_DATA }
 }
 
 fn of_engine(error: &engine::Error) -> u8 {
@@ -103,9 +108,11 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadModelRule { .. }
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
+        engine::Error::Catalog(error) => of_catalog(error),
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),
+        engine::Error::Feedback(error) => of_feedback(error),
         engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
         engine::Error::Selection(
             selection::Error::UnknownStrategy { .. }
@@ -143,6 +150,16 @@ fn of_snapshot(error: &index::SnapshotError) -> u8 {
         Of::Missing { .. } | Of::Io { .. } => IO,
         Of::Vectors(error) => of_index(error),
         Of::Shape { .. } | Of::Graph(_) => FAILED,
+        _ => BAD_DATA,
+    }
+}
+
+fn of_feedback(error: &feedback::Error) -> u8 {
+    use feedback::Error as Of;
+    match error {
+        Of::Missing { .. } | Of::Io { .. } => IO,
+        // What a model gives is no vector, or not one of that model.
+        Of::NotUnit { .. } => NO_MODEL,
         _ => BAD_DATA,
     }
 }

@@ -7,22 +7,11 @@ use super::args::{Global, IndexArgs};
 use super::exit::{self, Failure};
 use super::render;
 use super::setup::{self, Wanted};
-use crate::engine::{DEFAULT_LIMIT, Fusion, IndexReport, Policy, SnapshotState, Strategy};
+use crate::engine::{IndexReport, SnapshotState};
 
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let wanted = Wanted {
-        strategy: Strategy::Hybrid,
-        fusion: Fusion::default(),
-        clauses: true,
-        min_confidence: 0.0,
-        signals: Vec::new(),
-        keep_answers: false,
-        policy: Policy::default(),
-        limit: DEFAULT_LIMIT,
-        embedder: None,
-    };
-    let engine = setup::build(&args.catalog, &args.engine, wanted, global)?;
+    let engine = setup::build(&args.catalog, &args.engine, Wanted::vectors(), global)?;
     let report = engine.index_report();
     if global.json {
         render::json(report)?;

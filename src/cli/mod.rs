@@ -20,13 +20,14 @@ mod bench_encoder;
 mod candidates;
 mod config;
 mod configure;
-mod context_args;
 mod environment;
 mod eval;
 mod eval_signals;
 mod eval_suite;
 mod exit;
 mod index;
+mod learn;
+mod limit;
 mod logging;
 mod model;
 mod paths;
@@ -34,6 +35,7 @@ mod plot;
 mod progress;
 mod render;
 mod route;
+mod select_args;
 mod setup;
 mod tools;
 
@@ -92,6 +94,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Model(args) => model::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Eval(args) => eval::run(args, global),
+        Command::Learn(args) => learn::run(args, global),
         Command::Bench(args) => bench::run(args, global),
         Command::Candidates(args) => candidates::run(args, global),
         Command::Config(args) => configure::run(args, global),

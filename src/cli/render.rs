@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::args::{Global, RouteArgs};
 use crate::engine::{Explanation, Selected, Selection, Strategy, Tiers, Timings};
 use crate::eval::BadRow;
+use crate::feedback::RowUsage;
 
 /// Characters of an id from outside that an error or a warning repeats.
 pub const MOST_OF_AN_ID: usize = 80;
@@ -161,7 +162,7 @@ fn is_too_wide(table: &Table) -> bool {
 
 /// The answer to one prompt.
 pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
-    if args.limit == 0 {
+    if args.limit.most == 0 {
         line("no tools were asked for: --limit is 0")?;
     } else if selection.abstained {
         let sure = selection.confidence.unwrap_or_default();
@@ -226,6 +227,12 @@ fn explanation(selected: &Selected, strategy: Strategy) -> anyhow::Result<()> {
         line(&format!("  patterns   {}", plain(&patterns)))?;
     }
     line(&format!("  sure       {}", selected.explanation.level))?;
+    if let Some(usage) = &selected.explanation.usage {
+        let RowUsage { prompts, share, moved, reach } = usage;
+        line(&format!(
+            "  usage      {prompts} prompts: {share:.2} of the vector, moved by {moved:.2}, reach {reach:.2}"
+        ))?;
+    }
     if !selected.explanation.matched_terms.is_empty() {
         line(&format!("  words      {}", plain(&selected.explanation.matched_terms.join(", "))))?;
     }

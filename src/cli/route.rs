@@ -32,7 +32,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let context = args.context.context()?;
     let request = SelectRequest { candidates, context, ..SelectRequest::new(&prompt) };
     if let Some(seen) = args.context.observations()? {
-        engine.learn(&seen);
+        engine.observe(seen);
     }
     let selection = engine.select(&request)?;
     let unknown = &selection.unknown_candidates;

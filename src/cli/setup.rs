@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
+use super::limit::Limit;
 use super::progress::Progress;
-use super::{context_args, paths, render};
+use super::{paths, render, select_args};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
 use crate::engine::{
-    CacheSettings, Engine, EngineConfig, Fusion, Policy, Signal, SnapshotState, Strategy,
+    CacheSettings, DEFAULT_LIMIT, Engine, EngineConfig, Fusion, Policy, Signal, SnapshotState,
+    Strategy,
 };
 use crate::eval::RowFile;
+use crate::feedback::UsageVectors;
 
 /// In the place of a file: stdin or stdout.
 pub const STREAM: &str = "-";
@@ -74,13 +77,31 @@ pub struct Wanted {
     pub policy: Policy,
     /// Whether the configuration may have answers kept; never where selections are timed.
     pub keep_answers: bool,
-    pub limit: usize,
+    pub limit: Limit,
+    /// What was learned from past prompts.
+    pub usage: Option<PathBuf>,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Wanted {
-    pub fn new(select: &SelectArgs, limit: usize) -> Self {
+    /// Nothing but the tools' vectors.
+    pub fn vectors() -> Self {
+        Self {
+            strategy: Strategy::Hybrid,
+            fusion: Fusion::default(),
+            clauses: true,
+            min_confidence: 0.0,
+            signals: Vec::new(),
+            policy: Policy::default(),
+            keep_answers: false,
+            limit: Limit::of(DEFAULT_LIMIT),
+            usage: None,
+            embedder: None,
+        }
+    }
+
+    pub fn new(select: &SelectArgs, limit: Limit) -> Self {
         let policy = select.policy.policy();
         let (strategy, fusion) = (select.strategy, select.fusion());
         Self {
@@ -92,6 +113,7 @@ impl Wanted {
             policy,
             keep_answers: true,
             limit,
+            usage: select.usage.usage.clone(),
             embedder: None,
         }
     }
@@ -125,7 +147,8 @@ pub fn build(
         fusion: wanted.fusion,
         clauses: wanted.clauses,
         min_confidence: wanted.min_confidence,
-        limit: wanted.limit,
+        limit: wanted.limit.most,
+        adaptive: wanted.limit.adaptive,
         policy: wanted.policy,
         index: args.search,
         // A command asks once, and `bench` times the model.
@@ -137,7 +160,7 @@ pub fn build(
     if !wanted.keep_answers {
         config.cache = NO_ANSWERS;
     }
-    config.signals = context_args::weights(config.signals, &wanted.signals);
+    config.signals = select_args::weights(config.signals, &wanted.signals);
     let mut builder = Engine::builder(catalog).config(config);
     let embedder = match wanted.embedder {
         None => embedder(args, wanted.strategy, global)?,
@@ -152,8 +175,16 @@ pub fn build(
         }
         let progress = Progress::new("embedding", "tools", global.quiet);
         builder = builder.on_progress(move |done, total| progress.tell(done, total));
+        if let Some(path) = &wanted.usage {
+            builder = builder.usage(UsageVectors::load(path)?);
+        }
     }
-    Ok(builder.build()?)
+    let engine = builder.build()?;
+    if let Some(0) = engine.usage_report().map(|report| report.applied) {
+        let said = "warning: nothing was learned of any tool of this catalog; `toolroute learn` with the same --tools does";
+        render::warn(global, said);
+    }
+    Ok(engine)
 }
 
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {

@@ -2,15 +2,17 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
-use super::learned::Learned;
-use super::metrics::Metrics;
-use super::{Engine, EngineConfig, Error, Recorder};
+use super::seen::Told;
+use super::state::{Indexed, Lasting, State};
+use super::{Engine, EngineConfig, Error, Recorder, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
-use crate::selection::{Fusion, PolicyOrder, SelectionCache, Signals, retrievers};
+use crate::feedback::UsageVectors;
+use crate::index::IndexKind;
+use crate::selection::Fusion;
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -20,13 +22,15 @@ pub struct EngineBuilder {
     embedder: Option<Arc<dyn Embedder>>,
     recorder: Option<Arc<dyn Recorder>>,
     snapshot: Option<Place>,
+    usage: Option<Arc<UsageVectors>>,
     on_progress: Option<Box<OnProgress>>,
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
         let config = EngineConfig::default();
-        Self { catalog, config, embedder: None, recorder: None, snapshot: None, on_progress: None }
+        let (embedder, recorder, snapshot) = (None, None, None);
+        Self { catalog, config, embedder, recorder, snapshot, usage: None, on_progress: None }
     }
 
     /// The model. Without one the engine ranks by words alone.
@@ -61,6 +65,13 @@ impl EngineBuilder {
         self
     }
 
+    /// What was learned from past prompts: moves the vectors of the tools that served them. Of no
+    /// use without a model. The snapshot keeps the vectors as they are without it.
+    pub fn usage(mut self, usage: UsageVectors) -> Self {
+        self.usage = Some(Arc::new(usage));
+        self
+    }
+
     /// Told how many texts of how many are embedded.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
@@ -70,40 +81,42 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, or the file of
-    /// [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or written is no
-    /// error: [`IndexReport`] says what became of it.
+    /// Where embedding fails, the configuration is out of range, the usage is of another model, or
+    /// the file of [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or
+    /// written is no error: [`IndexReport`] says what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
-        let tools = self.catalog.tools();
-        let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-        let signals = Signals::new(tools, |id| self.catalog.row(id));
-        let (mut report, mut approximate, mut vectors) = (IndexReport::default(), false, None);
-        if let Some(embedder) = &self.embedder {
-            let snapshot = self.snapshot.as_ref();
-            let tell = self.on_progress.as_deref();
-            let kind = self.config.index;
-            let (index, done) = indexing::index(tools, embedder.as_ref(), kind, snapshot, tell)?;
-            (report, approximate) = (done, !index.is_exact());
-            vectors = Some(index.into());
-        }
-        let retrievers = retrievers(tools, vectors, self.config.fusion);
+        let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
+        let (indexed, report) = match meaning.transpose()? {
+            Some((indexed, report)) => (Some(indexed), report),
+            None => (None, IndexReport::default()),
+        };
         let query_cache = self.config.query_cache;
-        let learned = Learned::default().weighing(self.config.signals);
-        Ok(Engine {
-            cache: SelectionCache::new(self.config.cache),
-            metrics: Metrics::default(),
-            recorder: self.recorder,
-            config: self.config,
-            catalog: Arc::new(self.catalog),
-            order,
-            signals,
-            learned: RwLock::new(Arc::new(learned)),
-            embedder: self.embedder.map(|model| cached(model, query_cache)),
-            retrievers,
-            approximate,
-            report,
-        })
+        let embedder = self.embedder.map(|model| cached(model, query_cache));
+        let told = Told::of(self.config.signals);
+        let config = Arc::new(self.config);
+        let lasting = Lasting { config, embedder, usage: self.usage, told };
+        let state = State::new(lasting, self.catalog, indexed, 0);
+        Ok(Engine::new(state, report, self.recorder))
+    }
+
+    /// Indexes the tools' vectors, moved by what was learned.
+    fn meaning(&self, embedder: &dyn Embedder) -> Result<(Indexed, IndexReport), Error> {
+        let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
+        let tell = self.on_progress.as_deref();
+        let Some(usage) = &self.usage else {
+            return indexing::index(tools, embedder, self.config.index, snapshot, tell);
+        };
+        // The snapshot's graph links vectors as they were, and linking anew takes minutes where a
+        // graph pays: moved vectors are scanned, unless a graph is asked for.
+        let kind = match self.config.index {
+            IndexKind::Auto => IndexKind::Exact,
+            chosen => chosen,
+        };
+        let exact = IndexKind::Exact;
+        let (own, mut report) = indexing::index(tools, embedder, exact, snapshot, tell)?;
+        report.index = Some(kind);
+        Ok((learning::indexed(usage, tools, embedder.identity(), (own.vectors, kind))?, report))
     }
 }
 

@@ -27,6 +27,9 @@ pub struct EngineConfig {
     pub min_confidence: f32,
     /// Tools in an answer, at most.
     pub limit: usize,
+    /// Whether tools that score far below the best one are left out of an answer, so that a
+    /// prompt for one thing gets few and one for several gets more.
+    pub adaptive: bool,
     pub policy: Policy,
     /// What counts beside meaning and words.
     pub signals: SignalWeights,
@@ -54,6 +57,7 @@ impl Default for EngineConfig {
             clauses: true,
             min_confidence: DEFAULT_MIN_CONFIDENCE,
             limit: DEFAULT_LIMIT,
+            adaptive: false,
             policy: Policy::default(),
             signals: SignalWeights::default(),
             min_shares: None,

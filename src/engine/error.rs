@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{embedding, index, selection};
+use crate::{catalog, embedding, feedback, index, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -37,6 +37,9 @@ pub enum Error {
     BadModelRule { found: String },
 
     #[error(transparent)]
+    Catalog(#[from] catalog::Error),
+
+    #[error(transparent)]
     Embedding(#[from] embedding::Error),
 
     #[error(transparent)]
@@ -44,6 +47,9 @@ pub enum Error {
 
     #[error(transparent)]
     Snapshot(#[from] index::SnapshotError),
+
+    #[error(transparent)]
+    Feedback(#[from] feedback::Error),
 
     #[error(transparent)]
     Selection(#[from] selection::Error),

@@ -57,13 +57,13 @@ impl Engine {
     /// The engine's own checks: `catalog`, `model` and `snapshot`.
     pub fn health(&self) -> Health<'_> {
         Health::default()
-            .with("catalog", || match self.catalog.is_empty() {
+            .with("catalog", || match self.catalog().is_empty() {
                 true => Err("no tool is loaded".to_owned()),
                 false => Ok(()),
             })
-            .with("model", || match &self.embedder {
-                None if self.config.strategy.needs_vector() => {
-                    Err(format!("the {} strategy has no model", self.config.strategy))
+            .with("model", || match &self.state().embedder {
+                None if self.config().strategy.needs_vector() => {
+                    Err(format!("the {} strategy has no model", self.config().strategy))
                 }
                 None => Ok(()),
                 Some(model) => {

@@ -8,10 +8,11 @@ use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
 use super::Error;
+use super::state::Indexed;
 use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
-    self, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, VectorIndex, Vectors, text_hash,
+    self, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
 };
 
 /// Told how many texts of how many are embedded.
@@ -73,14 +74,14 @@ struct Work<'a> {
     path: Option<&'a Path>,
 }
 
-/// An index over the tools' texts, and what it took.
+/// Indexes the tools' texts.
 pub(super) fn index(
     tools: &[Arc<Tool>],
     embedder: &dyn Embedder,
     kind: IndexKind,
     place: Option<&Place>,
     tell: Option<&OnProgress>,
-) -> Result<(Box<dyn VectorIndex>, IndexReport), Error> {
+) -> Result<(Indexed, IndexReport), Error> {
     let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
     let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
@@ -100,8 +101,8 @@ pub(super) fn index(
     let vectors = Arc::new(work.vectors()?);
     let index = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
-        let snapshot =
-            Snapshot::new(model, work.hashes, vectors)?.with_graph(index.graph().cloned())?;
+        let snapshot = Snapshot::new(model, work.hashes, vectors.clone())?
+            .with_graph(index.graph().cloned())?;
         state = save(&snapshot, path, state);
     }
     let report = IndexReport {
@@ -112,7 +113,7 @@ pub(super) fn index(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((index, report))
+    Ok((Indexed { vectors, index, learned: None }, report))
 }
 
 /// Writes a snapshot, and its folder; `done` or why not.
@@ -135,9 +136,10 @@ fn reopen(
     snapshot: &Snapshot,
     kind: IndexKind,
     path: Option<&Path>,
-) -> Result<(Box<dyn VectorIndex>, IndexReport), Error> {
+) -> Result<(Indexed, IndexReport), Error> {
     let rows = snapshot.vectors().len();
-    let index = index::restore(snapshot.vectors().clone(), kind, snapshot.graph().cloned())?;
+    let vectors = snapshot.vectors().clone();
+    let index = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
     let mut state = SnapshotState::Fresh;
     if let (Some(graph), None, Some(path)) = (index.graph(), snapshot.graph(), path) {
         // Linking takes longer than all else at a start: it must not come again with each.
@@ -152,7 +154,7 @@ fn reopen(
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((index, report))
+    Ok((Indexed { vectors, index, learned: None }, report))
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::context::SelectContext;
 use super::ranking::{Ranked, better, rank};
-use super::{Engine, EngineConfig, Error, SelectRequest};
+use super::seen::Seen;
+use super::select_context::SelectContext;
+use super::state::State;
+use super::{EngineConfig, Error, SelectRequest};
 use crate::catalog::Tool;
 use crate::index::Rows;
 use crate::query;
@@ -14,8 +16,6 @@ use crate::selection::{
     Assessed, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals, Situation,
     ToolFilter,
 };
-
-use super::learned::Learned;
 
 /// How many tools each part of the hybrid strategy has in an answer, at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -53,22 +53,21 @@ pub(super) struct Gate<'a> {
 
 impl<'a> Judge<'a> {
     pub fn new(
-        engine: &'a Engine,
+        state: &'a State,
         request: &'a SelectRequest,
         moment: &'a Moment,
-        learned: &'a Learned,
     ) -> Result<Self, Error> {
-        let config: &EngineConfig = &engine.config;
+        let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
         Ok(Self {
             policy: request.policy.unwrap_or(config.policy),
             filters: config.filters(context)?,
-            weights: learned.weights,
+            weights: state.told.weights,
             shares: config.min_shares,
-            order: &engine.order,
-            signals: &engine.signals,
-            tools: engine.catalog.tools(),
-            situation: moment.situation(&request.prompt, context, learned),
+            order: &state.order,
+            signals: &state.signals,
+            tools: state.catalog.tools(),
+            situation: moment.situation(&request.prompt, context, &state.seen),
         })
     }
 
@@ -239,9 +238,9 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub fn new(engine: &Engine, context: Option<&SelectContext>) -> Self {
+    pub fn new(state: &State, context: Option<&SelectContext>) -> Self {
         let Some(context) = context else { return Self::default() };
-        let row = |id: &String| engine.catalog.row(id);
+        let row = |id: &String| state.catalog.row(id);
         let mut planned: Vec<u32> = context.planned_tools.iter().filter_map(row).collect();
         planned.sort_unstable();
         Self { planned, last: context.last_tool.as_ref().and_then(row) }
@@ -251,14 +250,14 @@ impl Moment {
         &'a self,
         text: &'a str,
         context: Option<&'a SelectContext>,
-        learned: &'a Learned,
+        seen: &'a Seen,
     ) -> Situation<'a> {
         let urgent = context.and_then(|context| context.urgent);
         Situation {
             text,
             features: context.and_then(|context| context.features.as_ref()),
-            observed: &learned.observed,
-            follows: learned.after(self.last),
+            observed: &seen.observed,
+            follows: seen.after(self.last),
             planned: &self.planned,
             urgent: urgent.unwrap_or_else(|| query::is_urgent(text)),
             needs_web: query::needs_web(text),

@@ -21,31 +21,38 @@
 //! ```
 
 mod builder;
+mod change;
 mod config;
-mod context;
 mod error;
 mod health;
 mod indexing;
 mod judge;
-mod learned;
+mod learning;
+mod live;
 mod metrics;
 mod ranking;
 mod record;
 mod request;
+mod seen;
 mod select;
+mod select_context;
+mod state;
 
 pub use builder::EngineBuilder;
+pub use change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
-pub use context::{MAX_TOOLS, SelectContext, SmallModels};
 pub use error::Error;
 pub use health::{CheckResult, Health, HealthReport};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use judge::MinShares;
-pub use learned::Observations;
+pub use learning::{LearnReport, PastPrompt, UsageReport};
+pub use live::Engine;
 pub use metrics::MetricsSnapshot;
+pub use ranking::fitting;
 pub use record::{Recorder, ToolRun};
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-pub use select::Engine;
+pub use seen::Observations;
+pub use select_context::{MAX_TOOLS, SelectContext, SmallModels};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::index::IndexKind;

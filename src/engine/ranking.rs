@@ -14,6 +14,19 @@ pub(super) struct Ranked {
 /// Excluded tools that are named at most: enough to see what a filter hides.
 const MAX_EXCLUDED: usize = 20;
 
+/// The share of the best score that a tool of an answer sized to the prompt has at least. Over 17
+/// sets of `docs/quality.md` such an answer has 5.0 tools in the mean, as many right ones as a
+/// fixed five, and two fifths instead of a quarter of its tools are right.
+const FITTING: f32 = 0.6;
+
+/// How many of an answer's scores, best first, belong to it where the prompt sizes it: those not
+/// far below the best one, and that one always.
+pub fn fitting(scores: impl IntoIterator<Item = f32>) -> usize {
+    let mut scores = scores.into_iter();
+    let Some(best) = scores.next() else { return 0 };
+    1 + scores.take_while(|&score| score >= FITTING * best).count()
+}
+
 /// The best `limit` candidates that `gate` admits. Ties of the score break by the policy's
 /// order, which no two rows share.
 pub(super) fn rank(
@@ -86,6 +99,15 @@ mod tests {
         };
         let gate = judge.gate(&signals.assess(situation, weights, &mut []), &all);
         super::rank(all, limit, &gate, &order)
+    }
+
+    #[test]
+    fn what_falls_far_behind_the_best_is_left_out() {
+        assert_eq!(fitting([]), 0);
+        assert_eq!(fitting([0.0]), 1);
+        assert_eq!(fitting([-0.2, -0.3]), 1);
+        assert_eq!(fitting([1.0, 0.9, 0.61, 0.59, 0.58]), 3);
+        assert_eq!(fitting([1.0; 7]), 7);
     }
 
     #[test]

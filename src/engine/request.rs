@@ -17,6 +17,8 @@ pub struct SelectRequest {
     pub prompt: String,
     pub strategy: Option<Strategy>,
     pub limit: Option<usize>,
+    /// Whether the answer is sized to the prompt, `limit` tools at most.
+    pub adaptive: Option<bool>,
     pub policy: Option<Policy>,
     /// Ids of the only tools to rank; `None` is the whole catalog.
     pub candidates: Option<Vec<String>>,
@@ -38,6 +40,12 @@ impl SelectRequest {
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
+        self
+    }
+
+    #[must_use]
+    pub fn adaptive(mut self, adaptive: bool) -> Self {
+        self.adaptive = Some(adaptive);
         self
     }
 

@@ -2,45 +2,23 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::builder::EngineBuilder;
-use super::context;
 use super::judge::{Judge, Moment, read_as};
-use super::learned::{Learned, Observations};
-use super::metrics::{Metrics, MetricsSnapshot};
-use super::ranking::Ranked;
+use super::ranking::{Ranked, fitting};
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-use super::{EngineConfig, Error, IndexReport, Recorder, fingerprint};
-use crate::catalog::Catalog;
+use super::state::State;
+use super::{Error, fingerprint, select_context};
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Assessed, Beyond, CacheKey, Candidacies, Candidate, Clause, Exclusion, Explanation,
-    PolicyOrder, Prompt, Retrieved, Retriever, SelectionCache, SignalWeights, Signals, StageTimes,
-    Strategy, candidates_for, confidence, evidence, settle,
+    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Prompt, Retrieved,
+    Retriever, StageTimes, Strategy, candidates_for, confidence, evidence, settle,
 };
-
-/// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
-pub struct Engine {
-    pub(super) config: EngineConfig,
-    pub(super) catalog: Arc<Catalog>,
-    pub(super) order: PolicyOrder,
-    pub(super) signals: Arc<Signals>,
-    pub(super) learned: RwLock<Arc<Learned>>,
-    pub(super) cache: SelectionCache<Selection>,
-    pub(super) metrics: Metrics,
-    pub(super) recorder: Option<Arc<dyn Recorder>>,
-    pub(super) embedder: Option<Arc<dyn Embedder>>,
-    /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
-    pub(super) retrievers: Vec<Arc<dyn Retriever>>,
-    pub(super) approximate: bool,
-    pub(super) report: IndexReport,
-}
 
 /// The vectors of a prompt and its clauses, and what they cost.
 #[derive(Clone, Copy, Default)]
@@ -62,57 +40,29 @@ struct Answer<'a> {
     abstained: bool,
 }
 
-impl Engine {
-    pub fn builder(catalog: Catalog) -> EngineBuilder {
-        EngineBuilder::new(catalog)
-    }
+/// What may make an answer shorter than its limit.
+#[derive(Clone, Copy)]
+struct Sizing {
+    may_abstain: bool,
+    /// Whether the prompt sizes it.
+    adaptive: bool,
+}
 
-    pub fn catalog(&self) -> &Catalog {
-        &self.catalog
-    }
-
-    pub fn config(&self) -> &EngineConfig {
-        &self.config
-    }
-
-    /// What building the index took: embedded, reused, and the snapshot's state.
-    pub fn index_report(&self) -> &IndexReport {
-        &self.report
-    }
-
-    /// Tells engines apart that may answer differently: the catalog's tools and the model.
+// Documented where users see it: in [`super::Engine`].
+impl State {
     pub fn fingerprint(&self) -> String {
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
-        fingerprint(&[&self.catalog.to_jsonl(), model])
+        let learned = self.learned.as_ref().map_or("", |learned| &learned.fingerprint);
+        fingerprint(&[&self.catalog.to_jsonl(), model, learned])
     }
 
-    /// The tools for one prompt, best first.
-    ///
-    /// # Errors
-    /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs one;
-    /// [`Error::UnknownCandidates`] where no candidate is in the catalog; and what embedding may
-    /// raise.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let start = Instant::now();
-        // The versions are read first: an answer from a later state is kept under a key that
-        // nobody asks for once the state is known.
-        let key = self.cache.is_on().then(|| CacheKey::new(request, self.learned().versions(0)));
-        if let Some(found) = key.and_then(|key| self.cache.get(&key, start)) {
-            self.metrics.looked_up(true);
-            return Ok(Selection { cached: true, timings: Timings::default(), ..(*found).clone() });
-        }
-        let read = context::read(request);
+        let read = select_context::read(request);
         let read_as = read_as(request, &read);
-        let answer = self.select_read(&read).map(|answer| Selection { read_as, ..answer });
-        self.metrics.selected(&answer, start.elapsed());
-        if let (Some(key), Ok(answer)) = (key, &answer) {
-            self.metrics.looked_up(false);
-            self.cache.put(key, answer.clone(), start);
-        }
-        answer
+        Ok(Selection { read_as, ..self.select_read(&read)? })
     }
 
-    /// [`Engine::select`] of a prompt that says by itself what it wants.
+    /// [`State::select`] of a prompt that says by itself what it wants.
     fn select_read(&self, request: &SelectRequest) -> Result<Selection, Error> {
         let (strategy, ..) = self.effective(request)?;
         if !strategy.needs_vector() {
@@ -130,23 +80,19 @@ impl Engine {
         self.answer(request, &clauses, embedding)
     }
 
-    /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
-    /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let read: Vec<SelectRequest> =
-            requests.iter().map(|request| context::read(request).into_owned()).collect();
+            requests.iter().map(|request| select_context::read(request).into_owned()).collect();
         let mut answers = self.select_many_read(&read);
         for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
             if let Ok(answer) = answer {
                 answer.read_as = read_as(asked, &Cow::Owned(read));
             }
-            let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
-            self.metrics.selected(answer, took);
         }
         answers
     }
 
-    /// [`Engine::select_many`] of prompts that say by themselves what they want.
+    /// [`State::select_many`] of prompts that say by themselves what they want.
     fn select_many_read(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let clauses: Vec<Option<Vec<String>>> = requests
             .par_iter()
@@ -238,8 +184,8 @@ impl Engine {
     ) -> Result<Selection, Error> {
         let (strategy, because, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
-        let (learned, moment) = (self.learned(), Moment::new(self, request.context.as_ref()));
-        let judge = Judge::new(self, request, &moment, &learned)?;
+        let moment = Moment::new(self, request.context.as_ref());
+        let judge = Judge::new(self, request, &moment)?;
         // A limit from outside may be any number, and no answer has more tools than there are.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
@@ -255,19 +201,17 @@ impl Engine {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let may_abstain = request.candidates.is_none();
-        let answer = self.ranked(retriever, &prompt, &judge, may_abstain)?;
+        let adaptive = request.adaptive.unwrap_or(self.config.adaptive);
+        let sizing = Sizing { may_abstain: request.candidates.is_none(), adaptive };
+        let answer = self.ranked(retriever, &prompt, &judge, sizing)?;
         let start = Instant::now();
         let Answer { ranked, assessed, times, policy: policy_time, .. } = answer;
         let Answer { abstained, evidence, confidence, .. } = answer;
         let best = ranked.chosen.first().map_or(0.0, |best| best.score);
-        let tools = ranked.chosen.iter().map(|candidate| {
-            let tool = self.catalog.tools()[candidate.row as usize].clone();
-            let matched = retriever.matched_terms(&request.prompt, candidate.row);
-            let intent = assessed.intent(candidate.row);
-            let beyond = Beyond { parts: assessed.parts(candidate), intent, confidence, best };
-            let explanation = Explanation::new(candidate, matched, &tool, beyond);
-            Selected { tool, score: candidate.score, explanation }
+        let tools = ranked.chosen.iter().map(|found| {
+            let intent = assessed.intent(found.row);
+            let beyond = Beyond { parts: assessed.parts(found), intent, confidence, best };
+            self.selected(retriever, &request.prompt, found, beyond)
         });
         let tools = tools.collect();
         let excluded = ranked.excluded.into_iter().map(|(candidate, because)| {
@@ -299,6 +243,20 @@ impl Engine {
         })
     }
 
+    fn selected(
+        &self,
+        retriever: &dyn Retriever,
+        prompt: &str,
+        found: &Candidate,
+        beyond: Beyond<'_>,
+    ) -> Selected {
+        let tool = self.catalog.tools()[found.row as usize].clone();
+        let matched = retriever.matched_terms(prompt, found.row);
+        let usage = self.usage_of(found.row, retriever.strategy());
+        let explanation = Explanation::new(found, matched, &tool, beyond).with_usage(usage);
+        Selected { tool, score: found.score, explanation }
+    }
+
     /// Takes the tools out of an answer that is not sure enough, and says whether it did.
     fn withhold(&self, confidence: Option<f32>, ranked: &mut Ranked) -> bool {
         let least = self.config.min_confidence;
@@ -309,40 +267,9 @@ impl Engine {
         true
     }
 
-    /// Takes in what was seen of the tools' runs; the next selection knows it.
-    pub fn learn(&self, seen: &Observations) {
-        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        *learned = Arc::new(learned.observing(&self.catalog, seen));
-    }
-
-    /// Replaces the weights of the signals, and gives back those before; the next selection knows.
-    pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
-        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        let before = learned.weights;
-        *learned = Arc::new(learned.weighing(weights));
-        before
-    }
-
-    /// What was counted since the engine was built.
-    pub fn metrics(&self) -> MetricsSnapshot {
-        self.metrics.snapshot()
-    }
-
-    /// The counters and histograms as Prometheus reads them.
-    pub fn metrics_text(&self) -> String {
-        self.metrics.render()
-    }
-
-    /// The tools for an obligation, such as `REPORT(query.math)`, policy first: which to run, which
-    /// to try after it, and what the others lack. `have` are the kinds of data at hand.
     pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
-        let (learned, policy) = (self.learned(), self.config.policy);
-        let seen = |row: u32| learned.observed.get(row as usize).and_then(Option::as_ref);
-        candidates_for(self.catalog.tools(), obligation, have, &policy, seen)
-    }
-
-    fn learned(&self) -> Arc<Learned> {
-        self.learned.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let seen = |row: u32| self.seen.observed.get(row as usize).and_then(Option::as_ref);
+        candidates_for(self.catalog.tools(), obligation, have, &self.config.policy, seen)
     }
 
     /// Numbers of a vector; 0 without a model.
@@ -367,7 +294,7 @@ impl Engine {
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
         judge: &'a Judge<'a>,
-        may_abstain: bool,
+        sizing: Sizing,
     ) -> Result<Answer<'a>, Error> {
         let (limit, rows) = (prompt.limit, prompt.rows);
         let Retrieved { mut candidates, times } = retriever.retrieve(prompt)?;
@@ -388,7 +315,11 @@ impl Engine {
             judge.assess(&mut all, prompt.rows);
             ranked.chosen = judge.rank(all, limit, &gate).chosen;
         }
-        let abstained = may_abstain && self.withhold(confidence, &mut ranked);
+        if sizing.adaptive {
+            let chosen = &mut ranked.chosen;
+            chosen.truncate(fitting(chosen.iter().map(|candidate| candidate.score)));
+        }
+        let abstained = sizing.may_abstain && self.withhold(confidence, &mut ranked);
         judge.add_critical(&mut ranked, &critical, limit);
         let policy = start.elapsed();
         Ok(Answer { ranked, assessed, times, policy, evidence, confidence, abstained })
@@ -418,10 +349,6 @@ impl Engine {
         Ok((Some(rows), unknown))
     }
 
-    /// Whether a request with these candidates can be answered; no candidates are no hindrance.
-    ///
-    /// # Errors
-    /// [`Error::UnknownCandidates`] where none of them is in the catalog.
     pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
         self.known_rows(ids).map(drop)
     }

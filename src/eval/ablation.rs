@@ -100,7 +100,7 @@ pub fn ablate(
     set: &SignalSet,
     tried: SignalWeights,
 ) -> Result<AblationReport, Error> {
-    engine.learn(&set.observed);
+    engine.observe(set.observed.clone());
     let before = engine.set_weights(SignalWeights::OFF);
     let report = measure_all(engine, set, tried);
     engine.set_weights(before);

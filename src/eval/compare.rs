@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::adaptive::Sizes;
 use super::bootstrap::{Interval, RESAMPLES, Resampled};
 use super::dataset::{BadRow, Query};
 use super::error::Error;
 use super::gate::GateReport;
 use super::measures::Measures;
 use super::offtopic::{self, Judged, OffTopic, Separation};
-use super::score::{answerable, measure, request, unknown_gold};
+use super::score::{answerable, gold, measure, request, unknown_gold};
 use super::suite::{Prompts, SetFiles};
 use crate::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
@@ -156,6 +157,8 @@ pub struct SetReport {
     pub queries: usize,
     #[serde(flatten)]
     pub comparison: Comparison,
+    /// Hybrid's answers sized to the prompt.
+    pub sizes: Sizes,
     /// By hybrid's answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off_topic: Option<OffTopic>,
@@ -201,12 +204,14 @@ pub fn measure_set(
     }
     let total = on.len() + off.len();
     let (mut rows, mut judged) = (Vec::with_capacity(on.len()), Vec::with_capacity(on.len()));
+    let (mut sizes, catalog) = (Sizes::default(), engine.catalog());
     for chunk in on.chunks(CHUNK) {
         let answers = ask(engine, chunk, &STRATEGIES, policy)?;
         for (query, answers) in chunk.iter().zip(answers.chunks_exact(STRATEGIES.len())) {
             let measured = |at: usize| measure(engine, query, &answers[at]);
             rows.push(columns(&[measured(0), measured(1), measured(HYBRID)]));
             judged.push(Judged::of(&answers[HYBRID]));
+            sizes.add(&answers[HYBRID], &gold(&catalog, query), on.len());
         }
         tell(rows.len(), total);
     }
@@ -226,6 +231,7 @@ pub fn measure_set(
         tools: engine.catalog().len(),
         queries: on.len(),
         comparison: Comparison::of(&scores),
+        sizes,
         off_topic,
         bad: bad.map(|(file, row)| BadFileRow { file, row }).collect(),
         unknown_gold: unknown_gold(engine, &on),
@@ -252,6 +258,7 @@ pub struct Means {
     pub sets: usize,
     #[serde(flatten)]
     pub comparison: Comparison,
+    pub sizes: Sizes,
     /// Over those of the sets that have off-topic prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off_topic: Option<OffTopicMeans>,
@@ -276,7 +283,8 @@ impl Means {
             OffTopicMeans { sets: separations.len(), auroc, turned_away }
         });
         let comparison = Comparison::of(&Resampled::mean_of(&scores));
-        Self { over, sets: sets.len(), comparison, off_topic }
+        let sizes = Sizes::mean(sets.iter().map(|set| &set.report.sizes));
+        Self { over, sets: sets.len(), comparison, sizes, off_topic }
     }
 }
 
@@ -331,9 +339,9 @@ impl SetReport {
     pub(super) fn with_ndcg(set: &str, ndcg: f64) -> Self {
         let scores = Resampled::of_rows(&[[ndcg; COLUMNS]], set);
         let comparison = Comparison::of(&scores);
-        let (off_topic, bad, unknown_gold) = (None, Vec::new(), Vec::new());
-        let set = set.to_owned();
-        Self { set, tools: 1, queries: 1, comparison, off_topic, bad, unknown_gold }
+        let (sizes, off_topic) = (Sizes::default(), None);
+        let (bad, unknown_gold, set) = (Vec::new(), Vec::new(), set.to_owned());
+        Self { set, tools: 1, queries: 1, comparison, sizes, off_topic, bad, unknown_gold }
     }
 }
 

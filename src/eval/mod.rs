@@ -15,6 +15,7 @@
 //! ```
 
 mod ablation;
+mod adaptive;
 mod batch;
 mod bootstrap;
 mod compare;
@@ -25,11 +26,13 @@ mod latency;
 mod measures;
 mod offtopic;
 mod output;
+mod past;
 mod resume;
 mod score;
 mod suite;
 
 pub use ablation::{Ablation, AblationReport, Mean, SignalRow, SignalSet, ablate};
+pub use adaptive::{AnswerSize, Sizes};
 pub use batch::{BatchJob, BatchSummary};
 pub use bootstrap::{Interval, RESAMPLES};
 pub use compare::{

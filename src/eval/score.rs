@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::dataset::{BadRow, Query};
 use super::measures::{DEPTH, Measures};
+use crate::catalog::Catalog;
 use crate::engine::{Engine, Error, Policy, SelectRequest, Selection, Strategy};
 
 /// Prompts embedded together.
@@ -71,13 +72,12 @@ pub fn score(
 
 pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
     let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
-    Measures::of(&ranked, &gold(engine, query))
+    Measures::of(&ranked, &gold(&engine.catalog(), query))
 }
 
 /// The right tools by the ids that answers have: `server:tool` and bare names are other spellings.
-fn gold<'a>(engine: &'a Engine, query: &'a Query) -> Vec<&'a str> {
-    let canonical =
-        |id: &'a String| engine.catalog().get(id).map_or(id.as_str(), |t| t.id.as_str());
+pub(super) fn gold<'a>(catalog: &'a Catalog, query: &'a Query) -> Vec<&'a str> {
+    let canonical = |id: &'a String| catalog.get(id).map_or(id.as_str(), |t| t.id.as_str());
     query.gold.iter().map(canonical).collect()
 }
 
@@ -90,7 +90,7 @@ pub(super) fn request(query: &Query, strategy: Strategy, policy: Option<Policy>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Catalog, Tool};
+    use crate::catalog::Tool;
     use crate::eval::parse_query;
 
     fn engine() -> Engine {

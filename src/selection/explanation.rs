@@ -6,6 +6,7 @@ use super::fusion::Fusion;
 use super::retriever::{Candidate, Score};
 use super::signals::Intent;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::feedback::RowUsage;
 
 /// One summand of a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -110,6 +111,9 @@ pub struct Explanation {
     pub matched_signals: Vec<String>,
     /// How sure it is that the tool is right. A word for people: it changes no rank.
     pub level: Level,
+    /// What past prompts taught of the tool, where that had a part in the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<RowUsage>,
     pub tiers: Tiers,
     /// All of it in one line.
     pub why: String,
@@ -146,9 +150,21 @@ impl Explanation {
             exact_name,
             matched_signals: matched_signals.unwrap_or_default(),
             level,
+            usage: None,
             tiers: Tiers::of(tool),
             why,
         }
+    }
+
+    /// With what was learned of the tool.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Option<&RowUsage>) -> Self {
+        if let Some(usage) = usage {
+            let prompts = if usage.prompts == 1 { "prompt" } else { "prompts" };
+            self.why.push_str(&format!("; learned from {} {prompts}", usage.prompts));
+        }
+        self.usage = usage.copied();
+        self
     }
 }
 

@@ -4,19 +4,17 @@ use std::sync::Arc;
 
 use super::{Fusion, HybridRetriever, KeywordRetriever, Retriever, SemanticRetriever, Strategy};
 use crate::catalog::Tool;
-use crate::index::VectorIndex;
 
-/// One retriever a strategy, in the order keyword, semantic, hybrid; without an index of vectors,
-/// keyword alone.
+/// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword
+/// alone.
 pub fn retrievers(
     tools: &[Arc<Tool>],
-    index: Option<Arc<dyn VectorIndex>>,
+    semantic: Option<Arc<SemanticRetriever>>,
     fusion: Fusion,
 ) -> Vec<Arc<dyn Retriever>> {
     let keyword = KeywordRetriever::new(tools);
     let mut all: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
-    if let Some(index) = index {
-        let semantic = SemanticRetriever::new(index);
+    if let Some(semantic) = semantic {
         all.push(semantic.clone());
         all.push(HybridRetriever::new(semantic, keyword, fusion));
     }
@@ -47,7 +45,8 @@ mod tests {
         let fusion = Fusion::default();
         assert_eq!(names(retrievers(&tools, None, fusion)), [Strategy::Keyword]);
         let vectors = Arc::new(Vectors::from_rows(&[[1.0, 0.0]]).unwrap());
-        let all = retrievers(&tools, Some(Arc::new(FlatIndex::new(vectors))), fusion);
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
+        let all = retrievers(&tools, Some(semantic), fusion);
         for one in &all {
             let features = one.features();
             let meaning = one.strategy() != Strategy::Keyword;

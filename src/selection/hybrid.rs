@@ -10,6 +10,7 @@ use super::retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 use super::semantic::{POOL, SemanticRetriever};
+use super::usage::{lean, learned_share};
 use crate::index::Rows;
 
 /// Scores by meaning and by words, and fuses the two.
@@ -67,9 +68,24 @@ impl HybridRetriever {
         let score = |clause: &Clause<'_>| {
             let semantic = self.semantic.score(clause.vector, rows)?;
             let keyword = self.keyword.score(clause.text, rows)?;
-            Ok(self.fusion.apply(&semantic, &keyword, prompt.trust))
+            Ok(self.fuse(rows, &semantic, &keyword, prompt.trust))
         };
         prompt.clauses.iter().map(score).collect()
+    }
+
+    /// Both parts' scores of `rows`, weighted; words the less, the more was learned.
+    fn fuse(
+        &self,
+        rows: Rows<'_>,
+        semantic: &[f32],
+        keyword: &[f32],
+        trust: f32,
+    ) -> Vec<(Score, Score)> {
+        let mut scores = self.fusion.apply(semantic, keyword, trust);
+        if let Some(usage) = self.semantic.usage() {
+            lean(&mut scores, learned_share(usage, rows, semantic) * trust);
+        }
+        scores
     }
 
     fn pool(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
@@ -98,7 +114,8 @@ impl Retriever for HybridRetriever {
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
-        let mut scores = self.fusion.apply(&both.semantic, &both.keyword, prompt.trust);
+        let rows = Rows::Only(&both.rows);
+        let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt.trust);
         times.fuse = start.elapsed();
         if !prompt.clauses.is_empty() {
             let start = Instant::now();

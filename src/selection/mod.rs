@@ -34,6 +34,7 @@ mod signals;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod usage;
 
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};

@@ -6,11 +6,14 @@ use std::time::Instant;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
+use crate::feedback::UsageRows;
 use crate::index::{Hit, Rows, VectorIndex};
 
 /// Ranks by the cosine between the prompt's vector and each tool's.
 pub struct SemanticRetriever {
     index: Arc<dyn VectorIndex>,
+    /// What past prompts taught of the tools whose vectors the index has.
+    usage: Option<Arc<UsageRows>>,
 }
 
 /// What an approximate index is asked for at least: enough to fuse, and for a policy to thin out.
@@ -18,17 +21,37 @@ pub(super) const POOL: usize = 256;
 
 impl SemanticRetriever {
     pub fn new(index: Arc<dyn VectorIndex>) -> Arc<Self> {
-        Arc::new(Self { index })
+        Self::with_usage(index, None)
     }
 
-    /// Cosines of the given rows, in their order.
+    /// Over vectors that past prompts have moved, where there were any.
+    pub fn with_usage(index: Arc<dyn VectorIndex>, usage: Option<Arc<UsageRows>>) -> Arc<Self> {
+        Arc::new(Self { index, usage })
+    }
+
+    pub(super) fn usage(&self) -> Option<&UsageRows> {
+        self.usage.as_deref()
+    }
+
+    /// Cosines of the given rows, in their order; with what was learned of them.
     pub(super) fn score(&self, vector: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
-        Ok(self.index.score(vector, rows)?)
+        let mut scores = self.index.score(vector, rows)?;
+        if let Some(usage) = &self.usage {
+            for (at, score) in scores.iter_mut().enumerate() {
+                let row = if let Rows::Only(rows) = rows { rows[at] } else { at as u32 };
+                *score = usage.score(row, *score);
+            }
+        }
+        Ok(scores)
     }
 
     /// The nearest rows, as far as the index finds them.
     pub(super) fn nearest(&self, vector: &[f32], limit: usize) -> Result<Vec<Hit>, Error> {
-        Ok(self.index.search(vector, limit.max(POOL))?)
+        let mut hits = self.index.search(vector, limit.max(POOL))?;
+        if let Some(usage) = &self.usage {
+            hits.iter_mut().for_each(|hit| hit.score = usage.score(hit.row, hit.score));
+        }
+        Ok(hits)
     }
 
     pub(super) fn is_exact(&self) -> bool {

@@ -8,6 +8,7 @@ mod formats;
 mod golden;
 mod hub;
 mod layers;
+mod learn;
 mod model;
 mod route;
 mod signals;

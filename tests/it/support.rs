@@ -55,14 +55,8 @@ impl Sandbox {
     pub fn toolroute(&self) -> Command {
         let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
         let store = model_dir();
-        for name in [
-            "TOOLROUTE_TOOLS",
-            "TOOLROUTE_MODEL",
-            "TOOLROUTE_INDEX",
-            "TOOLROUTE_LOG",
-            "TOOLROUTE_CONFIG",
-        ] {
-            command.env_remove(name);
+        for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG"] {
+            command.env_remove(format!("TOOLROUTE_{name}"));
         }
         command
             .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))

@@ -1,6 +1,7 @@
 //! What the room promises, by the code that keeps the promise.
 
 mod arbitrary;
+mod change;
 mod loading;
 mod lookup;
 mod overlays;

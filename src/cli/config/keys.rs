@@ -2,6 +2,7 @@
 
 use toml::Value;
 
+use crate::cli::limit::Limit;
 use crate::engine::{CacheSettings, MinShares, SignalWeights, SmallModels};
 
 /// What a key's value must be.
@@ -11,6 +12,8 @@ pub enum Kind {
     Number(f64, f64),
     /// A whole number between two bounds.
     Count(i64, i64),
+    /// A whole number, `auto` or `auto:N`.
+    Limit,
     Flag,
     Text,
     Path,
@@ -61,6 +64,7 @@ pub const KEYS: &[Key] = &[
     key("model", "model", "TOOLROUTE_MODEL", Kind::Text, "built in"),
     key("models", "models", "TOOLROUTE_MODELS", Kind::Path, "the user's data folder"),
     key("index", "index", "TOOLROUTE_INDEX", Kind::Path, "in the user's cache folder"),
+    key("usage", "usage", "TOOLROUTE_USAGE", Kind::Path, "none"),
     key("precision", "precision", "TOOLROUTE_PRECISION", Kind::Word(&["int8", "f32"]), "int8"),
     key("search", "search", "TOOLROUTE_SEARCH", Kind::Word(&["auto", "exact", "hnsw"]), "auto"),
     key("tool_selection_strategy", "strategy", "TOOLROUTE_STRATEGY", STRATEGIES, "auto"),
@@ -88,7 +92,7 @@ pub const KEYS: &[Key] = &[
         Kind::Number(0.0, 1.0),
         "0.5",
     ),
-    key("limit", "limit", "TOOLROUTE_LIMIT", Kind::Count(0, 1_000_000), "5 (batch: 10)"),
+    key("limit", "limit", "TOOLROUTE_LIMIT", Kind::Limit, "5 (batch: 10)"),
     key("min_reliability", "min-reliability", "TOOLROUTE_MIN_RELIABILITY", TIERS, "none"),
     key("max_cost", "max-cost", "TOOLROUTE_MAX_COST", COSTS, "none"),
     key("max_latency", "max-latency", "TOOLROUTE_MAX_LATENCY", LATENCIES, "none"),
@@ -126,6 +130,10 @@ impl Key {
             Kind::Count(least, most) => {
                 value.as_integer().is_some_and(|n| (*least..=*most).contains(&n))
             }
+            Kind::Limit => match value {
+                Value::Integer(tools) => *tools >= 0,
+                value => value.as_str().is_some_and(|text| text.parse::<Limit>().is_ok()),
+            },
             Kind::Flag => value.is_bool(),
             Kind::Text | Kind::Path => value.as_str().is_some_and(|text| !text.is_empty()),
             Kind::Paths => {
@@ -149,7 +157,7 @@ impl Key {
                 let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned().into();
                 Value::Array(paths.map(text).collect())
             }
-            Kind::Number(..) | Kind::Count(..) | Kind::Flag => scalar(text),
+            Kind::Number(..) | Kind::Count(..) | Kind::Limit | Kind::Flag => scalar(text),
             Kind::Table(_) => pairs(text),
         }
     }
@@ -179,6 +187,7 @@ impl Kind {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
             Self::Count(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Limit => "a number, `auto` or `auto:N`".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Path => "a path".to_owned(),

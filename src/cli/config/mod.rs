@@ -94,7 +94,7 @@ impl From<Failure> for Refused {
 }
 
 /// Variables that `environment` fills in by itself.
-const FILLED: [&str; 4] = ["tools", "model", "models", "index"];
+const FILLED: [&str; 5] = ["tools", "model", "models", "index", "usage"];
 
 /// What was typed, with what the environment and the files add.
 ///
@@ -212,6 +212,7 @@ fn may_add(value: &Effective, leaf: &ArgMatches) -> bool {
     let against: &[&str] = match value.key {
         "index" => &["no_save", "suite"],
         "tools" => &["suite"],
+        "usage" => &["no_usage"],
         "tool_selection_strategy" => &["suite", "all"],
         _ => &[],
     };

@@ -32,7 +32,7 @@ fn flags_win_over_variables_over_the_file_over_defaults() {
     let variables = [("TOOLROUTE_LIMIT", "8"), ("TOOLROUTE_MIN_CONFIDENCE", "0.75")];
     let (args, settings) = route(file, &variables, &["--min-confidence", "0", "a prompt"]);
     assert_eq!(args.select.strategy, Strategy::Keyword);
-    assert_eq!((args.limit, args.select.min_confidence), (8, 0.0));
+    assert_eq!((args.limit.most, args.select.min_confidence), (8, 0.0));
     assert!(matches!(origin(&settings, "tool_selection_strategy"), Origin::File { .. }));
     assert_eq!(origin(&settings, "limit"), Origin::Variable { name: "TOOLROUTE_LIMIT" });
     let flag = Origin::Flag { name: "min-confidence".into() };
@@ -43,10 +43,10 @@ fn flags_win_over_variables_over_the_file_over_defaults() {
 
 #[test]
 fn tables_become_settings_and_prompts_after_two_dashes_stay() {
-    let file = "limit = 2\n[signals]\nintent = 0.25\n[profiles]\nresearch = [\"web__*\"]\n\
+    let file = "limit = \"auto:2\"\n[signals]\nintent = 0.25\n[profiles]\nresearch = [\"web__*\"]\n\
                 [small_models]\nmax_tools = 4\n[cache]\nttl_ms = 5\n[min_shares]\nkeyword = 1\n";
     let (args, settings) = route(file, &[], &["--", "--limit", "of what"]);
-    assert_eq!((args.limit, args.prompt.len()), (2, 2));
+    assert_eq!((args.limit.most, args.prompt.len()), (2, 2));
     assert_eq!(settings.signals.unwrap().get(Signal::Intent), 0.25);
     assert_eq!(settings.profiles.as_ref().unwrap()["research"], ["web__*"]);
     let mut config = EngineConfig::default();
@@ -84,7 +84,7 @@ fn what_is_wrong_is_told_with_its_place() {
     };
     let route = ["toolroute", "route", "x"];
     let failure = refused(&[("TOOLROUTE_LIMIT", "many")], &route);
-    assert!(failure.said.contains("TOOLROUTE_LIMIT: expected a whole number"), "{failure}");
+    assert!(failure.said.contains("TOOLROUTE_LIMIT: expected a number, `auto`"), "{failure}");
     let failure = refused(&[("TOOLROUTE_CONFIG", "/no/such.toml")], &route);
     assert_eq!(failure.code, exit::IO, "{failure}");
 }

@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use super::super::{CacheSettings, Observations, Recorder, ToolRun};
+use super::super::{CacheSettings, Engine, Observations, Recorder, ToolRun};
 use super::*;
 use crate::catalog::{Catalog, IntentSignal, LoadOptions};
 use crate::selection::{Observed, Stage, Strategy};
@@ -114,7 +114,7 @@ fn what_was_seen_what_follows_and_what_is_planned_changes_the_next_answer() {
     seen.tools.insert("s__b".into(), Observed::from_counts(50, 50, None));
     seen.tools.insert("gone".into(), Observed::from_counts(50, 50, None));
     seen.follows.entry("s:a".into()).or_default().insert("c".into(), 1.0);
-    engine.learn(&seen);
+    engine.observe(seen);
     assert_eq!(first(SelectContext::default()), "b", "and no older answer from the cache");
     let after = SelectContext { last_tool: Some("a".into()), ..SelectContext::default() };
     assert_eq!(first(after), "c");
@@ -148,7 +148,7 @@ fn a_cached_answer_is_the_same_and_never_stale() {
     let before = engine.set_weights(SignalWeights::OFF);
     assert!(!bytes(&request).0, "other weights");
     engine.set_weights(before);
-    engine.learn(&Observations::default());
+    engine.observe(Observations::default());
     assert!(!bytes(&request).0, "other observations");
     let counted = engine.metrics();
     assert_eq!((counted.cache_hits, counted.cache_misses), (2, 8 - 1));
@@ -213,9 +213,10 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
     let config = EngineConfig { min_confidence: 0.0, limit: 60, ..EngineConfig::default() };
     let off = EngineConfig { signals: SignalWeights::OFF, ..config.clone() };
     let plain = hybrid(false, off);
-    let tools = plain.catalog.tools();
-    let model = plain.embedder.clone().unwrap();
-    let hybrid = plain.retrievers.iter().find(|r| r.strategy() == Strategy::Hybrid).unwrap();
+    let state = plain.state();
+    let tools = state.catalog.tools();
+    let model = state.embedder.clone().unwrap();
+    let hybrid = state.retrievers.iter().find(|r| r.strategy() == Strategy::Hybrid).unwrap();
     for text in ["translate this urgently", "official data on housing", "`files__read`", "מה השעה"]
     {
         let answer = plain.select(&SelectRequest::new(text)).unwrap();
@@ -225,7 +226,7 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
             ..crate::selection::Prompt::new(text, vectors.as_slice(), 60)
         };
         let mut found = hybrid.retrieve(&prompt).unwrap().candidates;
-        found.sort_by(|a, b| better(a, b, &plain.order));
+        found.sort_by(|a, b| better(a, b, &state.order));
         let bits = |score: f32| score.to_bits();
         let expected: Vec<_> =
             found.iter().map(|c| (tools[c.row as usize].id.clone(), bits(c.score))).collect();

@@ -1,6 +1,7 @@
 //! What was seen of tools' runs, by row, for the signals. Whoever keeps the log hands it in.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,21 +17,47 @@ pub struct Observations {
     pub follows: BTreeMap<String, BTreeMap<String, f32>>,
 }
 
-/// [`Observations`] over the rows of a catalog, and the weights in force. Ids that the catalog lacks
-/// are left out. Nobody changes one; it is replaced whole.
+/// What was told of runs and weights, whatever the catalog.
 #[derive(Clone, Default)]
-pub(super) struct Learned {
-    pub observed: Vec<Option<Observed>>,
-    follows: HashMap<u32, Vec<(u32, f32)>>,
+pub(super) struct Told {
+    pub observations: Arc<Observations>,
     pub weights: SignalWeights,
     /// How often the observations and the weights were replaced.
-    pub usage_version: u64,
-    pub weights_version: u64,
+    usage_version: u64,
+    weights_version: u64,
 }
 
-impl Learned {
+impl Told {
+    /// These weights, and nothing seen yet.
+    pub fn of(weights: SignalWeights) -> Self {
+        Self { weights, ..Self::default() }
+    }
+
     /// This with other observations.
-    pub fn observing(&self, catalog: &Catalog, seen: &Observations) -> Self {
+    pub fn observing(&self, observations: Observations) -> Self {
+        let usage_version = self.usage_version + 1;
+        Self { observations: Arc::new(observations), usage_version, ..self.clone() }
+    }
+
+    /// This with other weights.
+    pub fn weighing(&self, weights: SignalWeights) -> Self {
+        Self { weights, weights_version: self.weights_version + 1, ..self.clone() }
+    }
+
+    /// What answers depend on, with the version of the catalog.
+    pub fn versions(&self, catalog: u64) -> Versions {
+        Versions { catalog, weights: self.weights_version, usage: self.usage_version }
+    }
+}
+
+/// [`Observations`] over the rows of a catalog. Ids that the catalog lacks are left out.
+pub(super) struct Seen {
+    pub observed: Vec<Option<Observed>>,
+    follows: HashMap<u32, Vec<(u32, f32)>>,
+}
+
+impl Seen {
+    pub fn new(catalog: &Catalog, seen: &Observations) -> Self {
         let mut observed = vec![None; if seen.tools.is_empty() { 0 } else { catalog.len() }];
         for (id, found) in &seen.tools {
             if let Some(row) = catalog.row(id) {
@@ -46,19 +73,7 @@ impl Learned {
         };
         let follows = seen.follows.iter();
         let follows = follows.filter_map(|(after, then)| Some((catalog.row(after)?, shares(then))));
-        let (weights, weights_version) = (self.weights, self.weights_version);
-        let (follows, usage_version) = (follows.collect(), self.usage_version + 1);
-        Self { observed, follows, weights, usage_version, weights_version }
-    }
-
-    /// This with other weights.
-    pub fn weighing(&self, weights: SignalWeights) -> Self {
-        Self { weights, weights_version: self.weights_version + 1, ..self.clone() }
-    }
-
-    /// What answers depend on, with the version of the catalog.
-    pub fn versions(&self, catalog: u64) -> Versions {
-        Versions { catalog, weights: self.weights_version, usage: self.usage_version }
+        Self { observed, follows: follows.collect() }
     }
 
     /// What tends to follow a tool, by row, ascending.

@@ -1,0 +1,129 @@
+//! A catalog made from another by adding, replacing and taking out tools.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Catalog, Error, Problem, Tool, validate};
+
+/// One step from a catalog to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A tool whose id is not taken.
+    Register(Tool),
+    /// A tool in the place of the one with the same id.
+    Update(Tool),
+    /// The tool of this id, in any spelling that [`Catalog::get`] knows.
+    Remove(String),
+}
+
+/// A catalog after changes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Changed {
+    pub catalog: Catalog,
+    /// Of each row, the row of the same id in the catalog before; `None` for a new tool.
+    pub origins: Vec<Option<u32>>,
+    /// What looks like a mistake in the tools that came.
+    pub warnings: Vec<Problem>,
+}
+
+impl Catalog {
+    /// The catalog after changes, made one after the other. Rows keep their order; new tools come
+    /// last. Tools that stay are shared with this catalog, which stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] for a tool with an error, [`Error::Taken`] for an id that is there
+    /// already, [`Error::UnknownTool`] for one that is not.
+    pub fn with(&self, changes: Vec<Change>) -> Result<Changed, Error> {
+        let mut draft = Draft::of(self);
+        for change in changes {
+            match change {
+                Change::Register(tool) => draft.register(tool)?,
+                Change::Update(tool) => draft.update(tool)?,
+                Change::Remove(id) => draft.remove(&id)?,
+            }
+        }
+        Ok(draft.finish())
+    }
+}
+
+/// A catalog in the middle of its changes. Removed tools leave a hole, so that places stay.
+struct Draft<'a> {
+    before: &'a Catalog,
+    places: Vec<Option<(Arc<Tool>, Option<u32>)>>,
+    /// Ids that came with these changes, and those of `before` that went: all others are asked of
+    /// `before`.
+    moved: HashMap<String, Option<usize>>,
+    warnings: Vec<Problem>,
+}
+
+impl<'a> Draft<'a> {
+    fn of(before: &'a Catalog) -> Self {
+        let places = (0u32..).zip(before.tools());
+        Self {
+            before,
+            places: places.map(|(row, tool)| Some((tool.clone(), Some(row)))).collect(),
+            moved: HashMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn register(&mut self, tool: Tool) -> Result<(), Error> {
+        self.check(&tool)?;
+        if self.place(tool.id.as_str()).is_some() {
+            return Err(Error::Taken { id: tool.id });
+        }
+        self.moved.insert(tool.id.to_string(), Some(self.places.len()));
+        self.places.push(Some((Arc::new(tool), None)));
+        Ok(())
+    }
+
+    fn update(&mut self, tool: Tool) -> Result<(), Error> {
+        self.check(&tool)?;
+        // Only the id itself: another spelling would leave the old tool under its old id.
+        let place = self.place(tool.id.as_str()).ok_or_else(|| self.unknown(tool.id.as_str()))?;
+        if let Some((kept, _)) = &mut self.places[place] {
+            *kept = Arc::new(tool);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), Error> {
+        let place = self.place(id).or_else(|| {
+            let meant = self.before.get(id)?.id.as_str();
+            self.place(meant)
+        });
+        let place = place.ok_or_else(|| self.unknown(id))?;
+        if let Some((tool, _)) = self.places[place].take() {
+            self.moved.insert(tool.id.to_string(), None);
+        }
+        Ok(())
+    }
+
+    /// Where the tool of exactly this id stands now.
+    fn place(&self, id: &str) -> Option<usize> {
+        match self.moved.get(id) {
+            Some(place) => *place,
+            None => self.before.row_of_id(id).map(|row| row as usize),
+        }
+    }
+
+    fn check(&mut self, tool: &Tool) -> Result<(), Error> {
+        let problems = validate::check(tool);
+        if problems.iter().any(Problem::is_error) {
+            return Err(Error::Unusable { id: tool.id.clone(), problems });
+        }
+        self.warnings.extend(problems);
+        Ok(())
+    }
+
+    fn unknown(&self, id: &str) -> Error {
+        let near = self.before.near(id, 2).into_iter().cloned().collect();
+        Error::UnknownTool { id: id.to_owned(), near }
+    }
+
+    fn finish(self) -> Changed {
+        let (tools, origins) = self.places.into_iter().flatten().unzip();
+        Changed { catalog: Catalog::of_checked(tools), origins, warnings: self.warnings }
+    }
+}

@@ -1,0 +1,143 @@
+//! `toolroute learn`: takes from past prompts how tools are asked for.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::args::{Global, LearnArgs};
+use super::exit::{self, Failure};
+use super::progress::Progress;
+use super::render;
+use super::setup::{self, Wanted};
+use crate::engine::{Engine, LearnReport};
+use crate::eval::BadRow;
+use crate::feedback::{self, UsageVectors};
+
+/// Unknown ids told before the rest is only counted.
+const SHOWN_IDS: usize = 10;
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    learned: LearnReport,
+    /// Tools whose history was taken back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forgotten: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bad: Vec<BadRow>,
+    /// Tools with history in the file now.
+    tools_in_file: usize,
+    handicap: f32,
+    output: PathBuf,
+}
+
+pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let output = output(args)?;
+    // Before a model is loaded: a slip should show at once.
+    let (mut past, mut bad) = (Vec::new(), Vec::new());
+    for path in &args.past {
+        let (rows, none) = setup::rows(path)?.past()?;
+        past.extend(rows);
+        bad.extend(none);
+    }
+    let before = existing(output, args.fresh)?;
+    let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+    let mut usage = match before {
+        Some(before) => before,
+        None => engine.empty_usage()?,
+    };
+    let forgotten = forget(args, &engine, &mut usage, global);
+    let progress = Progress::new("learning", "prompts", global.quiet);
+    let learned = engine.learn(&mut usage, &past, &|done, total| progress.tell(done, total))?;
+    usage.save(output)?;
+    let report = Report {
+        learned,
+        forgotten,
+        bad,
+        tools_in_file: usage.len(),
+        handicap: usage.handicap(),
+        output: output.to_owned(),
+    };
+    show(&report, global)?;
+    let failed = args.catalog.strict && !report.bad.is_empty();
+    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+}
+
+/// Where what is learned goes.
+fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
+    let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
+    let Some(output) = args.output.as_deref() else {
+        let said = "no file is named for what is learned; expected --output FILE or the variable TOOLROUTE_USAGE";
+        return Err(refused(said.to_owned()).into());
+    };
+    if args.past.is_empty() && args.forget.is_empty() {
+        let said = "nothing to do; expected a file of past prompts, or --forget ID";
+        return Err(refused(said.to_owned()).into());
+    }
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let said =
+            format!("there is no folder {}; make it, or name another file", folder.display());
+        return Err(Failure { code: exit::IO, said }.into());
+    }
+    Ok(output)
+}
+
+/// What the file holds already. A file that is none of ours is never written over, so that no
+/// slip costs a catalog or the past prompts.
+fn existing(path: &Path, fresh: bool) -> Result<Option<UsageVectors>, feedback::Error> {
+    use feedback::Error::{Foreign, Io, Missing};
+    match UsageVectors::load(path) {
+        Ok(usage) => Ok((!fresh).then_some(usage)),
+        Err(Missing { .. }) => Ok(None),
+        Err(error @ (Foreign { .. } | Io { .. })) => Err(error),
+        Err(_) if fresh => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes back what was learned of the tools named, whether the catalog still holds them or not.
+fn forget(
+    args: &LearnArgs,
+    engine: &Engine,
+    usage: &mut UsageVectors,
+    global: &Global,
+) -> Vec<String> {
+    let (mut forgotten, catalog) = (Vec::new(), engine.catalog());
+    for named in &args.forget {
+        let tool = catalog.get(named);
+        let id = tool.map_or_else(|| named.as_str().into(), |tool| tool.id.clone());
+        if usage.forget(&id) {
+            forgotten.push(id.to_string());
+        } else {
+            let id = render::cut(named, render::MOST_OF_AN_ID);
+            render::warn(global, &format!("warning: nothing was learned of {id}"));
+        }
+    }
+    forgotten
+}
+
+fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(report);
+    }
+    render::bad_rows(global, &report.bad);
+    let LearnReport { tools_learned, prompts_used, unknown_ids, .. } = &report.learned;
+    if !unknown_ids.is_empty() {
+        let shown = unknown_ids.iter().take(SHOWN_IDS);
+        let mut shown: Vec<String> =
+            shown.map(|id| render::cut(id, render::MOST_OF_AN_ID)).collect();
+        if unknown_ids.len() > SHOWN_IDS {
+            shown.push(format!("and {} more", unknown_ids.len() - SHOWN_IDS));
+        }
+        render::warn(global, &format!("warning: not in the catalog: {}", shown.join(", ")));
+    }
+    for id in &report.forgotten {
+        render::line(&format!("forgotten: {}", render::plain(id)))?;
+    }
+    let (all, output) = (report.tools_in_file, report.output.display());
+    render::line(&format!(
+        "{tools_learned} tools learned from {prompts_used} prompts; {all} tools with history in {output}"
+    ))
+}

@@ -1,0 +1,59 @@
+//! `--limit`: a number of tools, or as many as the prompt needs.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Tools in an answer sized to the prompt, at most, where nothing else is said.
+const AUTO: usize = 10;
+
+/// How many tools an answer has at most, and whether it may have fewer than it could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    pub most: usize,
+    pub adaptive: bool,
+}
+
+impl Limit {
+    pub fn of(most: usize) -> Self {
+        Self { most, adaptive: false }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let (number, adaptive) = match typed.strip_prefix("auto") {
+            Some("") => return Ok(Self { most: AUTO, adaptive: true }),
+            Some(rest) => (rest.strip_prefix(':').unwrap_or_default(), true),
+            None => (typed, false),
+        };
+        let most = number.parse();
+        let most = most.map_err(|_| "expected a number, `auto` or `auto:N`".to_owned())?;
+        Ok(Self { most, adaptive })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let auto = if self.adaptive { "auto:" } else { "" };
+        write!(f, "{auto}{}", self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_and_auto_are_read_and_nothing_else() {
+        assert_eq!("7".parse(), Ok(Limit::of(7)));
+        assert_eq!("auto".parse(), Ok(Limit { most: 10, adaptive: true }));
+        for limit in ["auto:3", "0"] {
+            assert_eq!(limit.parse::<Limit>().unwrap().to_string(), limit);
+        }
+        for wrong in ["", "auto:", "auto3", "auto:x", "-1", "five"] {
+            assert!(wrong.parse::<Limit>().unwrap_err().contains("`auto`"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The engine that users hold: the present state, and its replacement by the next.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::builder::EngineBuilder;
+use super::change::{self, ChangeReport};
+use super::metrics::Metrics;
+use super::seen::Told;
+use super::state::State;
+use super::{
+    Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, Recorder,
+    SelectRequest, Selection, SignalWeights, Timings,
+};
+use crate::catalog::{Catalog, Change, Tool};
+use crate::selection::{CacheKey, SelectionCache};
+
+/// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
+///
+/// Tools may come, change and go while prompts are answered ([`Engine::change`]). A selection sees
+/// one state of the catalog from its first step to its last; the next one sees the next.
+pub struct Engine {
+    config: Arc<EngineConfig>,
+    pub(super) report: IndexReport,
+    pub(super) cache: SelectionCache<Selection>,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Option<Arc<dyn Recorder>>,
+    /// Held only as long as it takes to copy or replace a pointer.
+    state: RwLock<Arc<State>>,
+    /// One change at a time: each is made from the state that the one before left.
+    changing: Mutex<()>,
+}
+
+impl Engine {
+    pub fn builder(catalog: Catalog) -> EngineBuilder {
+        EngineBuilder::new(catalog)
+    }
+
+    pub(super) fn new(
+        state: State,
+        report: IndexReport,
+        recorder: Option<Arc<dyn Recorder>>,
+    ) -> Self {
+        Self {
+            config: state.config.clone(),
+            report,
+            cache: SelectionCache::new(state.config.cache),
+            metrics: Metrics::default(),
+            recorder,
+            state: RwLock::new(Arc::new(state)),
+            changing: Mutex::new(()),
+        }
+    }
+
+    /// The present state: what every answer is made from, first step to last.
+    pub(super) fn state(&self) -> Arc<State> {
+        // A lock is poisoned only by a panic while a pointer is copied: there is nothing torn.
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The catalog as it is now; a later change makes another and leaves this one as it is.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.state().catalog.clone()
+    }
+
+    /// How often the catalog has changed since the engine was built: what was made from one
+    /// version holds as long as it stays.
+    pub fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// What building the index took: embedded, reused, and the snapshot's state.
+    pub fn index_report(&self) -> &IndexReport {
+        &self.report
+    }
+
+    /// Tells engines apart that may answer differently: the catalog's tools, the model and what was
+    /// learned.
+    pub fn fingerprint(&self) -> String {
+        self.state().fingerprint()
+    }
+
+    /// The tools for one prompt, best first.
+    ///
+    /// # Errors
+    /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs one;
+    /// [`Error::UnknownCandidates`] where no candidate is in the catalog; and what embedding may
+    /// raise.
+    pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
+        let (start, state) = (Instant::now(), self.state());
+        let versions = state.told.versions(state.version);
+        let key = self.cache.is_on().then(|| CacheKey::new(request, versions));
+        if let Some(found) = key.and_then(|key| self.cache.get(&key, start)) {
+            self.metrics.looked_up(true);
+            return Ok(Selection { cached: true, timings: Timings::default(), ..(*found).clone() });
+        }
+        let answer = state.select(request);
+        self.metrics.selected(&answer, start.elapsed());
+        if let (Some(key), Ok(answer)) = (key, &answer) {
+            self.metrics.looked_up(false);
+            self.cache.put(key, answer.clone(), start);
+        }
+        answer
+    }
+
+    /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
+    /// side. One bad request does not fail the others.
+    pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
+        let answers = self.state().select_many(requests);
+        for answer in &answers {
+            let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
+            self.metrics.selected(answer, took);
+        }
+        answers
+    }
+
+    /// The tools for an obligation, such as `REPORT(query.math)`, policy first: which to run, which
+    /// to try after it, and what the others lack. `have` are the kinds of data at hand.
+    pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
+        self.state().candidates_for(obligation, have)
+    }
+
+    /// Takes in what was seen of the tools' runs; the next selection knows it.
+    pub fn observe(&self, seen: Observations) {
+        self.tell(|told| told.observing(seen));
+    }
+
+    /// Replaces the weights of the signals, and gives back those before; the next selection knows.
+    pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
+        self.tell(|told| told.weighing(weights)).weights
+    }
+
+    /// Replaces what was told, and gives back what was told before.
+    fn tell(&self, next: impl FnOnce(&Told) -> Told) -> Told {
+        let _one_at_a_time = self.changing();
+        let before = self.state();
+        let after = before.telling(next(&before.told));
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
+        before.told.clone()
+    }
+
+    /// What was counted since the engine was built.
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.metrics.snapshot()
+    }
+
+    /// The counters and histograms as Prometheus reads them.
+    pub fn metrics_text(&self) -> String {
+        self.metrics.render()
+    }
+
+    /// Whether a request with these candidates can be answered; no candidates are no hindrance.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCandidates`] where none of them is in the catalog.
+    pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
+        self.state().check_candidates(ids)
+    }
+
+    /// Adds a tool; the next selection sees it.
+    ///
+    /// # Errors
+    /// As [`Engine::change`].
+    pub fn register(&self, tool: Tool) -> Result<ChangeReport, Error> {
+        self.change(vec![Change::Register(tool)])
+    }
+
+    /// Puts a tool in the place of the one with its id.
+    ///
+    /// # Errors
+    /// As [`Engine::change`].
+    pub fn update(&self, tool: Tool) -> Result<ChangeReport, Error> {
+        self.change(vec![Change::Update(tool)])
+    }
+
+    /// Takes a tool out, by any spelling of its id that [`Catalog::get`] knows.
+    ///
+    /// # Errors
+    /// As [`Engine::change`].
+    pub fn remove(&self, id: impl Into<String>) -> Result<ChangeReport, Error> {
+        self.change(vec![Change::Remove(id.into())])
+    }
+
+    /// Makes several changes at once: a selection sees all of them or none.
+    ///
+    /// Only texts that are new go through the model; the words of all tools are indexed again,
+    /// while selections go on over the state before. Nothing is written to the snapshot's file.
+    /// Where vectors were searched over a graph, they are scanned from then on: a scan of 50,000
+    /// takes 3 ms, and linking them a minute. What was learned ([`EngineBuilder::usage`]) is applied to
+    /// the tools that are there then.
+    ///
+    /// # Errors
+    /// [`Error::Catalog`] for a tool that cannot be used, an id that is taken or one that is not
+    /// there, and what embedding may raise; then nothing has changed.
+    pub fn change(&self, changes: Vec<Change>) -> Result<ChangeReport, Error> {
+        let _one_at_a_time = self.changing();
+        let before = self.state();
+        let (after, report) = change::next(&before, changes)?;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
+        Ok(report)
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! What a selection looks at from its first step to its last: one state of the catalog, with all
+//! that was made from it.
+
+use std::sync::Arc;
+
+use super::EngineConfig;
+use super::learning::Learned;
+use super::seen::{Seen, Told};
+use crate::catalog::Catalog;
+use crate::embedding::Embedder;
+use crate::feedback::UsageVectors;
+use crate::index::{VectorIndex, Vectors};
+use crate::selection::{PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers};
+
+/// A catalog and its indexes, whose rows agree. Nobody changes one: a change of the catalog makes
+/// another, and who still holds this one goes on with it.
+#[derive(Clone)]
+pub(super) struct State {
+    pub config: Arc<EngineConfig>,
+    pub catalog: Arc<Catalog>,
+    pub order: Arc<PolicyOrder>,
+    /// What the tools declare of when they are right.
+    pub signals: Arc<Signals>,
+    /// What was told of runs and weights, and the runs by row.
+    pub told: Told,
+    pub seen: Arc<Seen>,
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
+    pub retrievers: Vec<Arc<dyn Retriever>>,
+    pub approximate: bool,
+    /// A row a tool, before anything was learned; none without a model.
+    pub vectors: Option<Arc<Vectors>>,
+    pub usage: Option<Arc<UsageVectors>>,
+    /// What of `usage` concerns the catalog.
+    pub learned: Option<Learned>,
+    /// Changes of the catalog since the engine was built.
+    pub version: u64,
+}
+
+/// The vectors of a catalog's rows, and a search over them or over what learning made of them.
+pub(super) struct Indexed {
+    pub vectors: Arc<Vectors>,
+    pub index: Box<dyn VectorIndex>,
+    pub learned: Option<Learned>,
+}
+
+/// What stays the same from one state of an engine to the next.
+#[derive(Clone)]
+pub(super) struct Lasting {
+    pub config: Arc<EngineConfig>,
+    pub embedder: Option<Arc<dyn Embedder>>,
+    pub usage: Option<Arc<UsageVectors>>,
+    pub told: Told,
+}
+
+impl State {
+    pub fn new(lasting: Lasting, catalog: Catalog, indexed: Option<Indexed>, version: u64) -> Self {
+        let Lasting { config, embedder, usage, told } = lasting;
+        let tools = catalog.tools();
+        let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
+        let signals = Signals::new(tools, |id| catalog.row(id));
+        let seen = Arc::new(Seen::new(&catalog, &told.observations));
+        let (mut approximate, mut vectors, mut learned) = (false, None, None);
+        let mut semantic = None;
+        if let Some(indexed) = indexed {
+            approximate = !indexed.index.is_exact();
+            let rows = indexed.learned.as_ref().map(|learned| learned.rows.clone());
+            (vectors, learned) = (Some(indexed.vectors), indexed.learned);
+            semantic = Some(SemanticRetriever::with_usage(indexed.index.into(), rows));
+        }
+        let retrievers = retrievers(tools, semantic, config.fusion);
+        let catalog = Arc::new(catalog);
+        Self {
+            config,
+            catalog,
+            order,
+            signals,
+            told,
+            seen,
+            embedder,
+            retrievers,
+            approximate,
+            vectors,
+            usage,
+            learned,
+            version,
+        }
+    }
+
+    pub fn lasting(&self) -> Lasting {
+        Lasting {
+            config: self.config.clone(),
+            embedder: self.embedder.clone(),
+            usage: self.usage.clone(),
+            told: self.told.clone(),
+        }
+    }
+
+    /// This with other observations or weights.
+    pub fn telling(&self, told: Told) -> Self {
+        let seen = Arc::new(Seen::new(&self.catalog, &told.observations));
+        Self { told, seen, ..self.clone() }
+    }
+
+    /// The model, where the rows have vectors as well.
+    pub fn with_vectors(&self) -> Option<(&dyn Embedder, &Vectors)> {
+        Some((self.embedder.as_deref()?, self.vectors.as_deref()?))
+    }
+}

@@ -1,0 +1,69 @@
+//! Rows of a file of past prompts: what was asked, and which tools served it.
+
+use serde::Deserialize;
+
+use super::Error;
+use super::dataset::{BadRow, RowFile, parse_query};
+use crate::engine::PastPrompt;
+
+/// The names under which a row may give its tools.
+#[derive(Deserialize)]
+struct Served {
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    gold: Option<Vec<String>>,
+}
+
+impl RowFile {
+    /// The past prompts, and the rows that are none: `{"query", "tools": [ids]}`, or `gold` for
+    /// `tools`, so that a file of prompts with known answers will do.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] where all lines are blank.
+    pub fn past(&self) -> Result<(Vec<PastPrompt>, Vec<BadRow>), Error> {
+        let (mut past, mut bad) = (Vec::new(), Vec::new());
+        for (number, line) in self.lines()? {
+            match parse_past(line, number) {
+                Ok(row) => past.push(row),
+                Err(row) => bad.push(row),
+            }
+        }
+        Ok((past, bad))
+    }
+}
+
+fn parse_past(row: &[u8], line: usize) -> Result<PastPrompt, BadRow> {
+    let query = parse_query(row, line)?;
+    let bad = |error: String| BadRow { id: query.id.clone(), line, error };
+    let expected = "expected {\"query\": \"…\", \"tools\": [ids]}";
+    let served: Served =
+        serde_json::from_slice(row).map_err(|error| bad(format!("{error}; {expected}")))?;
+    let tools = served.tools.or(served.gold).unwrap_or_default();
+    if tools.is_empty() {
+        return Err(bad(format!("no tool served it; {expected}")));
+    }
+    Ok(PastPrompt { prompt: query.query, tools })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_give_their_tools_by_either_name() {
+        let rows = "{\"query\": \"a\", \"tools\": [\"x\", \"y\"]}\n\
+                    {\"query\": \"b\", \"gold\": [\"z\"]}\n\
+                    {\"id\": 3, \"query\": \"c\", \"tools\": []}\n\
+                    {\"id\": 4, \"query\": \"d\", \"tools\": [1]}\n\
+                    {\"tools\": [\"x\"]}\n";
+        let file = RowFile::read_from("past", rows.as_bytes()).unwrap();
+        let (past, bad) = file.past().unwrap();
+        let past: Vec<_> =
+            past.iter().map(|past| (past.prompt.as_str(), &past.tools[..])).collect();
+        assert_eq!(past, [("a", &["x".into(), "y".into()][..]), ("b", &["z".into()])]);
+        let lines: Vec<usize> = bad.iter().map(|row| row.line).collect();
+        assert_eq!(lines, [3, 4, 5]);
+        assert!(bad.iter().all(|row| row.error.contains("expected {")), "{bad:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! A few past prompts, kept to see how learned tools score where they are not asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use crate::catalog::ToolId;
+
+/// SHA-256 of a prompt's text, which itself is not kept.
+pub(super) type PromptHash = [u8; 32];
+
+/// Prompts kept at most: the mean over so many moves by less than 0.01 from sample to sample, and
+/// they take 400 KB.
+const MOST: usize = 256;
+
+/// The prompts with the lowest hashes: as good as drawn by lot, and the same whatever the order in
+/// which they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sample {
+    pub prompts: BTreeMap<PromptHash, Sampled>,
+}
+
+/// One past prompt and all the tools that served it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sampled {
+    pub vector: Vec<f32>,
+    pub tools: BTreeSet<ToolId>,
+}
+
+impl Sample {
+    pub fn add(&mut self, prompt: &str, vector: &[f32], tools: &BTreeSet<ToolId>) {
+        let hash: PromptHash = Sha256::digest(prompt.as_bytes()).into();
+        let new = || Sampled { vector: vector.to_vec(), tools: BTreeSet::new() };
+        self.prompts.entry(hash).or_insert_with(new).tools.extend(tools.iter().cloned());
+        if self.prompts.len() > MOST {
+            self.prompts.pop_last();
+        }
+    }
+
+    /// Drops the tool, and prompts that served no other.
+    pub fn forget(&mut self, id: &ToolId) {
+        self.prompts.retain(|_, prompt| !(prompt.tools.remove(id) && prompt.tools.is_empty()));
+    }
+}

@@ -1,0 +1,239 @@
+//! What learning must keep to, over made-up vectors.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tempfile::tempdir;
+
+use super::layout::{decode, encode};
+use super::*;
+use crate::catalog::{Tool, ToolId};
+
+const DIMENSION: usize = 8;
+
+fn model() -> UsageModel {
+    UsageModel { name: "m".into(), fingerprint: "m-1".into(), dimension: DIMENSION }
+}
+
+fn tools(count: usize) -> Vec<Arc<Tool>> {
+    (0..count).map(|at| Arc::new(Tool::new(None, &format!("t{at}"), ""))).collect()
+}
+
+/// A unit vector that is the same for the same number.
+fn vector(seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+    };
+    unit((0..DIMENSION).map(|_| next()).collect())
+}
+
+fn unit(vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    vector.into_iter().map(|x| x / length).collect()
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn own(count: usize) -> Vec<Vec<f32>> {
+    (0..count as u64).map(|at| vector(1_000 + at)).collect()
+}
+
+/// Learns prompts as (number of the prompt, tools that served it).
+fn learned(prompts: &[(u64, Vec<usize>)]) -> UsageVectors {
+    let mut usage = UsageVectors::new(model());
+    for (prompt, served) in prompts {
+        let ids: Vec<ToolId> = served.iter().map(|at| format!("t{at}").as_str().into()).collect();
+        usage.learn(&format!("prompt {prompt}"), &vector(*prompt), &ids).unwrap();
+    }
+    let own = own(9);
+    usage.calibrate(&tools(9), |row| &own[row as usize]);
+    usage
+}
+
+fn pasts() -> impl Strategy<Value = Vec<(u64, Vec<usize>)>> {
+    let served = prop::collection::vec(0usize..9, 1..3);
+    prop::collection::vec((0u64..400, served), 0..600)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_move_keeps_its_bounds(past in pasts()) {
+        let (usage, own, tools) = (learned(&past), own(9), tools(9));
+        prop_assert!((0.0..=1.0).contains(&usage.handicap()));
+        for moved in usage.moves(&tools, |row| &own[row as usize]) {
+            let RowUsage { prompts, share, moved: far, reach } = moved.usage;
+            prop_assert!(prompts >= 1 && (0.45..=0.9).contains(&share), "{share}");
+            prop_assert!((1.0..=1.75).contains(&reach), "{reach}");
+            prop_assert!((0.0..=2.0).contains(&far), "{far}");
+            prop_assert!((dot(&moved.vector, &moved.vector) - 1.0).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn the_order_of_prompts_and_files_changes_no_byte(past in pasts(), cut in 0usize..600) {
+        let at_once = learned(&past);
+        let (first, second) = past.split_at(cut.min(past.len()));
+        prop_assert_eq!(encode(&learned(&[second, first].concat())), encode(&at_once));
+        let mut reversed = past.clone();
+        reversed.reverse();
+        prop_assert_eq!(learned(&reversed).fingerprint(), at_once.fingerprint());
+    }
+
+    #[test]
+    fn what_is_forgotten_was_never_learned(past in pasts(), gone in 0usize..9) {
+        let mut usage = learned(&past);
+        let id = ToolId::from(format!("t{gone}").as_str());
+        let known = usage.tools().any(|(known, _)| *known == id);
+        prop_assert_eq!(usage.forget(&id), known);
+        prop_assert!(!usage.forget(&id));
+        let without: Vec<_> = past.iter()
+            .map(|(prompt, served)| (*prompt, served.iter().copied().filter(|at| *at != gone).collect()))
+            .collect();
+        let (own, tools) = (own(9), tools(9));
+        let moves = |usage: &UsageVectors| usage.moves(&tools, |row| &own[row as usize]);
+        prop_assert_eq!(moves(&usage), moves(&learned(&without)));
+    }
+}
+
+#[test]
+fn learning_in_two_runs_is_learning_at_once() {
+    let past: Vec<(u64, Vec<usize>)> = (0..500).map(|at| (at, vec![at as usize % 9])).collect();
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("usage");
+    learned(&past[..200]).save(&path).unwrap();
+    let mut usage = UsageVectors::load(&path).unwrap();
+    for (prompt, served) in &past[200..] {
+        let id = format!("t{}", served[0]).as_str().into();
+        usage.learn(&format!("prompt {prompt}"), &vector(*prompt), &[id]).unwrap();
+    }
+    let own = own(9);
+    usage.calibrate(&tools(9), |row| &own[row as usize]);
+    assert_eq!(encode(&usage), encode(&learned(&past)));
+}
+
+#[test]
+fn a_tool_comes_nearer_to_what_it_served_and_others_stay() {
+    let usage = learned(&[(1, vec![0]), (2, vec![0])]);
+    let (own, tools) = (own(9), tools(9));
+    let moved = usage.moves(&tools, |row| &own[row as usize]);
+    assert_eq!(moved.len(), 1);
+    for prompt in [1, 2] {
+        assert!(dot(&vector(prompt), &moved[0].vector) > dot(&vector(prompt), &own[0]) + 0.1);
+    }
+    let rows = UsageRows::new(9, &moved, usage.handicap());
+    assert_eq!((rows.score(3, 0.4), rows.share(3), rows.get(3)), (0.4, 0.0, None));
+    assert_eq!(rows.get(99), None);
+    // Set back by what is usual, where too little was seen to tell.
+    assert!((usage.handicap() - 0.15).abs() < 0.01, "{}", usage.handicap());
+}
+
+#[test]
+fn learned_tools_rise_for_others_prompts_no_more_than_they_are_set_back() {
+    // Prompts all lie to one side, away from descriptions, as real ones do.
+    let side = vector(77);
+    let prompt = |seed: u64| -> Vec<f32> {
+        unit(vector(seed).iter().zip(&side).map(|(x, side)| x + 1.5 * side).collect())
+    };
+    let (own, tools) = (own(9), tools(9));
+    let mut usage = UsageVectors::new(model());
+    for seed in 0..300 {
+        let id = tools[seed as usize % 5].id.clone();
+        usage.learn(&seed.to_string(), &prompt(seed), &[id]).unwrap();
+    }
+    usage.calibrate(&tools, |row| &own[row as usize]);
+    let moved = usage.moves(&tools, |row| &own[row as usize]);
+    let rows = UsageRows::new(9, &moved, usage.handicap());
+    let (mut before, mut after) = (0.0, 0.0);
+    for seed in 1_000..1_400 {
+        let best = |score: &dyn Fn(&Moved) -> f32| moved.iter().map(score).fold(-1.0, f32::max);
+        before += best(&|moved| dot(&prompt(seed), &own[moved.row as usize])) / 400.0;
+        after += best(&|moved| rows.score(moved.row, dot(&prompt(seed), &moved.vector))) / 400.0;
+    }
+    assert!(usage.handicap() > 0.2, "{}", usage.handicap());
+    assert!((after - before).abs() < 0.15, "{before} {after}");
+}
+
+#[test]
+fn a_file_comes_back_as_it_was_and_every_damage_is_noticed() {
+    let usage = learned(&[(1, vec![0, 1]), (2, vec![1]), (3, vec![4])]);
+    let bytes = encode(&usage);
+    let path = std::path::Path::new("usage");
+    assert_eq!(decode(&bytes, path).unwrap(), usage);
+    let empty = UsageVectors::new(model());
+    assert_eq!(decode(&encode(&empty), path).unwrap(), empty);
+    for length in 0..bytes.len() {
+        let error = decode(&bytes[..length], path).unwrap_err();
+        assert!(matches!(error, Error::Truncated { .. }), "{length}: {error}");
+    }
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        let error = decode(&changed, path).unwrap_err();
+        let expected = match at {
+            0..8 => matches!(error, Error::Foreign { .. }),
+            8..12 => matches!(error, Error::Version { expected: 1, .. }),
+            _ => matches!(error, Error::Checksum { .. } | Error::Truncated { .. }),
+        };
+        assert!(expected, "byte {at}: {error}");
+    }
+}
+
+#[test]
+fn forged_contents_are_refused() {
+    let path = std::path::Path::new("usage");
+    let forged = |change: &dyn Fn(&mut UsageVectors)| {
+        let mut usage = learned(&[(1, vec![0])]);
+        change(&mut usage);
+        decode(&encode(&usage), path).unwrap_err()
+    };
+    let history = |usage: &mut UsageVectors| usage.tools.values_mut().next().unwrap().clone();
+    for error in [
+        forged(&|usage| usage.handicap = 7.0),
+        forged(&|usage| usage.tools.values_mut().for_each(|tool| tool.sum[0] = i64::MAX)),
+        forged(&|usage| usage.tools.values_mut().for_each(|tool| tool.prompts = 0)),
+        forged(&|usage| {
+            let mut tool = history(usage);
+            tool.prompts = u64::MAX;
+            usage.tools.insert("t9".into(), tool);
+        }),
+        forged(&|usage| {
+            usage.sample.prompts.values_mut().for_each(|prompt| prompt.vector[0] = f32::NAN);
+        }),
+    ] {
+        assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_says_why_and_what_to_do() {
+    let usage = learned(&[(1, vec![0])]);
+    let other = UsageModel { name: "large".into(), fingerprint: "l-1".into(), ..model() };
+    let error = usage.matches(&other).unwrap_err().to_string();
+    assert!(error.contains("of the model m (m-1), expected large (l-1)"), "{error}");
+    assert!(error.contains("--fresh") && error.contains("without --usage"), "{error}");
+    usage.matches(&model()).unwrap();
+
+    let mut usage = UsageVectors::new(model());
+    for bad in [vec![1.0; 3], vec![0.0; DIMENSION], vec![f32::NAN; DIMENSION]] {
+        let error = usage.learn("x", &bad, &["t".into()]).unwrap_err();
+        assert!(matches!(error, Error::NotUnit { expected: DIMENSION, .. }), "{error}");
+    }
+    assert!(usage.is_empty());
+
+    let folder = tempdir().unwrap();
+    let missing = UsageVectors::load(&folder.path().join("none")).unwrap_err();
+    assert!(matches!(missing, Error::Missing { .. }), "{missing}");
+    let directory = UsageVectors::load(folder.path()).unwrap_err();
+    assert!(matches!(directory, Error::Io { .. }), "{directory}");
+    let path = folder.path().join("past.jsonl");
+    std::fs::write(&path, "{\"query\": \"x\"}").unwrap();
+    let foreign = UsageVectors::load(&path).unwrap_err();
+    assert!(matches!(foreign, Error::Foreign { .. }), "{foreign}");
+}

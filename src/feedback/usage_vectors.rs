@@ -1,0 +1,185 @@
+//! What past prompts teach, tool by tool.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::moves::{self, Moved};
+use super::sample::Sample;
+use super::{Error, layout};
+use crate::catalog::{Tool, ToolId};
+
+/// Which model made the prompts' vectors: those of another cannot be compared with them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageModel {
+    /// For people.
+    pub name: String,
+    /// Of everything that shapes a vector.
+    pub fingerprint: String,
+    /// Numbers per vector.
+    pub dimension: usize,
+}
+
+/// One of these is 1.0. Sums are whole numbers, so that no order of adding changes a bit of them;
+/// 2^31 prompts fit.
+pub(super) const ONE: f64 = (1u64 << 32) as f64;
+
+/// A unit vector may be off by what rounding leaves.
+const UNIT_TOLERANCE: f64 = 1e-3;
+
+/// The sum of the vectors of the prompts that a tool has served.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct History {
+    pub prompts: u64,
+    /// In parts of [`ONE`].
+    pub sum: Vec<i64>,
+}
+
+impl History {
+    /// The mean of the prompts' vectors: the shorter, the more they differ.
+    pub fn mean(&self) -> Vec<f32> {
+        let scale = 1.0 / (ONE * self.prompts as f64);
+        self.sum.iter().map(|&sum| (sum as f64 * scale) as f32).collect()
+    }
+}
+
+/// What was learned from past prompts. The order in which they came makes no difference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageVectors {
+    pub(super) model: UsageModel,
+    pub(super) tools: BTreeMap<ToolId, History>,
+    pub(super) sample: Sample,
+    /// What learned tools are set back by, so that those without history keep their place.
+    pub(super) handicap: f32,
+}
+
+impl UsageVectors {
+    pub fn new(model: UsageModel) -> Self {
+        let (tools, sample) = (BTreeMap::new(), Sample::default());
+        Self { model, tools, sample, handicap: 0.0 }
+    }
+
+    pub fn model(&self) -> &UsageModel {
+        &self.model
+    }
+
+    /// The tools that have history, by id, with the number of prompts that each has served.
+    pub fn tools(&self) -> impl Iterator<Item = (&ToolId, u64)> {
+        self.tools.iter().map(|(id, history)| (id, history.prompts))
+    }
+
+    /// Number of tools that have history.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// What learned tools are set back by; [`UsageVectors::calibrate`] finds it.
+    pub fn handicap(&self) -> f32 {
+        self.handicap
+    }
+
+    /// Whether `model` may use what was learned.
+    ///
+    /// # Errors
+    /// [`Error::OtherModel`] where it may not.
+    pub fn matches(&self, model: &UsageModel) -> Result<(), Error> {
+        if self.model == *model {
+            return Ok(());
+        }
+        Err(Error::OtherModel {
+            found: self.model.name.clone(),
+            found_fingerprint: self.model.fingerprint.clone(),
+            expected: model.name.clone(),
+            expected_fingerprint: model.fingerprint.clone(),
+        })
+    }
+
+    /// Adds a prompt that these tools have served; one named twice counts once.
+    ///
+    /// # Errors
+    /// [`Error::NotUnit`] where the vector is not one of the model's.
+    pub fn learn(&mut self, prompt: &str, vector: &[f32], tools: &[ToolId]) -> Result<(), Error> {
+        let length = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+        let (expected, found) = (self.model.dimension, vector.len());
+        let near_one = 1.0 - UNIT_TOLERANCE..=1.0 + UNIT_TOLERANCE;
+        if found != expected || !near_one.contains(&length) {
+            return Err(Error::NotUnit { expected, found, length });
+        }
+        let tools: BTreeSet<ToolId> = tools.iter().cloned().collect();
+        for id in &tools {
+            let empty = || History { prompts: 0, sum: vec![0; expected] };
+            let history = self.tools.entry(id.clone()).or_insert_with(empty);
+            history.prompts += 1;
+            for (sum, &x) in history.sum.iter_mut().zip(vector) {
+                *sum += (f64::from(x) * ONE).round() as i64;
+            }
+        }
+        if !tools.is_empty() {
+            self.sample.add(prompt, vector, &tools);
+        }
+        Ok(())
+    }
+
+    /// Takes back all that was learned of a tool; whether there was anything.
+    pub fn forget(&mut self, id: &ToolId) -> bool {
+        self.sample.forget(id);
+        self.tools.remove(id).is_some()
+    }
+
+    /// Where the tools of a catalog that have history move to, by row. `own` gives the vector that
+    /// a row's tool has without it.
+    pub fn moves<'v>(&self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32]) -> Vec<Moved> {
+        moves::moves(self, tools, own)
+    }
+
+    /// Finds by how much learned tools are to be set back in this catalog. To be called after
+    /// learning and forgetting.
+    pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32]) {
+        let moved = self.moves(tools, &own);
+        self.handicap = moves::handicap(&self.sample, tools, &moved, own);
+    }
+
+    /// Tells what was learned apart: SHA-256 over all of it, in hex.
+    pub fn fingerprint(&self) -> String {
+        let bytes = layout::encode(self);
+        let seal = &bytes[bytes.len() - layout::HASH..];
+        seal.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Writes the file, whole or not at all, readable by its owner only.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        self.write(path).map_err(|source| Error::Io { path: path.to_owned(), source })
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // In the same folder, because a rename is atomic only within one file system.
+        let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(&layout::encode(self))?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Reads and verifies a file.
+    ///
+    /// # Errors
+    /// Where there is none, it cannot be read, or is not what was written.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
+            _ => Error::Io { path: path.to_owned(), source },
+        })?;
+        layout::decode(&bytes, path)
+    }
+}

@@ -1,0 +1,60 @@
+//! Where past prompts speak for a tool, its words count for less.
+
+use super::retriever::Score;
+use crate::feedback::UsageRows;
+use crate::index::Rows;
+
+/// Tools nearest in meaning whose history is looked at: as many as an answer has.
+const LOOKED_AT: usize = 5;
+
+/// How far what was learned may be relied on for a prompt: the mean share of past prompts in the
+/// vectors of the tools nearest to it, 0 to 0.9. `semantic` has the scores of `rows`.
+pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32]) -> f32 {
+    let row = |at: usize| match rows {
+        Rows::All => at as u32,
+        Rows::Only(rows) => rows[at],
+    };
+    let mut nearest: Vec<usize> = (0..semantic.len()).collect();
+    let count = nearest.len().min(LOOKED_AT);
+    if count == 0 {
+        return 0.0;
+    }
+    let better = |&a: &usize, &b: &usize| semantic[b].total_cmp(&semantic[a]).then(a.cmp(&b));
+    nearest.select_nth_unstable_by(count - 1, better);
+    let shares = nearest[..count].iter().map(|&at| usage.share(row(at)));
+    shares.sum::<f32>() / count as f32
+}
+
+/// Takes this share of the words' weight and gives it to the meaning. Descriptions are a guess at
+/// what will be asked, and words help it out; what was asked is better than either, and words only
+/// blur it (`docs/learning.md` has both measured).
+pub(super) fn lean(scores: &mut [(Score, Score)], share: f32) {
+    for (semantic, keyword) in scores {
+        let taken = keyword.weight * share;
+        keyword.weight -= taken;
+        semantic.weight += taken;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::{Moved, RowUsage};
+
+    #[test]
+    fn the_nearest_tools_decide_and_the_weights_keep_their_sum() {
+        let usage = RowUsage { prompts: 9, share: 0.8, moved: 0.1, reach: 1.0 };
+        let moved = Moved { row: 7, vector: vec![1.0], usage };
+        let rows = UsageRows::new(8, &[moved], 0.0);
+        let semantic = [0.9, 0.1, 0.8, 0.2, 0.3, 0.7, 0.6, 0.5];
+        assert!((learned_share(&rows, Rows::All, &semantic) - 0.16).abs() < 1e-6);
+        assert_eq!(learned_share(&rows, Rows::Only(&[7]), &[0.1]), 0.8);
+        assert_eq!(learned_share(&rows, Rows::Only(&[]), &[]), 0.0);
+
+        let part = |weight| Score { raw: 1.0, normalized: 1.0, weight };
+        let mut scores = [(part(0.7), part(0.3))];
+        lean(&mut scores, 0.8);
+        let (semantic, keyword) = (scores[0].0.weight, scores[0].1.weight);
+        assert!((keyword - 0.06).abs() < 1e-6 && (semantic + keyword - 1.0).abs() < 1e-6);
+    }
+}
