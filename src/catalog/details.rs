@@ -1,7 +1,7 @@
 //! Tiers, facets and the other things that a tool's author or an overlay may declare.
 
 use super::row::Row;
-use super::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool};
+use super::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routing};
 
 type Slot = fn(&mut Tool) -> &mut Vec<String>;
 
@@ -28,7 +28,7 @@ const FACET_FIELDS: [&str; 4] = ["phases", "languages", "task_types", "complexit
 const HINT_FIELDS: [&str; 3] = ["read_only", "destructive", "idempotent"];
 
 /// Every field that [`Details::read`] looks at.
-pub(super) const FIELDS: [&str; 18] = [
+pub(super) const FIELDS: [&str; 19] = [
     "categories",
     "tags",
     "examples",
@@ -47,6 +47,7 @@ pub(super) const FIELDS: [&str; 18] = [
     "latency_tier",
     "hints",
     "facets",
+    "routing",
 ];
 
 /// What was declared; applied to a tool, it changes only that.
@@ -59,6 +60,7 @@ pub(super) struct Details {
     latency_tier: Option<LatencyTier>,
     hints: Hints,
     complexity: Option<ComplexityRange>,
+    routing: routing::Declared,
 }
 
 impl Details {
@@ -68,6 +70,7 @@ impl Details {
             cost: row.word("cost", &["tiny", "low", "medium", "high"]),
             latency_ms: row.millis("latency_ms"),
             latency_tier: row.word("latency_tier", &["fast", "medium", "slow", "very_slow"]),
+            routing: routing::Declared::read(row),
             ..Self::default()
         };
         details.read_lists(row, &LISTS);
@@ -114,6 +117,7 @@ impl Details {
         tool.hints.destructive = self.hints.destructive.or(tool.hints.destructive);
         tool.hints.idempotent = self.hints.idempotent.or(tool.hints.idempotent);
         tool.facets.complexity = self.complexity.or(tool.facets.complexity);
+        self.routing.apply(&mut tool.routing);
     }
 
     /// A tier set later is meant to count, so it takes milliseconds declared earlier away.

@@ -33,6 +33,7 @@ mod list;
 mod load;
 mod overlay;
 mod problem;
+mod routing;
 mod row;
 mod source;
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
 pub use problem::{Problem, Severity};
+pub use routing::{IntentSignal, ParameterHints, Routing};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,

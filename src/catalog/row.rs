@@ -86,7 +86,7 @@ impl<'a> Row<'a> {
         self.problem(key, problem);
     }
 
-    fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
+    pub fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
         let raw = self.value(key)?;
         let value = serde_json::from_str(raw.get()).ok();
         if value.is_none() {
@@ -198,6 +198,37 @@ impl<'a> Row<'a> {
         };
         let path = format!("{}{key}.", self.path);
         Some(Row { fields, problems: Vec::new(), line: self.line, path })
+    }
+
+    /// The objects of a list inside this one.
+    pub fn children(&mut self, key: &str) -> Option<Vec<Row<'a>>> {
+        const EXPECTED: &str = "a list of objects";
+        let raw = self.value(key)?;
+        let Some(items) = elements(raw) else {
+            self.wrong(key, EXPECTED, raw);
+            return None;
+        };
+        let mut children = Vec::with_capacity(items.len());
+        for (at, item) in items.into_iter().enumerate() {
+            match fields(item) {
+                Some(fields) => {
+                    let path = format!("{}{key}[{at}].", self.path);
+                    children.push(Row { fields, problems: Vec::new(), line: self.line, path });
+                }
+                None => self.wrong(&format!("{key}[{at}]"), EXPECTED, item),
+            }
+        }
+        Some(children)
+    }
+
+    /// A text without which the object around it says nothing.
+    pub fn required_text(&mut self, key: &str, expected: &str) -> Option<String> {
+        if self.value(key).is_none() {
+            let cure = format!("write {expected}, or leave out what it belongs to");
+            self.problem(key, Problem::new(Severity::Error, expected, "none", cure));
+            return None;
+        }
+        self.text(key)
     }
 
     /// Takes over what was found wrong inside a child.

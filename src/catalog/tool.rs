@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::Routing;
+
 /// The name by which a tool is known in every output.
 ///
 /// Either the id that the tool brought itself, as it stands, or `server__tool` made from its
@@ -260,6 +262,8 @@ pub struct Tool {
     pub declared_latency_tier: Option<LatencyTier>,
     pub hints: Hints,
     pub facets: Facets,
+    #[serde(skip_serializing_if = "Routing::is_empty")]
+    pub routing: Routing,
 }
 
 impl Tool {
@@ -286,6 +290,7 @@ impl Tool {
             declared_latency_tier: None,
             hints: Hints::default(),
             facets: Facets::default(),
+            routing: Routing::default(),
         }
     }
 

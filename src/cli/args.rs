@@ -6,14 +6,18 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::candidates::CandidatesArgs;
+use super::config::Settings;
+use super::configure::ConfigArgs;
 use super::context_args::{AnalyzeArgs, ListArgs};
 use super::feedback_args::FeedbackArgs;
 use super::limit::Limit;
+use super::select_args::{ContextArgs, parse_weight};
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Pooling, Precision};
 use crate::engine::{
-    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Strategy,
-    Undeclared,
+    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Signal,
+    Strategy, Undeclared,
 };
 
 mod learn;
@@ -47,6 +51,21 @@ pub struct Global {
     /// Threads to use at most [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
     pub threads: Option<usize>,
+    /// A configuration file instead of ./toolroute.toml and the user's own [env: TOOLROUTE_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How logs are written on stderr: a line of text, or of JSON
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, value_name = "text|json")]
+    pub log_format: LogFormat,
+    /// What the configuration says beyond flags.
+    #[arg(skip)]
+    pub settings: Settings,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
 }
 
 #[derive(Subcommand)]
@@ -71,6 +90,10 @@ pub enum Command {
     Learn(LearnArgs),
     /// Measure latency by stage and throughput
     Bench(BenchArgs),
+    /// The tools for an obligation, by policy: which to run, which after it, what is missing
+    Candidates(CandidatesArgs),
+    /// Look at the configuration: show, check
+    Config(ConfigArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell to write for
@@ -146,6 +169,10 @@ pub struct SelectArgs {
     /// answers
     #[arg(long, default_value_t = DEFAULT_MIN_CONFIDENCE, value_name = "P", allow_negative_numbers = true)]
     pub min_confidence: f32,
+    /// What a signal beside meaning and words counts for, as NAME=WEIGHT with a weight from 0 (off)
+    /// to 1; all=0 turns all of them off; repeatable
+    #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]
+    pub signal: Vec<(Option<Signal>, f32)>,
     #[command(flatten)]
     pub usage: UsageArgs,
     #[command(flatten)]
@@ -232,6 +259,8 @@ pub struct RouteArgs {
     /// Rank only this tool and others so named; repeatable
     #[arg(long, value_name = "ID")]
     pub candidates: Option<Vec<String>>,
+    #[command(flatten)]
+    pub context: ContextArgs,
     /// Show how each score came about
     #[arg(long)]
     pub explain: bool,
@@ -363,11 +392,15 @@ pub struct EvalArgs {
     #[command(flatten)]
     pub select: SelectArgs,
     /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
-    #[arg(long, value_name = "FILE", required_unless_present = "suite")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["suite", "signals"])]
     pub queries: Option<PathBuf>,
     /// Compare keyword, semantic and hybrid side by side
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
+    /// Measure what each signal beside meaning and words gives on a set made for it: a folder with
+    /// prompts.jsonl, tools.jsonl and, where runs were seen, observed.json
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "suite", "all"])]
+    pub signals: Option<PathBuf>,
     #[command(flatten)]
     pub suite: SuiteArgs,
 }

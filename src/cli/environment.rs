@@ -48,9 +48,10 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
         },
         Command::Analyze(args) => choice(&mut args.choice, variables),
+        Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
         Command::Feedback(args) => feedback(args, variables),
-        Command::Completions { .. } => {}
+        Command::Completions { .. } | Command::Config(_) => {}
     }
 }
 

@@ -109,6 +109,8 @@ fn of_engine(error: &engine::Error) -> u8 {
         engine::Error::EmptyPrompt | engine::Error::UnknownCandidates { .. } => BAD_DATA,
         engine::Error::BadWeight { .. }
         | engine::Error::BadConfidence { .. }
+        | engine::Error::UnknownProfile { .. }
+        | engine::Error::BadModelRule { .. }
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Catalog(error) => of_catalog(error),
@@ -120,7 +122,12 @@ fn of_engine(error: &engine::Error) -> u8 {
         engine::Error::Snapshot(error) => of_snapshot(error),
         engine::Error::Feedback(error) => of_feedback(error),
         engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
-        engine::Error::Selection(selection::Error::UnknownStrategy { .. }) => BAD_ARGUMENTS,
+        engine::Error::Selection(
+            selection::Error::UnknownStrategy { .. }
+            | selection::Error::UnknownSignal { .. }
+            | selection::Error::BadToolPattern { .. }
+            | selection::Error::BadSignalWeight { .. },
+        ) => BAD_ARGUMENTS,
         engine::Error::Selection(_) => FAILED,
     }
 }
@@ -185,6 +192,7 @@ fn of_eval(error: &eval::Error) -> u8 {
         | Of::NoGold { .. }
         | Of::NoSets { .. }
         | Of::NoTools { .. }
+        | Of::BadSignalSet { .. }
         | Of::BadGate { .. } => BAD_DATA,
         Of::Engine(error) => of_engine(error),
     }

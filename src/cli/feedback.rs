@@ -14,6 +14,7 @@ use super::feedback_args::{FeedbackArgs, FeedbackCommand, ForgetArgs, RecommendA
 use super::setup::Wanted;
 use super::{feedback_add, paths, render, setup};
 use crate::catalog::ToolId;
+use crate::engine::Fusion;
 use crate::feedback::{
     ExecutionStore, Forget, Next, Observations, Observed, SignalWeights, StoreOptions, Unchanged,
     WeightUpdate, recommend,

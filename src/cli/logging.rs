@@ -4,9 +4,11 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
+use super::args::{Global, LogFormat};
+
 /// Starts logging. `TOOLROUTE_LOG` (as `RUST_LOG`) decides over the flags.
-pub fn init(verbose: u8, quiet: bool) {
-    let level = match (quiet, verbose) {
+pub fn init(global: &Global) {
+    let level = match (global.quiet, global.verbose) {
         (true, _) => "error",
         (false, 0) => "warn",
         (false, 1) => "info",
@@ -20,8 +22,11 @@ pub fn init(verbose: u8, quiet: bool) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         // It tells them by a macro that panics where stderr is broken.
-        .log_internal_errors(false)
-        .without_time();
+        .log_internal_errors(false);
     // A second call in one process (a test) keeps the first logger.
-    logs.try_init().ok();
+    match global.log_format {
+        LogFormat::Text => logs.without_time().try_init().ok(),
+        // Programs read these, and theirs is the time.
+        LogFormat::Json => logs.with_ansi(false).json().flatten_event(true).try_init().ok(),
+    };
 }

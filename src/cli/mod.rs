@@ -18,9 +18,13 @@ mod args;
 mod batch;
 mod bench;
 mod bench_encoder;
+mod candidates;
+mod config;
+mod configure;
 mod context_args;
 mod environment;
 mod eval;
+mod eval_signals;
 mod eval_suite;
 mod exit;
 mod feedback;
@@ -36,23 +40,32 @@ mod plot;
 mod progress;
 mod render;
 mod route;
+mod select_args;
 mod setup;
 mod tools;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use args::{Cli, Command};
+use config::Refused;
 
 /// Parses the process's arguments, runs the command and gives its exit code.
 pub fn run() -> ExitCode {
-    let mut cli = match Cli::try_parse() {
+    let mut cli = match config::parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(Refused::Typed(error)) => return usage(&error),
+        Err(Refused::Configured(failure)) => {
+            let as_json = std::env::args().any(|argument| argument == "--json");
+            return exit::report(&failure.into(), as_json);
+        }
     };
     environment::fill(&mut cli.command);
-    logging::init(cli.global.verbose, cli.global.quiet);
+    logging::init(&cli.global);
+    for warning in &cli.global.settings.warnings {
+        render::warn(&cli.global, &format!("warning: {}", render::plain(warning)));
+    }
     let done = threads(&cli).and_then(|()| dispatch(&cli));
     match done.and_then(|code| render::flush().map(|()| code)) {
         Ok(code) => code,
@@ -90,6 +103,8 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Eval(args) => eval::run(args, global),
         Command::Learn(args) => learn::run(args, global),
         Command::Bench(args) => bench::run(args, global),
+        Command::Candidates(args) => candidates::run(args, global),
+        Command::Config(args) => configure::run(args, global),
         Command::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();

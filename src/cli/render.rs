@@ -175,7 +175,11 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
         // Semantic, keyword and tiers, all of which `--json` shows too.
         print_sparing(selected(&selection.tools), &[2, 3, 4])?;
     }
+    if let (true, Some(read_as)) = (args.explain, &selection.read_as) {
+        line(&format!("read as: {}", plain(read_as)))?;
+    }
     if args.explain {
+        line(&format!("strategy: {} ({})", selection.strategy, selection.because))?;
         selection.tools.iter().try_for_each(|tool| explanation(tool, selection.strategy))?;
     }
     excluded(selection)
@@ -218,6 +222,11 @@ fn explanation(selected: &Selected, strategy: Strategy) -> anyhow::Result<()> {
             "  {name:<10} {weight:.2} × {normalized:.4} = {sum:.4}  (raw {raw:.4})  {bar}"
         ))?;
     }
+    if !selected.explanation.matched_signals.is_empty() {
+        let patterns = selected.explanation.matched_signals.join(", ");
+        line(&format!("  patterns   {}", plain(&patterns)))?;
+    }
+    line(&format!("  sure       {}", selected.explanation.level))?;
     if let Some(usage) = &selected.explanation.usage {
         let RowUsage { prompts, share, moved, reach } = usage;
         line(&format!(

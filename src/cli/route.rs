@@ -29,7 +29,11 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::new(&args.select, args.limit);
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let candidates = args.candidates.clone();
-    let request = SelectRequest { candidates, ..SelectRequest::new(&prompt) };
+    let context = args.context.context()?;
+    let request = SelectRequest { candidates, context, ..SelectRequest::new(&prompt) };
+    if let Some(seen) = args.context.observations()? {
+        engine.observe(seen);
+    }
     let selection = engine.select(&request)?;
     let unknown = &selection.unknown_candidates;
     if !(unknown.is_empty() || global.json) {

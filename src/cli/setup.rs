@@ -7,15 +7,21 @@ use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::{paths, render};
+use super::{paths, render, select_args};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
-use crate::engine::{DEFAULT_LIMIT, Engine, EngineConfig, Fusion, Policy, SnapshotState, Strategy};
+use crate::engine::{
+    CacheSettings, DEFAULT_LIMIT, Engine, EngineConfig, Fusion, Policy, Signal, SnapshotState,
+    Strategy,
+};
 use crate::eval::RowFile;
 use crate::feedback::UsageVectors;
 
 /// In the place of a file: stdin or stdout.
 pub const STREAM: &str = "-";
+
+/// A command asks once.
+const NO_ANSWERS: CacheSettings = CacheSettings { ttl_ms: 0, entries: 0 };
 
 /// Problems shown before the rest is only counted.
 const SHOWN_PROBLEMS: usize = 10;
@@ -66,7 +72,11 @@ pub struct Wanted {
     pub fusion: Fusion,
     pub clauses: bool,
     pub min_confidence: f32,
+    /// Weights of signals that were typed.
+    pub signals: Vec<(Option<Signal>, f32)>,
     pub policy: Policy,
+    /// Whether the configuration may have answers kept; never where selections are timed.
+    pub keep_answers: bool,
     pub limit: Limit,
     /// What was learned from past prompts.
     pub usage: Option<PathBuf>,
@@ -82,7 +92,9 @@ impl Wanted {
             fusion: Fusion::default(),
             clauses: true,
             min_confidence: 0.0,
+            signals: Vec::new(),
             policy: Policy::default(),
+            keep_answers: false,
             limit: Limit::of(DEFAULT_LIMIT),
             usage: None,
             embedder: None,
@@ -97,7 +109,9 @@ impl Wanted {
             fusion,
             clauses: !select.whole,
             min_confidence: select.min_confidence,
+            signals: select.signal.clone(),
             policy,
+            keep_answers: true,
             limit,
             usage: select.usage.usage.clone(),
             embedder: None,
@@ -128,7 +142,7 @@ pub fn build(
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let catalog = catalog(catalog_args, global)?;
-    let config = EngineConfig {
+    let mut config = EngineConfig {
         strategy: wanted.strategy,
         fusion: wanted.fusion,
         clauses: wanted.clauses,
@@ -139,7 +153,14 @@ pub fn build(
         index: args.search,
         // A command asks once, and `bench` times the model.
         query_cache: 0,
+        cache: NO_ANSWERS,
+        ..EngineConfig::default()
     };
+    global.settings.apply(&mut config);
+    if !wanted.keep_answers {
+        config.cache = NO_ANSWERS;
+    }
+    config.signals = select_args::weights(config.signals, &wanted.signals);
     let mut builder = Engine::builder(catalog).config(config);
     let embedder = match wanted.embedder {
         None => embedder(args, wanted.strategy, global)?,

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::live::Logs;
 use super::recording::{LogPlace, Recording};
+use super::seen::Told;
 use super::state::{Indexed, Lasting, State};
-use super::{Engine, EngineConfig, Error, learning};
+use super::{Engine, EngineConfig, Error, Recorder, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
@@ -20,6 +22,7 @@ pub struct EngineBuilder {
     catalog: Catalog,
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
+    recorder: Option<Arc<dyn Recorder>>,
     snapshot: Option<Place>,
     usage: Option<Arc<UsageVectors>>,
     log: Option<LogPlace>,
@@ -32,6 +35,7 @@ impl EngineBuilder {
             catalog,
             config: EngineConfig::default(),
             embedder: None,
+            recorder: None,
             snapshot: None,
             usage: None,
             log: None,
@@ -42,6 +46,12 @@ impl EngineBuilder {
     /// The model. Without one the engine ranks by words alone.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
+        self
+    }
+
+    /// Who keeps a log of the tools' runs.
+    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
+        self.recorder = Some(recorder);
         self
     }
 
@@ -101,10 +111,13 @@ impl EngineBuilder {
         };
         let query_cache = self.config.query_cache;
         let embedder = self.embedder.map(|model| cached(model, query_cache));
-        let lasting = Lasting { config: Arc::new(self.config), embedder, usage: self.usage };
-        let start = |log| Recording::start(log, lasting.embedder.clone());
+        let told = Told::of(self.config.signals);
+        let start = |log| Recording::start(log, embedder.clone());
         let recording = self.log.map(start).transpose()?;
-        Ok(Engine::new(State::new(lasting, self.catalog, indexed, 0), report, recording))
+        let config = Arc::new(self.config);
+        let lasting = Lasting { config, embedder, usage: self.usage, told };
+        let state = State::new(lasting, self.catalog, indexed, 0);
+        Ok(Engine::new(state, report, Logs { recorder: self.recorder, recording }))
     }
 
     /// Indexes the tools' vectors, moved by what was learned.

@@ -1,9 +1,12 @@
 //! What an engine does when a request does not say otherwise.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::{MinShares, SmallModels};
 use crate::index::IndexKind;
-use crate::selection::{Fusion, Policy, Strategy};
+use crate::selection::{CacheSettings, Fusion, Policy, SignalWeights, Strategy};
 
 /// Tools in an answer. Agents choose best among few; peers answer with 5 to 15.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -28,8 +31,17 @@ pub struct EngineConfig {
     /// prompt for one thing gets few and one for several gets more.
     pub adaptive: bool,
     pub policy: Policy,
+    /// What counts beside meaning and words.
+    pub signals: SignalWeights,
+    /// Tools that each part of hybrid has in an answer at least; `None` goes by the score alone.
+    pub min_shares: Option<MinShares>,
+    pub small_models: SmallModels,
+    /// Tools by the name of a kind of work: patterns over ids.
+    pub profiles: BTreeMap<String, Vec<String>>,
     /// How vectors are searched.
     pub index: IndexKind,
+    /// Answers that are kept for a moment; [`Engine::select`](super::Engine::select) alone looks.
+    pub cache: CacheSettings,
     /// Vectors of the latest prompts that are kept; 0 keeps none.
     pub query_cache: usize,
 }
@@ -47,7 +59,12 @@ impl Default for EngineConfig {
             limit: DEFAULT_LIMIT,
             adaptive: false,
             policy: Policy::default(),
+            signals: SignalWeights::default(),
+            min_shares: None,
+            small_models: SmallModels::default(),
+            profiles: BTreeMap::new(),
             index: IndexKind::Auto,
+            cache: CacheSettings::default(),
             query_cache: QUERY_CACHE,
         }
     }

@@ -36,6 +36,14 @@ pub enum Error {
     #[error(transparent)]
     Log(#[from] feedback::StoreError),
 
+    #[error("unknown profile `{}`; expected one of the configuration: {}", cut(.name), .known.join(", "))]
+    UnknownProfile { name: String, known: Vec<String> },
+
+    #[error(
+        "the rule `{found}` for small models is no regular expression; write one such as `mini|nano`"
+    )]
+    BadModelRule { found: String },
+
     #[error(transparent)]
     Catalog(#[from] catalog::Error),
 

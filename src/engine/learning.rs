@@ -50,6 +50,7 @@ pub struct UsageReport {
 }
 
 /// What was learned, as an engine holds it.
+#[derive(Clone)]
 pub(super) struct Learned {
     pub rows: Arc<UsageRows>,
     pub report: UsageReport,

@@ -1,14 +1,30 @@
 //! The engine that users hold: the present state, and its replacement by the next.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
 use super::context::Classifiers;
+use super::metrics::Metrics;
 use super::recording::Recording;
+use super::seen::{self, Told};
 use super::state::State;
-use super::{EngineConfig, Error, IndexReport, SelectRequest, Selection};
+use super::{
+    Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, Recorder,
+    SelectRequest, Selection, SignalWeights, Timings,
+};
 use crate::catalog::{Catalog, Change, Tool};
+use crate::selection::{CacheKey, SelectionCache};
+
+/// Who keeps what came of tools' runs.
+#[derive(Default)]
+pub(super) struct Logs {
+    pub recorder: Option<Arc<dyn Recorder>>,
+    /// A log of executions of our own.
+    pub recording: Option<Recording>,
+}
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
 ///
@@ -16,7 +32,10 @@ use crate::catalog::{Catalog, Change, Tool};
 /// one state of the catalog from its first step to its last; the next one sees the next.
 pub struct Engine {
     config: Arc<EngineConfig>,
-    report: IndexReport,
+    pub(super) report: IndexReport,
+    pub(super) cache: SelectionCache<Selection>,
+    pub(super) metrics: Metrics,
+    pub(super) recorder: Option<Arc<dyn Recorder>>,
     /// Held only as long as it takes to copy or replace a pointer.
     state: RwLock<Arc<State>>,
     /// One change at a time: each is made from the state that the one before left.
@@ -25,6 +44,8 @@ pub struct Engine {
     pub(super) classifiers: OnceLock<Classifiers>,
     /// A log of executions, where one is kept.
     pub(super) recording: Option<Recording>,
+    /// The version of the log's observations that the state knows.
+    heard: AtomicU64,
 }
 
 impl Engine {
@@ -32,13 +53,18 @@ impl Engine {
         EngineBuilder::new(catalog)
     }
 
-    pub(super) fn new(state: State, report: IndexReport, recording: Option<Recording>) -> Self {
+    pub(super) fn new(state: State, report: IndexReport, logs: Logs) -> Self {
+        let Logs { recorder, recording } = logs;
         Self {
             config: state.config.clone(),
             report,
+            cache: SelectionCache::new(state.config.cache),
+            metrics: Metrics::default(),
+            recorder,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::new(()),
             recording,
+            heard: AtomicU64::new(0),
             classifiers: OnceLock::new(),
         }
     }
@@ -82,13 +108,83 @@ impl Engine {
     /// [`Error::UnknownCandidates`] where no candidate is in the catalog; and what embedding may
     /// raise.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        self.state().select(request)
+        self.listen();
+        let (start, state) = (Instant::now(), self.state());
+        let versions = state.told.versions(state.version);
+        let key = self.cache.is_on().then(|| CacheKey::new(request, versions));
+        if let Some(found) = key.and_then(|key| self.cache.get(&key, start)) {
+            self.metrics.looked_up(true);
+            return Ok(Selection { cached: true, timings: Timings::default(), ..(*found).clone() });
+        }
+        let answer = state.select(request);
+        self.metrics.selected(&answer, start.elapsed());
+        if let (Some(key), Ok(answer)) = (key, &answer) {
+            self.metrics.looked_up(false);
+            self.cache.put(key, answer.clone(), start);
+        }
+        answer
     }
 
     /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
     /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        self.state().select_many(requests)
+        self.listen();
+        let answers = self.state().select_many(requests);
+        for answer in &answers {
+            let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
+            self.metrics.selected(answer, took);
+        }
+        answers
+    }
+
+    /// The tools for an obligation, such as `REPORT(query.math)`, policy first: which to run, which
+    /// to try after it, and what the others lack. `have` are the kinds of data at hand.
+    pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
+        self.state().candidates_for(obligation, have)
+    }
+
+    /// Takes in what was seen of the tools' runs; the next selection knows it.
+    pub fn observe(&self, seen: Observations) {
+        self.tell(|told| told.observing(seen));
+    }
+
+    /// Replaces the weights of the signals, and gives back those before; the next selection knows.
+    pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
+        self.tell(|told| told.weighing(weights)).weights
+    }
+
+    /// Takes in what the log has come to say since the selection before.
+    fn listen(&self) {
+        if self.recording.is_none() {
+            return;
+        }
+        let log = self.observed();
+        if self.heard.swap(log.version(), Ordering::AcqRel) != log.version() {
+            let observations = Observations::of_log(&log);
+            self.tell(|told| {
+                let weights = seen::learned(told.weights, &log);
+                told.observing(observations).weighing(weights)
+            });
+        }
+    }
+
+    /// Replaces what was told, and gives back what was told before.
+    fn tell(&self, next: impl FnOnce(&Told) -> Told) -> Told {
+        let _one_at_a_time = self.changing();
+        let before = self.state();
+        let after = before.telling(next(&before.told));
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
+        before.told.clone()
+    }
+
+    /// What was counted since the engine was built.
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.metrics.snapshot()
+    }
+
+    /// The counters and histograms as Prometheus reads them.
+    pub fn metrics_text(&self) -> String {
+        self.metrics.render()
     }
 
     /// Whether a request with these candidates can be answered; no candidates are no hindrance.

@@ -25,28 +25,42 @@ mod change;
 mod config;
 mod context;
 mod error;
+mod health;
 mod indexing;
+mod judge;
 mod learning;
 mod live;
+mod metrics;
 mod ranking;
+mod record;
 mod recording;
 mod request;
+mod seen;
 mod select;
+mod select_context;
 mod state;
 
 pub use builder::EngineBuilder;
 pub use change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
+pub use health::{CheckResult, Health, HealthReport};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
+pub use judge::MinShares;
 pub use learning::{LearnReport, PastPrompt, UsageReport};
 pub use live::Engine;
+pub use metrics::MetricsSnapshot;
 pub use ranking::fitting;
+pub use record::{Recorder, ToolRun};
 pub use recording::logged_context;
-pub use request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+pub use seen::Observations;
+pub use select_context::{MAX_TOOLS, SelectContext};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::index::IndexKind;
+pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
 pub use crate::selection::{
-    Explanation, Fusion, Normalization, Part, Policy, Strategy, Tiers, Undeclared,
+    CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization, Observed,
+    Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::catalog::Tool;
-use crate::selection::{Candidate, Exclusion, Policy, PolicyOrder};
+use super::judge::Gate;
+use crate::selection::{Candidate, Exclusion, PolicyOrder};
 
 /// What the policy left and what it took out, both best first.
 pub(super) struct Ranked {
@@ -27,23 +27,20 @@ pub fn fitting(scores: impl IntoIterator<Item = f32>) -> usize {
     1 + scores.take_while(|&score| score >= FITTING * best).count()
 }
 
-/// The best `limit` candidates that `policy` admits. Ties of the score break by the policy's
+/// The best `limit` candidates that `gate` admits. Ties of the score break by the policy's
 /// order, which no two rows share.
-pub(super) fn rank<'a>(
+pub(super) fn rank(
     mut candidates: Vec<Candidate>,
     limit: usize,
-    policy: &Policy,
+    gate: &Gate<'_>,
     order: &PolicyOrder,
-    tool: impl Fn(u32) -> &'a Tool,
 ) -> Ranked {
     // A limit from outside may be any number: it must neither be allocated nor overflow.
     let limit = limit.min(candidates.len());
-    let better = |a: &Candidate, b: &Candidate| -> Ordering {
-        b.score.total_cmp(&a.score).then_with(|| order.place(a.row).cmp(&order.place(b.row)))
-    };
+    let better = |a: &Candidate, b: &Candidate| better(a, b, order);
     let mut ranked = Ranked { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
     // Sort only as far as is needed: with an open policy that is the first `limit`.
-    let (mut sorted, mut until) = (0, if policy.is_open() { limit } else { limit * 2 + 32 });
+    let (mut sorted, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
     while sorted < candidates.len() && ranked.chosen.len() < limit {
         until = until.min(candidates.len());
         let rest = &mut candidates[sorted..];
@@ -55,7 +52,7 @@ pub(super) fn rank<'a>(
             if ranked.chosen.len() == limit {
                 break;
             }
-            match policy.admit(tool(candidate.row)) {
+            match gate.admit(candidate.row, &ranked.chosen) {
                 Ok(()) => ranked.chosen.push(*candidate),
                 Err(why) if ranked.excluded.len() < MAX_EXCLUDED => {
                     ranked.excluded.push((*candidate, why));
@@ -69,12 +66,40 @@ pub(super) fn rank<'a>(
     ranked
 }
 
+/// The order of an answer: by score, and of equal ones by the policy.
+pub(super) fn better(a: &Candidate, b: &Candidate, order: &PolicyOrder) -> Ordering {
+    b.score.total_cmp(&a.score).then_with(|| order.place(a.row).cmp(&order.place(b.row)))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use std::sync::Arc;
+
+    use super::super::judge::Judge;
     use super::*;
-    use crate::catalog::Reliability;
+    use crate::catalog::{Reliability, Tool};
+    use crate::selection::{Policy, SignalWeights, Signals, Situation};
+
+    /// [`super::rank`] by a policy alone.
+    fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranked {
+        let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
+        let signals = Signals::new(tools, |_| None);
+        let (situation, weights) = (Situation::default(), SignalWeights::OFF);
+        let judge = Judge {
+            policy,
+            filters: Default::default(),
+            weights,
+            shares: None,
+            order: &order,
+            signals: &signals,
+            tools,
+            situation,
+        };
+        let gate = judge.gate(&signals.assess(situation, weights, &mut []), &all);
+        super::rank(all, limit, &gate, &order)
+    }
 
     #[test]
     fn what_falls_far_behind_the_best_is_left_out() {
@@ -87,15 +112,14 @@ mod tests {
 
     #[test]
     fn a_limit_beyond_all_tools_gives_all_of_them() {
-        let tools = [Tool::new(None, "a", ""), Tool::new(None, "b", "")];
-        let order = PolicyOrder::new(tools.iter());
+        let tools = ["a", "b"].map(|name| Arc::new(Tool::new(None, name, "")));
         let candidate =
             |row| Candidate { row, score: 1.0, semantic: None, keyword: None, exact_name: 0.0 };
         let filtering = Policy { min_reliability: Some(Reliability::Low), ..Policy::default() };
         for policy in [Policy::default(), filtering] {
             for limit in [usize::MAX, usize::MAX / 2, 1 << 40] {
                 let both = vec![candidate(0), candidate(1)];
-                let ranked = rank(both, limit, &policy, &order, |row| &tools[row as usize]);
+                let ranked = rank(both, limit, policy, &tools);
                 assert_eq!(ranked.chosen.len(), 2);
             }
         }
@@ -106,12 +130,12 @@ mod tests {
         fn it_equals_sorting_everything_and_filtering(
             scores in prop::collection::vec((0u8..5, any::<bool>()), 0..200), limit in 0usize..60
         ) {
-            let tools: Vec<Tool> = scores.iter().enumerate().map(|(at, (_, good))| {
+            let tools: Vec<Arc<Tool>> = scores.iter().enumerate().map(|(at, (_, good))| {
                 let mut tool = Tool::new(None, &format!("t{at}"), "");
                 tool.reliability = Some(if *good { Reliability::High } else { Reliability::Low });
-                tool
+                Arc::new(tool)
             }).collect();
-            let order = PolicyOrder::new(tools.iter());
+            let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
             let policy = Policy { min_reliability: Some(Reliability::High), ..Policy::default() };
             let candidates: Vec<Candidate> = (0u32..).zip(&scores).map(|(row, (score, _))| Candidate {
                 row, score: f32::from(*score), semantic: None, keyword: None, exact_name: 0.0,
@@ -121,7 +145,7 @@ mod tests {
             expected.sort_by(|a, b| b.score.total_cmp(&a.score)
                 .then(order.place(a.row).cmp(&order.place(b.row))));
             expected.truncate(limit);
-            let ranked = rank(candidates, limit, &policy, &order, |row| &tools[row as usize]);
+            let ranked = rank(candidates, limit, policy, &tools);
             prop_assert_eq!(ranked.chosen, expected);
             prop_assert!(ranked.excluded.len() <= MAX_EXCLUDED);
         }

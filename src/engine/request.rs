@@ -1,16 +1,18 @@
 //! What is asked of an engine, and what it answers.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
+use super::SelectContext;
 use crate::catalog::{Tool, ToolId};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
 /// A prompt with what is to differ from the engine's configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SelectRequest {
     pub prompt: String,
     pub strategy: Option<Strategy>,
@@ -20,6 +22,8 @@ pub struct SelectRequest {
     pub policy: Option<Policy>,
     /// Ids of the only tools to rank; `None` is the whole catalog.
     pub candidates: Option<Vec<String>>,
+    /// What is known around the prompt.
+    pub context: Option<SelectContext>,
 }
 
 impl SelectRequest {
@@ -56,6 +60,12 @@ impl SelectRequest {
         self.candidates = Some(ids.into_iter().map(Into::into).collect());
         self
     }
+
+    #[must_use]
+    pub fn context(mut self, context: SelectContext) -> Self {
+        self.context = Some(context);
+        self
+    }
 }
 
 /// The tools for a prompt, best first.
@@ -63,16 +73,22 @@ impl SelectRequest {
 pub struct Selection {
     /// The strategy that was used: never `auto`.
     pub strategy: Strategy,
+    /// Why this one.
+    pub because: Because,
     /// Why `auto` fell back to words alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degraded>,
+    /// What the prompt was read as, where it goes on with the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_as: Option<String>,
     pub tools: Vec<Selected>,
     /// What speaks for any tool to fit: what a model's calibration makes a confidence of.
     pub evidence: Option<f32>,
     /// How likely it is that a tool of the catalog fits at all, 0 to 1; `None` where the strategy
     /// or the model cannot tell.
     pub confidence: Option<f32>,
-    /// Whether `tools` is empty because nothing fits well enough: the nearest are in `excluded`.
+    /// Whether nothing fits well enough: then `tools` has critical tools at most, and the nearest
+    /// are in `excluded`.
     pub abstained: bool,
     /// Tools that would stand in the answer, were it not for the policy or for a lack of
     /// confidence.
@@ -80,9 +96,34 @@ pub struct Selection {
     /// Candidates of the request that the catalog does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_candidates: Vec<String>,
+    /// Whether it was given a moment ago. Not serialised, as the times.
+    #[serde(skip)]
+    pub cached: bool,
     /// Not serialised: equal requests give equal bytes, and times differ.
     #[serde(skip)]
     pub timings: Timings,
+}
+
+/// Why a strategy was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// The request or the configuration names it.
+    Asked,
+    /// `auto`, and a model is at hand.
+    AutoWithModel,
+    /// `auto`, and there is no model.
+    AutoWithoutModel,
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asked => "as asked",
+            Self::AutoWithModel => "auto: a model is at hand",
+            Self::AutoWithoutModel => "auto: no model is at hand",
+        })
+    }
 }
 
 /// Why an answer is not as good as it could be.

@@ -1,21 +1,23 @@
 //! The engine itself: from a prompt to tools.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::ranking::{Ranked, fitting, rank};
-use super::request::{Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+use super::judge::{Judge, Moment, read_as};
+use super::ranking::{Ranked, fitting};
+use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 use super::state::State;
-use super::{Error, fingerprint};
+use super::{Error, fingerprint, select_context};
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Candidate, Clause, Exclusion, Explanation, Policy, Prompt, Retrieved, Retriever, StageTimes,
-    Strategy, confidence, evidence,
+    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Prompt, Retrieved,
+    Retriever, StageTimes, Strategy, candidates_for, confidence, evidence, settle,
 };
 
 /// The vectors of a prompt and its clauses, and what they cost.
@@ -28,12 +30,22 @@ struct Embedding<'a> {
 }
 
 /// What was retrieved and ranked for a prompt.
-struct Answer {
+struct Answer<'a> {
     ranked: Ranked,
+    assessed: Assessed<'a>,
     times: StageTimes,
     policy: Duration,
     evidence: Option<f32>,
     confidence: Option<f32>,
+    abstained: bool,
+}
+
+/// What may make an answer shorter than its limit.
+#[derive(Clone, Copy)]
+struct Sizing {
+    may_abstain: bool,
+    /// Whether the prompt sizes it.
+    adaptive: bool,
 }
 
 // Documented where users see it: in [`super::Engine`].
@@ -45,7 +57,14 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let (strategy, _) = self.effective(request)?;
+        let read = select_context::read(request);
+        let read_as = read_as(request, &read);
+        Ok(Selection { read_as, ..self.select_read(&read)? })
+    }
+
+    /// [`State::select`] of a prompt that says by itself what it wants.
+    fn select_read(&self, request: &SelectRequest) -> Result<Selection, Error> {
+        let (strategy, ..) = self.effective(request)?;
         if !strategy.needs_vector() {
             return self.answer(request, &[], Embedding::default());
         }
@@ -62,10 +81,23 @@ impl State {
     }
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
+        let read: Vec<SelectRequest> =
+            requests.iter().map(|request| select_context::read(request).into_owned()).collect();
+        let mut answers = self.select_many_read(&read);
+        for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
+            if let Ok(answer) = answer {
+                answer.read_as = read_as(asked, &Cow::Owned(read));
+            }
+        }
+        answers
+    }
+
+    /// [`State::select_many`] of prompts that say by themselves what they want.
+    fn select_many_read(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let clauses: Vec<Option<Vec<String>>> = requests
             .par_iter()
             .map(|request| match self.effective(request) {
-                Ok((strategy, _)) if strategy.needs_vector() => {
+                Ok((strategy, ..)) if strategy.needs_vector() => {
                     Some(self.clauses(request, strategy))
                 }
                 _ => None,
@@ -76,11 +108,11 @@ impl State {
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
-            _ => return requests.par_iter().map(|request| self.select(request)).collect(),
+            _ => return requests.par_iter().map(|request| self.select_read(request)).collect(),
         };
         let Ok(embedded) = embedded else {
             // One text may have spoiled the batch: each gets its own answer or its own error.
-            return requests.par_iter().map(|request| self.select(request)).collect();
+            return requests.par_iter().map(|request| self.select_read(request)).collect();
         };
         let share = |time: Duration| time / u32::try_from(all.len()).unwrap_or(u32::MAX);
         let (tokenize, whole) = (share(embedded.tokenize), share(start.elapsed()));
@@ -115,16 +147,22 @@ impl State {
     }
 
     /// The strategy that a request comes to, and why it is less than it could be.
-    fn effective(&self, request: &SelectRequest) -> Result<(Strategy, Option<Degraded>), Error> {
+    fn effective(
+        &self,
+        request: &SelectRequest,
+    ) -> Result<(Strategy, Because, Option<Degraded>), Error> {
         if request.prompt.trim().is_empty() {
             return Err(Error::EmptyPrompt);
         }
         let strategy = request.strategy.unwrap_or(self.config.strategy);
+        let settled = settle(strategy, self.embedder.is_some());
         match (strategy, &self.embedder) {
-            (Strategy::Auto, Some(_)) => Ok((Strategy::Hybrid, None)),
-            (Strategy::Auto, None) => Ok((Strategy::Keyword, Some(Degraded::NoModel))),
+            (Strategy::Auto, Some(_)) => Ok((settled, Because::AutoWithModel, None)),
+            (Strategy::Auto, None) => {
+                Ok((settled, Because::AutoWithoutModel, Some(Degraded::NoModel)))
+            }
             (strategy, None) if strategy.needs_vector() => Err(Error::NoModel { strategy }),
-            (strategy, _) => Ok((strategy, None)),
+            (strategy, _) => Ok((strategy, Because::Asked, None)),
         }
     }
 
@@ -144,11 +182,12 @@ impl State {
         clauses: &[String],
         embedding: Embedding<'_>,
     ) -> Result<Selection, Error> {
-        let (strategy, degraded) = self.effective(request)?;
+        let (strategy, because, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
-        let policy = request.policy.unwrap_or(self.config.policy);
+        let moment = Moment::new(self, request.context.as_ref());
+        let judge = Judge::new(self, request, &moment)?;
         // A limit from outside may be any number, and no answer has more tools than there are.
-        let limit = request.limit.unwrap_or(self.config.limit).min(self.catalog.len());
+        let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let mut vectors = embedding.vectors.chunks_exact(self.dims().max(1));
         let vector = vectors.next();
@@ -162,16 +201,19 @@ impl State {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let mut answer = self.ranked(retriever, &prompt, &policy)?;
+        let adaptive = request.adaptive.unwrap_or(self.config.adaptive);
+        let sizing = Sizing { may_abstain: request.candidates.is_none(), adaptive };
+        let answer = self.ranked(retriever, &prompt, &judge, sizing)?;
         let start = Instant::now();
-        if request.adaptive.unwrap_or(self.config.adaptive) {
-            let chosen = &mut answer.ranked.chosen;
-            chosen.truncate(fitting(chosen.iter().map(|candidate| candidate.score)));
-        }
-        let abstained = request.candidates.is_none() && self.withhold(&mut answer);
-        let Answer { ranked, times, policy: policy_time, evidence, confidence } = answer;
-        let chosen = ranked.chosen.iter();
-        let tools = chosen.map(|found| self.selected(retriever, &request.prompt, found)).collect();
+        let Answer { ranked, assessed, times, policy: policy_time, .. } = answer;
+        let Answer { abstained, evidence, confidence, .. } = answer;
+        let best = ranked.chosen.first().map_or(0.0, |best| best.score);
+        let tools = ranked.chosen.iter().map(|found| {
+            let intent = assessed.intent(found.row);
+            let beyond = Beyond { parts: assessed.parts(found), intent, confidence, best };
+            self.selected(retriever, &request.prompt, found, beyond)
+        });
+        let tools = tools.collect();
         let excluded = ranked.excluded.into_iter().map(|(candidate, because)| {
             let id = self.catalog.tools()[candidate.row as usize].id.clone();
             Excluded { id, score: candidate.score, because }
@@ -187,33 +229,47 @@ impl State {
         };
         Ok(Selection {
             strategy,
+            because,
             degraded,
+            read_as: None,
             tools,
             evidence,
             confidence,
             abstained,
             excluded,
             unknown_candidates,
+            cached: false,
             timings,
         })
     }
 
-    fn selected(&self, retriever: &dyn Retriever, prompt: &str, found: &Candidate) -> Selected {
+    fn selected(
+        &self,
+        retriever: &dyn Retriever,
+        prompt: &str,
+        found: &Candidate,
+        beyond: Beyond<'_>,
+    ) -> Selected {
         let tool = self.catalog.tools()[found.row as usize].clone();
         let matched = retriever.matched_terms(prompt, found.row);
         let usage = self.usage_of(found.row, retriever.strategy());
-        let explanation = Explanation::new(found, matched, &tool).with_usage(usage);
+        let explanation = Explanation::new(found, matched, &tool, beyond).with_usage(usage);
         Selected { tool, score: found.score, explanation }
     }
 
     /// Takes the tools out of an answer that is not sure enough, and says whether it did.
-    fn withhold(&self, answer: &mut Answer) -> bool {
+    fn withhold(&self, confidence: Option<f32>, ranked: &mut Ranked) -> bool {
         let least = self.config.min_confidence;
-        let Some(found) = answer.confidence.filter(|found| *found < least) else { return false };
+        let Some(found) = confidence.filter(|found| *found < least) else { return false };
         let because = Exclusion::Confidence { found, least };
-        let Ranked { chosen, excluded } = &mut answer.ranked;
-        *excluded = chosen.drain(..).map(|nearest| (nearest, because)).collect();
+        let Ranked { chosen, excluded } = ranked;
+        *excluded = chosen.drain(..).map(|nearest| (nearest, because.clone())).collect();
         true
+    }
+
+    pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
+        let seen = |row: u32| self.seen.observed.get(row as usize).and_then(Option::as_ref);
+        candidates_for(self.catalog.tools(), obligation, have, &self.config.policy, seen)
     }
 
     /// Numbers of a vector; 0 without a model.
@@ -233,28 +289,40 @@ impl State {
 
     /// Retrieves and ranks. Where an approximate index gave too few that the policy admits, all
     /// that it admits are scored instead: a filter must cost time, never tools.
-    fn ranked(
+    fn ranked<'a>(
         &self,
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
-        policy: &Policy,
-    ) -> Result<Answer, Error> {
-        let tool = |row: u32| self.catalog.tools()[row as usize].as_ref();
-        let Retrieved { candidates, times } = retriever.retrieve(prompt)?;
+        judge: &'a Judge<'a>,
+        sizing: Sizing,
+    ) -> Result<Answer<'a>, Error> {
+        let (limit, rows) = (prompt.limit, prompt.rows);
+        let Retrieved { mut candidates, times } = retriever.retrieve(prompt)?;
         let start = Instant::now();
         let (evidence, confidence) = self.certainty(retriever.strategy(), &candidates);
-        let ranked = rank(candidates, prompt.limit, policy, &self.order, tool);
-        let starved = ranked.chosen.len() < prompt.limit && !ranked.excluded.is_empty();
-        if !(starved && self.approximate && matches!(prompt.rows, Rows::All)) {
-            return Ok(Answer { ranked, times, policy: start.elapsed(), evidence, confidence });
+        let assessed = judge.assess(&mut candidates, rows);
+        // Where a tool's author says that the prompt is for it, no encoder need agree.
+        let confidence = confidence.map(|sure| sure.max(assessed.strongest_intent()));
+        let gate = judge.gate(&assessed, &candidates);
+        let critical = judge.critical(&candidates);
+        let mut ranked = judge.rank(candidates, limit, &gate);
+        let starved = ranked.chosen.len() < limit && !ranked.excluded.is_empty();
+        if starved && self.approximate && matches!(rows, Rows::All) {
+            let rows = 0..self.catalog.len() as u32;
+            let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();
+            let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
+            let mut all = retriever.retrieve(&prompt)?.candidates;
+            judge.assess(&mut all, prompt.rows);
+            ranked.chosen = judge.rank(all, limit, &gate).chosen;
         }
-        let rows = 0..self.catalog.len() as u32;
-        let admitted: Vec<u32> = rows.filter(|&row| policy.admit(tool(row)).is_ok()).collect();
-        let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
-        let Retrieved { candidates, times } = retriever.retrieve(&prompt)?;
-        let all = rank(candidates, prompt.limit, policy, &self.order, tool);
-        let ranked = Ranked { chosen: all.chosen, excluded: ranked.excluded };
-        Ok(Answer { ranked, times, policy: start.elapsed(), evidence, confidence })
+        if sizing.adaptive {
+            let chosen = &mut ranked.chosen;
+            chosen.truncate(fitting(chosen.iter().map(|candidate| candidate.score)));
+        }
+        let abstained = sizing.may_abstain && self.withhold(confidence, &mut ranked);
+        judge.add_critical(&mut ranked, &critical, limit);
+        let policy = start.elapsed();
+        Ok(Answer { ranked, assessed, times, policy, evidence, confidence, abstained })
     }
 
     /// What says that any tool fits at all, and how likely that makes it. A prompt that spells a

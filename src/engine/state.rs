@@ -5,20 +5,25 @@ use std::sync::Arc;
 
 use super::EngineConfig;
 use super::learning::Learned;
+use super::seen::{Seen, Told};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
 use crate::index::{VectorIndex, Vectors};
-use crate::selection::{
-    HybridRetriever, KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever,
-};
+use crate::selection::{PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers};
 
 /// A catalog and its indexes, whose rows agree. Nobody changes one: a change of the catalog makes
 /// another, and who still holds this one goes on with it.
+#[derive(Clone)]
 pub(super) struct State {
     pub config: Arc<EngineConfig>,
     pub catalog: Arc<Catalog>,
-    pub order: PolicyOrder,
+    pub order: Arc<PolicyOrder>,
+    /// What the tools declare of when they are right.
+    pub signals: Arc<Signals>,
+    /// What was told of runs and weights, and the runs by row.
+    pub told: Told,
+    pub seen: Arc<Seen>,
     pub embedder: Option<Arc<dyn Embedder>>,
     /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
     pub retrievers: Vec<Arc<dyn Retriever>>,
@@ -45,29 +50,33 @@ pub(super) struct Lasting {
     pub config: Arc<EngineConfig>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub usage: Option<Arc<UsageVectors>>,
+    pub told: Told,
 }
 
 impl State {
     pub fn new(lasting: Lasting, catalog: Catalog, indexed: Option<Indexed>, version: u64) -> Self {
-        let Lasting { config, embedder, usage } = lasting;
+        let Lasting { config, embedder, usage, told } = lasting;
         let tools = catalog.tools();
-        let keyword = KeywordRetriever::new(tools);
-        let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-        let mut retrievers: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
+        let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
+        let signals = Signals::new(tools, |id| catalog.row(id));
+        let seen = Arc::new(Seen::new(&catalog, &told.observations));
         let (mut approximate, mut vectors, mut learned) = (false, None, None);
+        let mut semantic = None;
         if let Some(indexed) = indexed {
             approximate = !indexed.index.is_exact();
             let rows = indexed.learned.as_ref().map(|learned| learned.rows.clone());
             (vectors, learned) = (Some(indexed.vectors), indexed.learned);
-            let semantic = SemanticRetriever::with_usage(indexed.index.into(), rows);
-            retrievers.push(semantic.clone());
-            retrievers.push(HybridRetriever::new(semantic, keyword, config.fusion));
+            semantic = Some(SemanticRetriever::with_usage(indexed.index.into(), rows));
         }
+        let retrievers = retrievers(tools, semantic, config.fusion);
         let catalog = Arc::new(catalog);
         Self {
             config,
             catalog,
             order,
+            signals,
+            told,
+            seen,
             embedder,
             retrievers,
             approximate,
@@ -83,7 +92,14 @@ impl State {
             config: self.config.clone(),
             embedder: self.embedder.clone(),
             usage: self.usage.clone(),
+            told: self.told.clone(),
         }
+    }
+
+    /// This with other observations or weights.
+    pub fn telling(&self, told: Told) -> Self {
+        let seen = Arc::new(Seen::new(&self.catalog, &told.observations));
+        Self { told, seen, ..self.clone() }
     }
 
     /// The model, where the rows have vectors as well.

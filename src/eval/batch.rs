@@ -206,7 +206,8 @@ struct OutputTool<'a> {
 }
 
 fn request(query: &Query) -> SelectRequest {
-    SelectRequest { candidates: query.candidates.clone(), ..SelectRequest::new(&query.query) }
+    let (candidates, context) = (query.candidates.clone(), query.context.clone());
+    SelectRequest { candidates, context, ..SelectRequest::new(&query.query) }
 }
 
 #[cfg(test)]

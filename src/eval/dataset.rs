@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::Error;
+use crate::engine::SelectContext;
 
 /// What names a row, kept as it was written: a number of thirty digits stays one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct Query {
     /// Ids of the only tools to rank.
     #[serde(default)]
     pub candidates: Option<Vec<String>>,
+    /// What is known around the prompt.
+    #[serde(default)]
+    pub context: Option<SelectContext>,
     /// Where it stands, counted from 1.
     #[serde(skip)]
     pub line: usize,

@@ -65,6 +65,12 @@ pub enum Error {
     )]
     IdleGate { path: PathBuf, sets: Vec<String> },
 
+    #[error(
+        "{}:{line}: {what}; expected a row with \"tests\", \"query\", \"gold\" and, perhaps, \"context\", or observations by tool id",
+        .path.display()
+    )]
+    BadSignalSet { path: PathBuf, line: usize, what: String },
+
     #[error(transparent)]
     Engine(#[from] crate::engine::Error),
 }

@@ -14,6 +14,7 @@
 //! assert_eq!(measures.mrr, 0.5);
 //! ```
 
+mod ablation;
 mod adaptive;
 mod batch;
 mod bootstrap;
@@ -30,6 +31,7 @@ mod resume;
 mod score;
 mod suite;
 
+pub use ablation::{Ablation, AblationReport, Mean, SignalRow, SignalSet, ablate};
 pub use adaptive::{AnswerSize, Sizes};
 pub use batch::{BatchJob, BatchSummary};
 pub use bootstrap::{Interval, RESAMPLES};

@@ -82,8 +82,8 @@ pub(super) fn gold<'a>(catalog: &'a Catalog, query: &'a Query) -> Vec<&'a str> {
 }
 
 pub(super) fn request(query: &Query, strategy: Strategy, policy: Option<Policy>) -> SelectRequest {
-    let candidates = query.candidates.clone();
-    let request = SelectRequest { candidates, policy, ..SelectRequest::new(&query.query) };
+    let (candidates, context) = (query.candidates.clone(), query.context.clone());
+    let request = SelectRequest { candidates, context, policy, ..SelectRequest::new(&query.query) };
     request.strategy(strategy).limit(DEPTH)
 }
 

@@ -8,9 +8,9 @@ use super::classify::Guess;
 use super::complexity::complexity;
 use super::testing::tells_failure;
 use super::{
-    AgentContext, ContextFeatures, Depth, Error, Phase, Role, SourceFile, TaskType, TestingStatus,
-    languages, phase_by_files, phase_by_keywords, routing_text, structure, task_by_keywords,
-    testing_status,
+    AgentContext, ContextFeatures, Depth, Error, Phase, SourceFile, Speaker, TaskType,
+    TestingStatus, languages, phase_by_files, phase_by_keywords, routing_text, structure,
+    task_by_keywords, testing_status,
 };
 
 /// What the examples say of a prompt's vector; `None` where there is no model, or none that reads
@@ -210,7 +210,7 @@ fn prompt_says<L>(
 
 /// What the files say of tests, but for a run that failed: that may also have been told last.
 fn testing(context: &AgentContext, files: &[SourceFile]) -> (Option<TestingStatus>, Evidence) {
-    let last = context.conversation.iter().rev().find(|turn| turn.role == Role::Tool);
+    let last = context.conversation.iter().rev().find(|turn| turn.role == Speaker::Tool);
     match last {
         Some(turn) if tells_failure(&turn.text) => {
             (Some(TestingStatus::FailingTests), Evidence::Conversation)
@@ -278,11 +278,11 @@ mod tests {
     fn a_failed_run_counts_wherever_it_was_told() {
         let context = AgentContext::new("and now?").file("a.py", "x = 1");
         assert_eq!(of(&context).features.testing, Some(TestingStatus::NoTests));
-        let told = context.clone().said(Role::Tool, "test result: FAILED. 0 passed; 1 failed");
+        let told = context.clone().said(Speaker::Tool, "test result: FAILED. 0 passed; 1 failed");
         let analysis = of(&told);
         assert_eq!(analysis.features.testing, Some(TestingStatus::FailingTests));
         assert_eq!(analysis.found.testing, Evidence::Conversation);
-        let cured = told.said(Role::Tool, "test result: ok. 1 passed; 0 failed");
+        let cured = told.said(Speaker::Tool, "test result: ok. 1 passed; 0 failed");
         assert_eq!(of(&cured).features.testing, Some(TestingStatus::NoTests));
     }
 

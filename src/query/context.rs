@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Phase, TaskType};
@@ -61,7 +64,7 @@ pub struct SourceFile {
 /// One thing that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    pub role: Role,
+    pub role: Speaker,
     #[serde(alias = "content")]
     pub text: String,
 }
@@ -69,7 +72,7 @@ pub struct Turn {
 /// Who said it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum Speaker {
     System,
     User,
     Assistant,
@@ -91,9 +94,49 @@ pub enum Stage {
 }
 
 impl Stage {
+    pub const ALL: [Self; 7] = [
+        Self::Initial,
+        Self::Planning,
+        Self::Reading,
+        Self::Analysis,
+        Self::Execution,
+        Self::Verification,
+        Self::Completion,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Planning => "planning",
+            Self::Reading => "reading",
+            Self::Analysis => "analysis",
+            Self::Execution => "execution",
+            Self::Verification => "verification",
+            Self::Completion => "completion",
+        }
+    }
+
     /// Whether it is for looking, not for changing: then tools that only read are enough.
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Planning | Self::Reading | Self::Analysis)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Stage {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let known = Self::ALL.into_iter().find(|stage| stage.as_str() == name);
+        known.ok_or_else(|| Error::UnknownStage {
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::as_str).join(", "),
+        })
     }
 }
 
@@ -121,7 +164,7 @@ impl AgentContext {
     }
 
     #[must_use]
-    pub fn said(mut self, role: Role, text: impl Into<String>) -> Self {
+    pub fn said(mut self, role: Speaker, text: impl Into<String>) -> Self {
         self.conversation.push(Turn { role, text: text.into() });
         self
     }
@@ -207,7 +250,7 @@ mod tests {
         let context = AgentContext {
             stage: Some(Stage::Analysis),
             phase: Some(Phase::Refinement),
-            ..AgentContext::new("why?").file("a.py", "x = 1").said(Role::User, "look at a.py")
+            ..AgentContext::new("why?").file("a.py", "x = 1").said(Speaker::User, "look at a.py")
         };
         let json = serde_json::to_string(&context).unwrap();
         assert_eq!(AgentContext::from_json(&json).unwrap(), context);

@@ -6,6 +6,9 @@ use thiserror::Error as ThisError;
 #[derive(Clone, Debug, PartialEq, ThisError)]
 #[non_exhaustive]
 pub enum Error {
+    #[error("unknown stage `{name}`; expected {known}")]
+    UnknownStage { name: String, known: String },
+
     #[error("the context's prompt is empty; expected some words that say what is wanted")]
     EmptyPrompt,
 

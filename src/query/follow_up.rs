@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::context::{Role, Turn};
+use super::context::{Speaker, Turn};
 use super::requests::content_words;
 
 /// Beginnings of a sentence that goes on with an earlier one. Hebrew joins its "and" to the word.
@@ -64,7 +64,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
     if !is_follow_up(prompt) {
         return Cow::Borrowed(prompt);
     }
-    let said = conversation.iter().rev().filter(|turn| turn.role == Role::User);
+    let said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User);
     let mut earlier: Vec<&str> = Vec::new();
     for turn in said.map(|turn| turn.text.trim()).filter(|text| !text.is_empty()).take(BACK) {
         earlier.push(turn);
@@ -126,10 +126,10 @@ mod tests {
     fn a_follow_up_is_routed_with_what_it_hangs_on() {
         let turn = |role, text: &str| Turn { role, text: text.to_owned() };
         let conversation = [
-            turn(Role::User, "Weather in Oslo?"),
-            turn(Role::Assistant, "Sunny."),
-            turn(Role::User, "and in Rome?"),
-            turn(Role::Tool, "{\"sky\": \"grey\"}"),
+            turn(Speaker::User, "Weather in Oslo?"),
+            turn(Speaker::Assistant, "Sunny."),
+            turn(Speaker::User, "and in Rome?"),
+            turn(Speaker::Tool, "{\"sky\": \"grey\"}"),
         ];
         assert_eq!(routing_text("and tomorrow?", &conversation), "Weather in Oslo?\nand tomorrow?");
         let own = "Send an email to Dana about the trip to Rome";

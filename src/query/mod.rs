@@ -40,7 +40,7 @@ pub use analysis::{Analysis, AnalysisTimes, Evidence, Found, Guesses, analyze};
 pub use classify::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use complexity::complexity;
-pub use context::{AgentContext, Role, SourceFile, Stage, Turn};
+pub use context::{AgentContext, SourceFile, Speaker, Stage, Turn};
 pub use depth::Depth;
 pub use error::Error;
 pub use features::{

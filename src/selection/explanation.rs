@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::fusion::Fusion;
 use super::retriever::{Candidate, Score};
+use super::signals::Intent;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
 use crate::feedback::RowUsage;
 
@@ -40,6 +42,62 @@ impl Tiers {
     }
 }
 
+/// How sure it is that a tool is right for the prompt, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Low,
+    Medium,
+    High,
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
+}
+
+impl Level {
+    /// A word for a probability: `high` from three in four, `medium` from two in five.
+    fn of_probability(sure: f32) -> Self {
+        match sure {
+            sure if sure >= 0.75 => Self::High,
+            sure if sure >= 0.4 => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+
+    /// Where no calibration is at hand: by the cosine, or by BM25 on the scale on which it counts
+    /// as much.
+    fn of_candidate(candidate: &Candidate) -> Self {
+        let semantic = candidate.semantic.map(|score| score.raw);
+        let words = candidate.keyword.map(|score| score.raw / Fusion::KEYWORD_SCALE);
+        match semantic.into_iter().chain(words).fold(0.0, f32::max) {
+            _ if candidate.exact_name > 0.0 => Self::High,
+            found if found >= CLOSE => Self::High,
+            found if found >= FAR => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+}
+
+/// What an explanation says beyond meaning and words.
+#[derive(Debug, Default)]
+pub struct Beyond<'a> {
+    /// Summands of the score, one a signal.
+    pub parts: Vec<Part>,
+    /// What the patterns of the tool's author found.
+    pub intent: Option<&'a Intent>,
+    /// The calibrated probability that a tool of the catalog fits.
+    pub confidence: Option<f32>,
+    /// The best score of the prompt.
+    pub best: f32,
+}
+
 /// Why a tool stands where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
@@ -48,6 +106,11 @@ pub struct Explanation {
     pub matched_terms: Vec<String>,
     /// Whether the prompt spells out the tool's name.
     pub exact_name: bool,
+    /// Patterns of the tool's author that the prompt matches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matched_signals: Vec<String>,
+    /// How sure it is that the tool is right. A word for people: it changes no rank.
+    pub level: Level,
     /// What past prompts taught of the tool, where that had a part in the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<RowUsage>,
@@ -58,7 +121,12 @@ pub struct Explanation {
 
 impl Explanation {
     /// Explains one candidate; `matched_terms` are those of the prompt.
-    pub fn new(candidate: &Candidate, matched_terms: Vec<String>, tool: &Tool) -> Self {
+    pub fn new(
+        candidate: &Candidate,
+        matched_terms: Vec<String>,
+        tool: &Tool,
+        beyond: Beyond<'_>,
+    ) -> Self {
         let semantic = candidate.semantic.map(|score| part("semantic", score));
         let keyword = candidate.keyword.map(|score| part("keyword", score));
         let exact_name = candidate.exact_name > 0.0;
@@ -66,9 +134,26 @@ impl Explanation {
             let bonus = candidate.exact_name;
             part("exact_name", Score { raw: 1.0, normalized: 1.0, weight: bonus })
         });
-        let why = why(candidate, &matched_terms);
-        let parts = semantic.into_iter().chain(keyword).chain(named).collect();
-        Self { parts, matched_terms, exact_name, usage: None, tiers: Tiers::of(tool), why }
+        let why = why(candidate, &matched_terms, &beyond);
+        let matched_signals = beyond.intent.map(|intent| intent.matched.clone());
+        let level = match beyond.confidence {
+            Some(sure) => {
+                let share = if beyond.best > 0.0 { candidate.score / beyond.best } else { 0.0 };
+                Level::of_probability(sure * share.clamp(0.0, 1.0))
+            }
+            None => Level::of_candidate(candidate),
+        };
+        let parts = semantic.into_iter().chain(keyword).chain(named).chain(beyond.parts).collect();
+        Self {
+            parts,
+            matched_terms,
+            exact_name,
+            matched_signals: matched_signals.unwrap_or_default(),
+            level,
+            usage: None,
+            tiers: Tiers::of(tool),
+            why,
+        }
     }
 
     /// With what was learned of the tool.
@@ -93,7 +178,7 @@ fn part(name: &'static str, score: Score) -> Part {
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
-fn why(candidate: &Candidate, matched_terms: &[String]) -> String {
+fn why(candidate: &Candidate, matched_terms: &[String], beyond: &Beyond<'_>) -> String {
     let mut reasons = Vec::new();
     if candidate.exact_name > 0.0 {
         reasons.push("named in the prompt".to_owned());
@@ -109,5 +194,13 @@ fn why(candidate: &Candidate, matched_terms: &[String]) -> String {
     if !matched_terms.is_empty() {
         reasons.push(format!("words: {}", matched_terms.join(", ")));
     }
+    reasons.extend(beyond.parts.iter().filter_map(signal_in_words));
     reasons.join("; ")
+}
+
+/// `intent +0.25`; nothing for what hardly counts.
+fn signal_in_words(part: &Part) -> Option<String> {
+    const HARDLY: f32 = 0.005;
+    let Part { name, contribution, .. } = part;
+    (contribution.abs() >= HARDLY).then(|| format!("{name} {contribution:+.2}"))
 }

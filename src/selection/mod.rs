@@ -14,27 +14,41 @@
 //! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
+mod cache;
+#[cfg(test)]
+mod cases;
 mod confidence;
 mod cover;
 mod exact;
 mod explanation;
+mod factory;
 mod fusion;
 mod hybrid;
 mod keyword;
+mod obligation;
+mod observed;
 mod policy;
 mod retriever;
 mod semantic;
+mod signals;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod usage;
 
+pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
-pub use explanation::{Explanation, Part, Tiers};
+pub use explanation::{Beyond, Explanation, Level, Part, Tiers};
+pub use factory::{retrievers, settle};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
-pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared};
+pub use obligation::{Candidacies, Candidacy, candidates_for, covers};
+pub use observed::Observed;
+pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared, order};
 pub use retriever::{
-    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Features, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 pub use semantic::SemanticRetriever;
+pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};
+pub use tools::{ToolFilter, is_read_only};

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
+use crate::query::Stage;
 
 /// What a tool that declares no tier counts as under a filter on that tier.
 ///
@@ -33,7 +34,8 @@ pub struct Policy {
 }
 
 /// Why a tool is left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Exclusion {
     Reliability {
         found: Option<Reliability>,
@@ -46,6 +48,25 @@ pub enum Exclusion {
     Latency {
         found: Option<LatencyTier>,
         most: LatencyTier,
+    },
+    /// It is none of the tools that the request or its profile enables.
+    NotEnabled,
+    /// The request leaves it out by a pattern.
+    ByPattern {
+        pattern: String,
+    },
+    /// Nothing is changed in a stage of looking, and it may change something.
+    Stage {
+        stage: Stage,
+    },
+    /// It must not stand beside a better one.
+    Conflict {
+        with: ToolId,
+    },
+    /// Another tool alone serves what the prompt asks for.
+    Exclusive {
+        intent: String,
+        by: ToolId,
     },
     /// Nothing in the catalog fits the prompt well enough to be offered.
     Confidence {
@@ -68,10 +89,15 @@ impl fmt::Display for Exclusion {
                 None => write!(f, "{tier} is not declared, and {limit} is asked for"),
             }
         }
-        match *self {
-            Self::Reliability { found, least } => tell(f, "reliability", found, "below", least),
-            Self::Cost { found, most } => tell(f, "cost", found, "above", most),
-            Self::Latency { found, most } => tell(f, "latency", found, "above", most),
+        match self {
+            Self::Reliability { found, least } => tell(f, "reliability", *found, "below", least),
+            Self::Cost { found, most } => tell(f, "cost", *found, "above", most),
+            Self::Latency { found, most } => tell(f, "latency", *found, "above", most),
+            Self::NotEnabled => f.write_str("it is not among the enabled tools"),
+            Self::ByPattern { pattern } => write!(f, "the request leaves out `{pattern}`"),
+            Self::Stage { stage } => write!(f, "the stage {stage} takes read-only tools alone"),
+            Self::Conflict { with } => write!(f, "it conflicts with {with}, which fits better"),
+            Self::Exclusive { intent, by } => write!(f, "{by} alone serves the intent `{intent}`"),
             Self::Confidence { found, least } => {
                 write!(f, "confidence {found:.2} is below {least:.2}")
             }

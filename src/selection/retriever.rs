@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
 
+use super::signals::Signal;
 use crate::index::{self, Rows};
 
 /// How tools are found, as a user names it.
@@ -30,6 +31,21 @@ impl Strategy {
         matches!(self, Self::Semantic | Self::Hybrid)
     }
 
+    /// What the strategy can do, by itself and with the signals of an engine.
+    pub fn features(self) -> Features {
+        let meaning = self.needs_vector();
+        Features {
+            // What `auto` comes to depends on the model that is at hand.
+            semantic_matching: meaning || self == Self::Auto,
+            requires_embeddings: meaning,
+            // Signals come after every strategy.
+            context_awareness: true,
+            cost_optimization: true,
+            usage_learning: true,
+            workflow_patterns: true,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -38,6 +54,17 @@ impl Strategy {
             Self::Hybrid => "hybrid",
         }
     }
+}
+
+/// What a strategy supports, as Victor's selectors tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Features {
+    pub semantic_matching: bool,
+    pub context_awareness: bool,
+    pub cost_optimization: bool,
+    pub usage_learning: bool,
+    pub workflow_patterns: bool,
+    pub requires_embeddings: bool,
 }
 
 impl fmt::Display for Strategy {
@@ -67,6 +94,15 @@ pub enum Error {
         "the {strategy} strategy needs the prompt's vector, and none came; embed the prompt first or use the keyword strategy"
     )]
     NoVector { strategy: Strategy },
+
+    #[error("the tool pattern `{pattern}` cannot be read: {because}; write one such as `git__*`")]
+    BadToolPattern { pattern: String, because: String },
+
+    #[error("unknown signal `{name}`; expected one of {known}")]
+    UnknownSignal { name: String, known: String },
+
+    #[error("the weight of the signal {signal} is {found}; expected 0 (off) to 1")]
+    BadSignalWeight { signal: Signal, found: f32 },
 
     #[error(transparent)]
     Index(#[from] index::Error),
@@ -157,6 +193,11 @@ pub struct Retrieved {
 /// Implementations are deterministic: equal prompts give equal candidates, to the bit.
 pub trait Retriever: Send + Sync {
     fn strategy(&self) -> Strategy;
+
+    /// What it supports.
+    fn features(&self) -> Features {
+        self.strategy().features()
+    }
 
     /// Scores the rows that may fit.
     ///

@@ -57,6 +57,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("comfy_table", &["cli/"]),
     ("indicatif", &["cli/"]),
     ("plotters", &["cli/plot.rs"]),
+    ("prometheus_client", &["engine/metrics.rs"]),
     ("tracing_subscriber", &["cli/"]),
 ];
 

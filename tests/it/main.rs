@@ -13,6 +13,7 @@ mod layers;
 mod learn;
 mod model;
 mod route;
+mod signals;
 mod snapshot;
 mod streams;
 mod suite;

@@ -55,11 +55,12 @@ impl Sandbox {
     pub fn toolroute(&self) -> Command {
         let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
         let store = model_dir();
-        for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE"] {
+        for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG"] {
             command.env_remove(format!("TOOLROUTE_{name}"));
         }
         command
             .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
+            .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
             .env("NO_COLOR", "1");
         command

@@ -11,8 +11,8 @@ use serde_json::value::to_raw_value;
 use crate::catalog::import::{self, Found};
 use crate::catalog::source::Source;
 use crate::catalog::{
-    Catalog, ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,
-    embedding_text, keyword_fields,
+    Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, ParameterHints,
+    Reliability, Routing, Schema, Tool, ToolId, embedding_text, keyword_fields,
 };
 
 fn json() -> impl Strategy<Value = Value> {
@@ -56,6 +56,9 @@ fn key() -> impl Strategy<Value = String> {
         "annotations",
         "hints",
         "facets",
+        "routing",
+        "signals",
+        "pattern",
         "complexity",
         "tags",
         "cost",
@@ -101,6 +104,30 @@ fn facets() -> impl Strategy<Value = Facets> {
     )
 }
 
+fn signals() -> impl Strategy<Value = Vec<IntentSignal>> {
+    let signal = ("[a-zא-ת]{1,8}[*+?]?", -1.0f32..=1.0, option::of(".{0,6}")).prop_map(
+        |(pattern, weight, exclusive_intent)| IntentSignal { pattern, weight, exclusive_intent },
+    );
+    vec(signal, 0..3)
+}
+
+fn routing() -> impl Strategy<Value = Routing> {
+    let examples = vec((".{1,6}", any::<i64>().prop_map(Value::from)), 0..3);
+    let hints = (words(), words(), examples).prop_map(|(required, optional, examples)| {
+        ParameterHints { required, optional, examples: examples.into_iter().collect() }
+    });
+    (option::of(0u8..=100), words(), words(), signals(), any::<bool>(), hints).prop_map(
+        |(priority, fallbacks, conflicts_with, signals, critical, parameter_hints)| Routing {
+            priority,
+            fallbacks,
+            conflicts_with,
+            signals,
+            critical,
+            parameter_hints,
+        },
+    )
+}
+
 fn hints() -> impl Strategy<Value = Hints> {
     any::<[Option<bool>; 3]>().prop_map(|[read_only, destructive, idempotent]| Hints {
         read_only,
@@ -134,6 +161,7 @@ prop_compose! {
         latency_ms in option::of(any::<u64>()),
         hints in hints(),
         facets in facets(),
+        routing in routing(),
     ) -> Tool {
         let [categories, tags, examples, capabilities, satisfies, consumes, before, after] =
             <[Vec<String>; 8]>::try_from(lists).unwrap();
@@ -141,7 +169,7 @@ prop_compose! {
             id: ToolId::new(id), name, title, description, server, input_schema, categories, tags,
             examples, capabilities, satisfies, consumes, preconditions: before,
             postconditions: after, reliability, cost, latency_ms, declared_latency_tier, hints,
-            facets,
+            facets, routing,
         }
     }
 }

@@ -5,6 +5,7 @@ mod change;
 mod loading;
 mod lookup;
 mod overlays;
+mod routing;
 mod texts;
 
 use std::path::PathBuf;

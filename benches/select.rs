@@ -1,0 +1,93 @@
+//! What a selection costs beyond embedding: `cargo bench --bench select`.
+//!
+//! A thousand tools: the set of `tests/data/signals`, copied with other names and servers, so that
+//! each copy has its facets, patterns, orders and conflicts. The vectors of the prompts are
+//! remembered by the engine, so the model runs in none of the timed selections.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use toolroute::catalog::{Catalog, LoadOptions, Tool, ToolId};
+use toolroute::engine::{CacheSettings, SignalWeights};
+use toolroute::eval::SignalSet;
+use toolroute::{Engine, EngineConfig, SelectRequest, StaticEmbedder};
+
+const TOOLS: usize = 1_000;
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/signals")
+}
+
+fn tools() -> Vec<Tool> {
+    let path = folder().join("tools.jsonl");
+    let set = Catalog::load(&[path], &LoadOptions::default()).unwrap().catalog;
+    let copies = (0..).flat_map(|copy| set.iter().map(move |tool| (copy, tool)));
+    copies.take(TOOLS).map(|(copy, tool)| renamed(copy, tool)).collect()
+}
+
+/// A copy on servers of its own, whose references stay among them.
+fn renamed(copy: usize, tool: &Tool) -> Tool {
+    let mut tool = tool.clone();
+    if copy > 0 {
+        let server = format!("{}{copy}", tool.server.as_deref().unwrap_or_default());
+        tool.id = ToolId::scoped(Some(&server), &tool.name);
+        tool.server = Some(server);
+        let routing = &mut tool.routing;
+        for id in routing.fallbacks.iter_mut().chain(&mut routing.conflicts_with) {
+            *id = id.replacen("__", &format!("{copy}__"), 1);
+        }
+        // Of so many tools that alone serve an intent, one would be enough.
+        routing.signals.iter_mut().for_each(|signal| signal.exclusive_intent = None);
+    }
+    tool
+}
+
+fn engine(signals: SignalWeights, cache: CacheSettings) -> Engine {
+    let config = EngineConfig { signals, cache, min_confidence: 0.0, ..EngineConfig::default() };
+    let catalog = Catalog::from_tools(tools()).catalog;
+    assert_eq!(catalog.len(), TOOLS);
+    let model = Arc::new(StaticEmbedder::built_in().unwrap());
+    Engine::builder(catalog).embedder(model).config(config).build().unwrap()
+}
+
+fn selections(bench: &mut Criterion) {
+    let set = SignalSet::read(&folder()).unwrap();
+    let full: Vec<SelectRequest> = set
+        .rows
+        .iter()
+        .map(|row| SelectRequest::new(&row.query).context(row.context.clone()))
+        .collect();
+    let off = CacheSettings { ttl_ms: 0, entries: 0 };
+    let mut time = |name: &str, engine: &Engine| {
+        engine.observe(set.observed.clone());
+        full.iter().for_each(|request| drop(engine.select(request).unwrap()));
+        let mut next = full.iter().cycle();
+        bench.bench_function(name, |bench| {
+            bench.iter(|| black_box(engine.select(next.next().unwrap()).unwrap()));
+        });
+    };
+    time("select/1000/signals off", &engine(SignalWeights::OFF, off));
+    time("select/1000/signals on", &engine(SignalWeights::tried(), off));
+    let kept = CacheSettings { ttl_ms: 3_600_000, entries: 4_096 };
+    time("select/1000/cached", &engine(SignalWeights::tried(), kept));
+    percentiles(&engine(SignalWeights::tried(), off), &full);
+}
+
+/// Criterion tells a mean; a target for the median needs the median.
+fn percentiles(engine: &Engine, requests: &[SelectRequest]) {
+    let mut micros: Vec<f64> = Vec::new();
+    for request in requests.iter().cycle().take(20 * requests.len()) {
+        let start = std::time::Instant::now();
+        black_box(engine.select(request).unwrap());
+        micros.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    let mut rest = micros.split_off(requests.len());
+    rest.sort_by(f64::total_cmp);
+    let at = |share: f64| rest[((rest.len() - 1) as f64 * share) as usize];
+    eprintln!("signals on, microseconds: p50 {:.0}, p99 {:.0}", at(0.5), at(0.99));
+}
+
+criterion_group!(benches, selections);
+criterion_main!(benches);

@@ -1,0 +1,226 @@
+//! What a tool's author says about when it is the right one: priority, intent, order, conflicts.
+
+use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::row::Row;
+use super::{Problem, Severity, Tool};
+
+/// The priority that a tool without one counts as, on the scale from 0 to [`Routing::MAX_PRIORITY`].
+const PRIORITY: u8 = 50;
+
+/// A pattern that takes more than this once compiled is a mistake or an attack: the longest of the
+/// source documents' own takes 40 kB.
+const PATTERN_BYTES: usize = 1 << 18;
+
+const PATTERN_CHARS: usize = 1_000;
+const SIGNALS: usize = 32;
+const REFERENCES: usize = 256;
+
+/// When a tool is the right one, in its author's words. Nothing declared is nothing said: such a
+/// tool is neither lifted nor lowered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Routing {
+    /// 0 to 100: how good it is among tools for the same thing. Without one it counts as 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// Ids of the tools to try after it, the next best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
+    /// Ids of tools that must not stand in one answer with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts_with: Vec<String>,
+    /// Prompts that it is meant for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<IntentSignal>,
+    /// Whether it belongs into every answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub critical: bool,
+    #[serde(skip_serializing_if = "ParameterHints::is_empty")]
+    pub parameter_hints: ParameterHints,
+}
+
+/// A pattern over prompts, and what a match says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntentSignal {
+    /// A regular expression without regard to case, in any script.
+    pub pattern: String,
+    /// How much a match speaks for the tool, up to 1; below 0 it speaks against it, down to -1.
+    pub weight: f32,
+    /// The name of an intent that only this tool serves: a match leaves no other in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclusive_intent: Option<String>,
+}
+
+/// What helps a model to fill in a tool's parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ParameterHints {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub optional: Vec<String>,
+    /// A good value by parameter.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub examples: Map<String, Value>,
+}
+
+impl ParameterHints {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Routing {
+    pub const MAX_PRIORITY: u8 = 100;
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The priority, 50 where none is declared.
+    pub fn priority_or_middle(&self) -> u8 {
+        self.priority.unwrap_or(PRIORITY)
+    }
+}
+
+impl IntentSignal {
+    /// The pattern, ready to search with.
+    ///
+    /// # Errors
+    /// What is wrong with it, in the words of the regex library.
+    pub fn compile(&self) -> Result<Regex, regex::Error> {
+        RegexBuilder::new(&self.pattern)
+            .case_insensitive(true)
+            .size_limit(PATTERN_BYTES)
+            .dfa_size_limit(PATTERN_BYTES)
+            .build()
+    }
+}
+
+const FIELDS: [&str; 6] =
+    ["priority", "fallbacks", "conflicts_with", "signals", "critical", "parameter_hints"];
+
+/// What of a tool's routing was declared; applied to a tool, it changes only that.
+#[derive(Default)]
+pub(super) struct Declared {
+    priority: Option<u8>,
+    fallbacks: Option<Vec<String>>,
+    conflicts_with: Option<Vec<String>>,
+    signals: Option<Vec<IntentSignal>>,
+    critical: Option<bool>,
+    parameter_hints: Option<ParameterHints>,
+}
+
+impl Declared {
+    /// Reads the object `routing` of a row.
+    pub fn read(row: &mut Row<'_>) -> Self {
+        let Some(mut routing) = row.child("routing") else { return Self::default() };
+        let declared = Self {
+            priority: routing.typed("priority", "a whole number from 0 to 100"),
+            fallbacks: routing.list("fallbacks"),
+            conflicts_with: routing.list("conflicts_with"),
+            signals: read_signals(&mut routing),
+            critical: routing.flag("critical"),
+            parameter_hints: read_hints(&mut routing),
+        };
+        routing.warn_unknown(&FIELDS);
+        row.absorb(routing);
+        declared
+    }
+
+    pub fn apply(&self, routing: &mut Routing) {
+        fn set<T: Clone>(field: &mut T, declared: &Option<T>) {
+            if let Some(declared) = declared {
+                field.clone_from(declared);
+            }
+        }
+        routing.priority = self.priority.or(routing.priority);
+        set(&mut routing.fallbacks, &self.fallbacks);
+        set(&mut routing.conflicts_with, &self.conflicts_with);
+        set(&mut routing.signals, &self.signals);
+        set(&mut routing.critical, &self.critical);
+        set(&mut routing.parameter_hints, &self.parameter_hints);
+    }
+}
+
+fn read_signals(routing: &mut Row<'_>) -> Option<Vec<IntentSignal>> {
+    let mut signals = Vec::new();
+    for mut child in routing.children("signals")? {
+        let pattern = child.required_text("pattern", "a regular expression");
+        let weight = child.typed("weight", "a number from -1 to 1");
+        let exclusive_intent = child.text("exclusive_intent");
+        child.warn_unknown(&["pattern", "weight", "exclusive_intent"]);
+        routing.absorb(child);
+        if let Some(pattern) = pattern {
+            signals.push(IntentSignal { pattern, weight: weight.unwrap_or(1.0), exclusive_intent });
+        }
+    }
+    Some(signals)
+}
+
+fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
+    let mut child = routing.child("parameter_hints")?;
+    let hints = ParameterHints {
+        required: child.list("required").unwrap_or_default(),
+        optional: child.list("optional").unwrap_or_default(),
+        examples: child.typed("examples", "an object with a value a parameter").unwrap_or_default(),
+    };
+    child.warn_unknown(&["required", "optional", "examples"]);
+    routing.absorb(child);
+    Some(hints)
+}
+
+/// Everything wrong with a tool's routing.
+pub(super) fn check(tool: &Tool) -> Vec<Problem> {
+    let routing = &tool.routing;
+    let mut problems = Vec::new();
+    let mut wrong = |field: &str, expected: &str, found: String, cure: &str| {
+        let problem = Problem::new(Severity::Error, expected, found, cure);
+        problems.push(problem.field(&format!("routing.{field}")));
+    };
+    if let Some(priority) = routing.priority.filter(|found| *found > Routing::MAX_PRIORITY) {
+        let cure = "write 100 for the best tool of its kind and 50 for any other";
+        wrong("priority", "a priority from 0 to 100", priority.to_string(), cure);
+    }
+    let references =
+        [("fallbacks", &routing.fallbacks), ("conflicts_with", &routing.conflicts_with)];
+    for (field, ids) in references {
+        if ids.len() > REFERENCES {
+            let (expected, found) = (format!("at most {REFERENCES} ids"), ids.len().to_string());
+            wrong(field, &expected, found, "name fewer tools");
+        }
+    }
+    if routing.signals.len() > SIGNALS {
+        let (expected, found) = (format!("at most {SIGNALS} signals"), routing.signals.len());
+        wrong("signals", &expected, found.to_string(), "join patterns with |");
+        return problems;
+    }
+    for (at, signal) in routing.signals.iter().enumerate() {
+        if let Some((field, expected, found, cure)) = fault(signal) {
+            wrong(&format!("signals[{at}].{field}"), &expected, found, cure);
+        }
+    }
+    problems
+}
+
+fn fault(signal: &IntentSignal) -> Option<(&'static str, String, String, &'static str)> {
+    if !(-1.0..=1.0).contains(&signal.weight) {
+        let cure = "write 1 where a match all but decides, 0.3 where it only hints";
+        return Some(("weight", "a weight from -1 to 1".into(), signal.weight.to_string(), cure));
+    }
+    let chars = signal.pattern.chars().count();
+    if chars == 0 || chars > PATTERN_CHARS {
+        let expected = format!("a pattern of 1 to {PATTERN_CHARS} characters");
+        return Some(("pattern", expected, format!("{chars}"), "make two signals of it"));
+    }
+    let error = signal.compile().err()?;
+    let said = error.to_string();
+    // The library draws the pattern with a mark below; the last line says what is wrong.
+    let said = said.lines().next_back().unwrap_or_default().trim().to_owned();
+    let cure =
+        "correct it, or write words joined with |; look-around and back-references are not known";
+    Some(("pattern", "a regular expression".into(), format!("{:?}: {said}", signal.pattern), cure))
+}

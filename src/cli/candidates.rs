@@ -1,0 +1,87 @@
+//! `toolroute candidates`: the tools for an obligation, policy first.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::args::{CatalogArgs, Global, PolicyArgs};
+use super::{render, select_args, setup};
+use crate::engine::{
+    Candidacies, Candidacy, Engine, EngineConfig, Observations, Observed, Strategy,
+};
+
+#[derive(Args)]
+pub struct CandidatesArgs {
+    /// What is owed: a type such as `REPORT`, or one with its subject, `REPORT(query.math)`
+    pub obligation: String,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    /// A kind of data that is at hand; repeatable
+    #[arg(long, value_name = "KIND")]
+    pub have: Vec<String>,
+    /// What was seen of the tools' runs, as JSON: by id, {"runs", "rate", "lower_bound",
+    /// "latency_ms"}
+    #[arg(long, value_name = "FILE")]
+    pub observed: Option<PathBuf>,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    obligation: &'a str,
+    #[serde(flatten)]
+    found: &'a Candidacies,
+}
+
+pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let config = EngineConfig {
+        strategy: Strategy::Keyword,
+        policy: args.policy.policy(),
+        ..EngineConfig::default()
+    };
+    let engine = Engine::builder(setup::catalog(&args.catalog, global)?).config(config).build()?;
+    if let Some(path) = &args.observed {
+        let tools = select_args::read::<BTreeMap<String, Observed>>(path, "observations by id")?;
+        engine.observe(Observations { tools, ..Observations::default() });
+    }
+    let found = engine.candidates_for(&args.obligation, &args.have);
+    if global.json {
+        render::json(&Answer { obligation: &args.obligation, found: &found })?;
+    } else {
+        show(&found)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(found: &Candidacies) -> anyhow::Result<()> {
+    if found.chosen.is_none() {
+        render::line(match found.unsatisfied.is_empty() {
+            true => "no tool satisfies this obligation",
+            false => "no tool has all that it consumes",
+        })?;
+    }
+    let rows = found.chosen.iter().chain(&found.alternatives).chain(&found.unsatisfied);
+    let mut table = render::table(&["tool", "reliability", "cost", "latency ms", "missing"], &[3]);
+    let mut any = false;
+    for Candidacy { id, missing, reliability, cost, latency_ms, .. } in rows {
+        any = true;
+        table.add_row([
+            render::plain(id.as_str()),
+            reliability.to_string(),
+            cost.to_string(),
+            latency_ms.to_string(),
+            render::plain(&missing.join(", ")),
+        ]);
+    }
+    if any {
+        render::print(table)?;
+    }
+    for (id, because) in &found.excluded {
+        render::line(&render::plain(&format!("{id} is left out: {because}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,273 @@
+//! Flags over environment over `toolroute.toml` over defaults, and where each value came from.
+//!
+//! A value from a file or a variable is put behind the typed arguments as the flag that says the
+//! same, and the whole is parsed once more: so both are checked and understood in one way. Tables,
+//! for which there is no flag, become [`Settings`].
+
+mod files;
+mod keys;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::Value;
+
+use super::args::Cli;
+use super::exit::{self, Failure};
+use crate::engine::{CacheSettings, EngineConfig, MinShares, SignalWeights, SmallModels};
+
+use files::File;
+use keys::{KEYS, Key, Kind};
+
+pub type Profiles = BTreeMap<String, Vec<String>>;
+
+/// What the configuration says beyond what flags can say.
+#[derive(Clone, Default)]
+pub struct Settings {
+    pub signals: Option<SignalWeights>,
+    pub small_models: Option<SmallModels>,
+    pub min_shares: Option<MinShares>,
+    pub cache: Option<CacheSettings>,
+    pub profiles: Option<Profiles>,
+    /// Every key with its value and where that came from.
+    pub effective: Vec<Effective>,
+    pub files: Vec<PathBuf>,
+    pub warnings: Vec<String>,
+    /// What is wrong with the files; only `config` goes on in spite of it.
+    pub errors: Vec<String>,
+}
+
+/// The value of a key in force.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Effective {
+    pub key: &'static str,
+    /// `None` is the default, which `default` tells.
+    pub value: Option<Value>,
+    pub default: &'static str,
+    pub origin: Origin,
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum Origin {
+    Flag { name: String },
+    Variable { name: &'static str },
+    File { path: PathBuf },
+    Default,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag { name } => write!(f, "flag --{name}"),
+            Self::Variable { name } => write!(f, "variable {name}"),
+            Self::File { path } => write!(f, "{}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// Why there is nothing to run.
+pub enum Refused {
+    /// What was typed, or that help was asked for.
+    Typed(clap::Error),
+    /// A file or a variable.
+    Configured(Failure),
+}
+
+impl From<clap::Error> for Refused {
+    fn from(error: clap::Error) -> Self {
+        Self::Typed(error)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Configured(failure)
+    }
+}
+
+/// Variables that `environment` fills in by itself.
+const FILLED: [&str; 5] = ["tools", "model", "models", "index", "usage"];
+
+/// What was typed, with what the environment and the files add.
+///
+/// # Errors
+/// What was typed wrong, or what is wrong with a file or a variable.
+pub fn parse() -> Result<Cli, Refused> {
+    parse_from(std::env::args_os().collect(), &|name| std::env::var_os(name))
+}
+
+type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Refused> {
+    let matches = Cli::command().try_get_matches_from(&typed)?;
+    let named = matches.get_one::<PathBuf>("config").cloned();
+    let named = named.or_else(|| set("TOOLROUTE_CONFIG", variables).map(PathBuf::from));
+    let files = files::find(named.as_deref()).map_err(|(unreadable, said)| Failure {
+        code: if unreadable { exit::IO } else { exit::BAD_DATA },
+        said,
+    })?;
+    let leaf = leaf(&matches);
+    let is_config = matches.subcommand_name() == Some("config");
+    let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
+    if let (false, Some(first)) = (is_config, errors.first()) {
+        let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };
+        return Err(Failure { code: exit::BAD_DATA, said: format!("{first}{more}") }.into());
+    }
+    let effective = resolve(leaf, &files, variables)?;
+    let more: Vec<OsString> =
+        effective.iter().filter(|value| may_add(value, leaf)).flat_map(as_flags).collect();
+    let mut all = typed;
+    let end = all.iter().position(|argument| argument == "--").unwrap_or(all.len());
+    all.splice(end..end, more);
+    let matches = Cli::command().try_get_matches_from(&all)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    cli.global.settings = settings(effective, &files, errors);
+    Ok(cli)
+}
+
+fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
+    variables(name).filter(|value| !value.is_empty())
+}
+
+/// The matches of the innermost subcommand.
+fn leaf(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, inner)| leaf(inner))
+}
+
+/// Every key's value and origin.
+fn resolve(
+    leaf: &ArgMatches,
+    files: &[File],
+    variables: Variables<'_>,
+) -> Result<Vec<Effective>, Failure> {
+    KEYS.iter().map(|key| one(key, leaf, files, variables)).collect()
+}
+
+fn one(
+    key: &'static Key,
+    leaf: &ArgMatches,
+    files: &[File],
+    variables: Variables<'_>,
+) -> Result<Effective, Failure> {
+    let effective =
+        |value, origin| Effective { key: key.name, value, default: key.default, origin };
+    if let (Some(flag), Some(text)) = (key.flag, typed(key, leaf)) {
+        let origin = Origin::Flag { name: flag.to_owned() };
+        return Ok(effective(Some(text), origin));
+    }
+    if let Some(text) = set(key.variable, variables) {
+        let value = key.parse(&text.to_string_lossy());
+        key.check(&value).map_err(|said| {
+            let said = format!("the variable {}: {said}", key.variable);
+            Failure { code: exit::BAD_ARGUMENTS, said }
+        })?;
+        return Ok(effective(Some(value), Origin::Variable { name: key.variable }));
+    }
+    let found = files.iter().find_map(|file| Some((file, file.get(key.name)?)));
+    Ok(match found {
+        Some((file, value)) => {
+            effective(Some(value.clone()), Origin::File { path: file.path.clone() })
+        }
+        None => effective(None, Origin::Default),
+    })
+}
+
+/// What was typed for a key, if its flag was.
+fn typed(key: &Key, leaf: &ArgMatches) -> Option<Value> {
+    let id = key.flag?.replace('-', "_");
+    leaf.try_contains_id(&id).ok()?;
+    if leaf.value_source(&id) != Some(ValueSource::CommandLine) {
+        return None;
+    }
+    let raw: Vec<String> =
+        leaf.get_raw(&id)?.map(|text| text.to_string_lossy().into_owned()).collect();
+    Some(match &key.kind {
+        Kind::Paths => Value::Array(raw.into_iter().map(Value::from).collect()),
+        Kind::Flag => Value::Boolean(true),
+        _ => key.parse(raw.last()?),
+    })
+}
+
+/// Whether a value from elsewhere is put to what was typed: where the command knows its flag, and
+/// nothing typed speaks against it.
+fn may_add(value: &Effective, leaf: &ArgMatches) -> bool {
+    let flag = KEYS.iter().find(|key| key.name == value.key).and_then(|key| key.flag);
+    let Some(id) = flag.map(|flag| flag.replace('-', "_")) else { return false };
+    let from_elsewhere = match value.origin {
+        Origin::File { .. } => true,
+        Origin::Variable { .. } => !FILLED.contains(&value.key),
+        _ => false,
+    };
+    let typed = |id: &str| {
+        leaf.try_contains_id(id).is_ok() && leaf.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    let against: &[&str] = match value.key {
+        "index" => &["no_save", "suite"],
+        "tools" => &["suite"],
+        "usage" => &["no_usage"],
+        "tool_selection_strategy" => &["suite", "all"],
+        _ => &[],
+    };
+    from_elsewhere && leaf.try_contains_id(&id).is_ok() && !against.iter().any(|other| typed(other))
+}
+
+fn as_flags(value: &Effective) -> Vec<OsString> {
+    let flag = KEYS.iter().find(|key| key.name == value.key).and_then(|key| key.flag);
+    let (Some(flag), Some(value)) = (flag, &value.value) else { return Vec::new() };
+    let one = |value: &Value| match value {
+        Value::String(text) => Some(format!("--{flag}={text}").into()),
+        Value::Boolean(true) => Some(format!("--{flag}").into()),
+        Value::Boolean(false) => None,
+        other => Some(format!("--{flag}={other}").into()),
+    };
+    match value {
+        Value::Array(all) => all.iter().filter_map(one).collect(),
+        value => one(value).into_iter().collect(),
+    }
+}
+
+fn settings(effective: Vec<Effective>, files: &[File], errors: Vec<String>) -> Settings {
+    fn table<T: DeserializeOwned>(effective: &[Effective], key: &str) -> Option<T> {
+        let value = effective.iter().find(|value| value.key == key)?.value.clone()?;
+        value.try_into().ok()
+    }
+    let warnings = files.iter().flat_map(|file| file.warnings.clone()).collect();
+    Settings {
+        signals: table(&effective, "signals"),
+        small_models: table(&effective, "small_models"),
+        min_shares: table(&effective, "min_shares"),
+        cache: table(&effective, "cache"),
+        profiles: table(&effective, "profiles"),
+        effective,
+        files: files.iter().map(|file| file.path.clone()).collect(),
+        warnings,
+        errors,
+    }
+}
+
+impl Settings {
+    /// Puts what the tables say into an engine's configuration.
+    pub fn apply(&self, config: &mut EngineConfig) {
+        fn set<T: Clone>(field: &mut T, said: &Option<T>) {
+            if let Some(said) = said {
+                field.clone_from(said);
+            }
+        }
+        set(&mut config.signals, &self.signals);
+        set(&mut config.small_models, &self.small_models);
+        set(&mut config.profiles, &self.profiles);
+        config.min_shares = self.min_shares.or(config.min_shares);
+        config.cache = self.cache.unwrap_or(config.cache);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! `toolroute config`: the values in force and where each came from.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
+use super::config::Effective;
+use super::limit::Limit;
+use super::{exit, render};
+
+#[derive(Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+#[derive(Subcommand)]
+pub enum ConfigCommand {
+    /// Print every key, its value, and whether a flag, a variable, a file or nobody set it
+    Show(Box<ShowArgs>),
+    /// Say what is wrong with the files; exit code 3 where something is
+    Check,
+}
+
+/// The flags of `route`, to see what they would do.
+#[derive(Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Tools to show at most
+    #[arg(short, long, value_name = "N")]
+    pub limit: Option<Limit>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    files: &'a [PathBuf],
+    values: &'a [Effective],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
+}
+
+pub fn run(args: &ConfigArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        ConfigCommand::Show(_) => show(global)?,
+        ConfigCommand::Check => check(global)?,
+    }
+    let good = global.settings.errors.is_empty();
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(exit::BAD_DATA) })
+}
+
+fn shown(global: &Global) -> Shown<'_> {
+    let settings = &global.settings;
+    Shown {
+        files: &settings.files,
+        values: &settings.effective,
+        errors: &settings.errors,
+        warnings: &settings.warnings,
+    }
+}
+
+fn show(global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(&shown(global));
+    }
+    let mut table = render::table(&["key", "value", "from"], &[]);
+    for Effective { key, value, default, origin } in &global.settings.effective {
+        let value = match value {
+            Some(toml::Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => (*default).to_owned(),
+        };
+        table.add_row([
+            (*key).to_owned(),
+            render::plain(&value),
+            render::plain(&origin.to_string()),
+        ]);
+    }
+    render::print(table)?;
+    global.settings.errors.iter().for_each(|error| render::note(error));
+    Ok(())
+}
+
+fn check(global: &Global) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(&shown(global));
+    }
+    let settings = &global.settings;
+    for error in &settings.errors {
+        render::line(&render::plain(error))?;
+    }
+    for file in &settings.files {
+        let path = file.display().to_string();
+        let bad = settings.errors.iter().filter(|error| error.starts_with(&path)).count();
+        if bad == 0 {
+            render::line(&render::plain(&format!("{path}: good")))?;
+        }
+    }
+    if settings.files.is_empty() {
+        render::line("no configuration file; every value is a flag, a variable or the default")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! From candidates to an answer's tools: signals, filters, shares and tools that are always there.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::ranking::{Ranked, better, rank};
+use super::seen::Seen;
+use super::select_context::SelectContext;
+use super::state::State;
+use super::{EngineConfig, Error, SelectRequest};
+use crate::catalog::Tool;
+use crate::index::Rows;
+use crate::query;
+use crate::selection::{
+    Assessed, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals, Situation,
+    ToolFilter,
+};
+
+/// How many tools each part of the hybrid strategy has in an answer, at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MinShares {
+    pub semantic: usize,
+    pub keyword: usize,
+}
+
+/// Victor's shares.
+impl Default for MinShares {
+    fn default() -> Self {
+        Self { semantic: 3, keyword: 2 }
+    }
+}
+
+/// What decides over a request's candidates, whatever the strategy.
+pub(super) struct Judge<'a> {
+    pub policy: Policy,
+    pub filters: [ToolFilter; 2],
+    pub weights: SignalWeights,
+    pub shares: Option<MinShares>,
+    pub order: &'a PolicyOrder,
+    pub signals: &'a Signals,
+    pub tools: &'a [Arc<Tool>],
+    pub situation: Situation<'a>,
+}
+
+/// Says of a row whether it may stand in the answer beside those chosen so far.
+pub(super) struct Gate<'a> {
+    judge: &'a Judge<'a>,
+    /// A row that alone serves the prompt, with its intent; empty where there is none.
+    exclusive: Vec<(u32, String)>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(
+        state: &'a State,
+        request: &'a SelectRequest,
+        moment: &'a Moment,
+    ) -> Result<Self, Error> {
+        let config: &EngineConfig = &state.config;
+        let context = request.context.as_ref();
+        Ok(Self {
+            policy: request.policy.unwrap_or(config.policy),
+            filters: config.filters(context)?,
+            weights: state.told.weights,
+            shares: config.min_shares,
+            order: &state.order,
+            signals: &state.signals,
+            tools: state.catalog.tools(),
+            situation: moment.situation(&request.prompt, context, &state.seen),
+        })
+    }
+
+    fn tool(&self, row: u32) -> &'a Tool {
+        &self.tools[row as usize]
+    }
+
+    /// Adds the signals to the candidates. Rows that were not retrieved come in where their
+    /// author's patterns speak for them, and where they belong into every answer.
+    pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessed<'a> {
+        if candidates.len() < self.tools.len() {
+            let known: HashSet<u32> = candidates.iter().map(|c| c.row).collect();
+            let mut more = self.signals.intended(self.situation.text, self.weights);
+            more.extend(self.signals.critical());
+            more.sort_unstable();
+            more.dedup();
+            let missing = more.into_iter().filter(|row| !known.contains(row) && among(rows, *row));
+            candidates.extend(missing.map(nothing));
+        }
+        self.signals.assess(self.situation, self.weights, candidates)
+    }
+
+    /// The gate for one prompt: a tool that alone serves an intent shuts out the others, if it may
+    /// itself stand there.
+    pub fn gate(&'a self, assessed: &Assessed<'_>, candidates: &[Candidate]) -> Gate<'a> {
+        let stands = |row: u32| {
+            candidates.iter().any(|c| c.row == row) && self.admit_alone(self.tool(row)).is_ok()
+        };
+        let exclusive = assessed.exclusive().filter(|(row, _)| stands(*row));
+        Gate {
+            judge: self,
+            exclusive: exclusive.map(|(row, name)| (row, name.to_owned())).collect(),
+        }
+    }
+
+    fn admit_alone(&self, tool: &Tool) -> Result<(), Exclusion> {
+        self.policy.admit(tool)?;
+        self.filters.iter().try_for_each(|filter| filter.admit(tool))
+    }
+
+    /// The best `limit` candidates, with the shares of both parts where shares are asked for.
+    pub fn rank(&self, candidates: Vec<Candidate>, limit: usize, gate: &Gate<'_>) -> Ranked {
+        let Some(shares) = self.shares.filter(|_| candidates.iter().any(|c| c.semantic.is_some()))
+        else {
+            return rank(candidates, limit, gate, self.order);
+        };
+        let all = candidates.clone();
+        let mut ranked = rank(candidates, limit, gate, self.order);
+        let semantic = |c: &Candidate| c.semantic.map(|score| score.raw);
+        let keyword = |c: &Candidate| c.keyword.map(|score| score.raw).filter(|raw| *raw > 0.0);
+        let mut due = best_of(&all, shares.semantic, gate, self.order, semantic);
+        due.extend(best_of(&all, shares.keyword, gate, self.order, keyword));
+        due.truncate(limit);
+        for candidate in &due {
+            place(&mut ranked.chosen, *candidate, limit, |row| due.iter().any(|d| d.row == row));
+        }
+        ranked.chosen.sort_by(|a, b| better(a, b, self.order));
+        ranked
+    }
+
+    /// Puts in the tools that belong into every answer, in place of the last others.
+    pub fn add_critical(&self, ranked: &mut Ranked, critical: &[Candidate], limit: usize) {
+        for candidate in critical {
+            if self.admit_alone(self.tool(candidate.row)).is_ok() {
+                let keep = |row| self.signals.critical().binary_search(&row).is_ok();
+                place(&mut ranked.chosen, *candidate, limit, keep);
+                ranked.excluded.retain(|(excluded, _)| excluded.row != candidate.row);
+            }
+        }
+        ranked.chosen.sort_by(|a, b| better(a, b, self.order));
+    }
+
+    /// The critical tools among the candidates.
+    pub fn critical(&self, candidates: &[Candidate]) -> Vec<Candidate> {
+        let critical = self.signals.critical();
+        if critical.is_empty() {
+            return Vec::new();
+        }
+        let is_critical = |c: &&Candidate| critical.binary_search(&c.row).is_ok();
+        candidates.iter().filter(is_critical).copied().collect()
+    }
+}
+
+fn among(rows: Rows<'_>, row: u32) -> bool {
+    match rows {
+        Rows::All => true,
+        Rows::Only(rows) => rows.contains(&row),
+    }
+}
+
+/// A candidate of which neither meaning nor words say anything.
+fn nothing(row: u32) -> Candidate {
+    Candidate { row, score: 0.0, semantic: None, keyword: None, exact_name: 0.0 }
+}
+
+/// Puts a candidate among the chosen; a full list loses its last that need not be kept.
+fn place(
+    chosen: &mut Vec<Candidate>,
+    candidate: Candidate,
+    limit: usize,
+    keep: impl Fn(u32) -> bool,
+) {
+    if chosen.iter().any(|c| c.row == candidate.row) {
+        return;
+    }
+    if chosen.len() >= limit {
+        match chosen.iter().rposition(|c| !keep(c.row)) {
+            Some(last) => drop(chosen.remove(last)),
+            None => return,
+        }
+    }
+    chosen.push(candidate);
+}
+
+/// The `share` best by one part of the score that the gate admits, each by itself.
+fn best_of(
+    all: &[Candidate],
+    share: usize,
+    gate: &Gate<'_>,
+    order: &PolicyOrder,
+    part: impl Fn(&Candidate) -> Option<f32>,
+) -> Vec<Candidate> {
+    let mut found: Vec<(f32, Candidate)> =
+        all.iter().filter_map(|c| Some((part(c)?, *c))).collect();
+    found.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| better(x, y, order)));
+    let mut chosen: Vec<Candidate> = Vec::new();
+    for (_, candidate) in found {
+        if chosen.len() == share {
+            break;
+        }
+        if gate.admit(candidate.row, &chosen).is_ok() {
+            chosen.push(candidate);
+        }
+    }
+    chosen
+}
+
+impl Gate<'_> {
+    /// Whether it lets every tool pass.
+    pub fn is_open(&self) -> bool {
+        let Judge { policy, filters, .. } = self.judge;
+        policy.is_open() && filters.iter().all(ToolFilter::is_open) && self.exclusive.is_empty()
+    }
+
+    /// Lets a row pass, or says what stands in the way.
+    pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
+        let judge = self.judge;
+        judge.admit_alone(judge.tool(row))?;
+        let (only, signals) = (&self.exclusive, judge.signals);
+        if let Some((by, intent)) = only.first().filter(|_| !only.iter().any(|(r, _)| *r == row)) {
+            let (intent, by) = (intent.clone(), judge.tool(*by).id.clone());
+            return Err(Exclusion::Exclusive { intent, by });
+        }
+        if judge.weights.is_on(Signal::Conflicts)
+            && let Some(with) = chosen.iter().find(|c| signals.conflict(c.row, row))
+        {
+            return Err(Exclusion::Conflict { with: judge.tool(with.row).id.clone() });
+        }
+        Ok(())
+    }
+}
+
+/// What a request says of its moment, by rows: what [`Situation`] borrows from.
+#[derive(Default)]
+pub(super) struct Moment {
+    planned: Vec<u32>,
+    last: Option<u32>,
+}
+
+impl Moment {
+    pub fn new(state: &State, context: Option<&SelectContext>) -> Self {
+        let Some(context) = context else { return Self::default() };
+        let row = |id: &String| state.catalog.row(id);
+        let mut planned: Vec<u32> = context.planned_tools.iter().filter_map(row).collect();
+        planned.sort_unstable();
+        Self { planned, last: context.last_tool.as_ref().and_then(row) }
+    }
+
+    fn situation<'a>(
+        &'a self,
+        text: &'a str,
+        context: Option<&'a SelectContext>,
+        seen: &'a Seen,
+    ) -> Situation<'a> {
+        let urgent = context.and_then(|context| context.urgent);
+        Situation {
+            text,
+            features: context.and_then(|context| context.features.as_ref()),
+            observed: &seen.observed,
+            follows: seen.after(self.last),
+            planned: &self.planned,
+            urgent: urgent.unwrap_or_else(|| query::urgency(text) > 0.0),
+            needs_web: query::needs_web(text),
+            cost_aware: context.is_some_and(|context| context.cost_aware),
+        }
+    }
+}
+
+/// What the prompt was read as, where that is not what was written.
+pub(super) fn read_as(asked: &SelectRequest, read: &Cow<'_, SelectRequest>) -> Option<String> {
+    (asked.prompt != read.prompt).then(|| read.prompt.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+use std::sync::Mutex;
+
+use super::super::{CacheSettings, Engine, Observations, Recorder, ToolRun};
+use super::*;
+use crate::catalog::{Catalog, IntentSignal, LoadOptions};
+use crate::query::Stage;
+use crate::selection::{Observed, Strategy};
+
+fn tool(name: &str, description: &str) -> Tool {
+    Tool::new(Some("s"), name, description)
+}
+
+/// An engine of words alone over tools that all fit the prompt "moves data".
+fn engine(tools: Vec<Tool>, config: EngineConfig) -> Engine {
+    let loaded = Catalog::from_tools(tools);
+    assert_eq!(loaded.problems, []);
+    Engine::builder(loaded.catalog).config(config).build().unwrap()
+}
+
+fn named(names: &[&str]) -> Vec<Tool> {
+    names.iter().map(|name| tool(name, "moves data")).collect()
+}
+
+fn ids(engine: &Engine, request: &SelectRequest) -> Vec<String> {
+    let answer = engine.select(request).unwrap();
+    answer.tools.iter().map(|tool| tool.tool.name.clone()).collect()
+}
+
+fn ask(context: SelectContext) -> SelectRequest {
+    SelectRequest::new("moves data").context(context)
+}
+
+#[test]
+fn a_chosen_tool_shuts_out_what_conflicts_with_it() {
+    let mut tools = named(&["a", "b", "c"]);
+    tools[1].routing.conflicts_with = vec!["s:a".into()];
+    let engine = engine(tools, EngineConfig::default());
+    let answer = engine.select(&SelectRequest::new("moves data")).unwrap();
+    assert_eq!(ids(&engine, &SelectRequest::new("moves data")), ["a", "c"]);
+    assert_eq!(answer.excluded[0].because.to_string(), "it conflicts with s__a, which fits better");
+    engine.set_weights(SignalWeights::OFF);
+    assert_eq!(ids(&engine, &SelectRequest::new("moves data")).len(), 3);
+}
+
+#[test]
+fn an_exclusive_intent_leaves_only_its_tool_unless_that_may_not_stand() {
+    let mut tools = named(&["a", "gov"]);
+    tools[1].routing.signals = vec![IntentSignal {
+        pattern: "official|רשמי".into(),
+        weight: 0.8,
+        exclusive_intent: Some("gov".into()),
+    }];
+    let engine = engine(tools, EngineConfig::default());
+    for prompt in ["moves official data", "נתונים רשמיים"] {
+        let answer = engine.select(&SelectRequest::new(prompt)).unwrap();
+        assert_eq!(answer.tools.len(), 1, "{prompt}");
+        let explanation = &answer.tools[0].explanation;
+        assert_eq!(explanation.matched_signals, ["official|רשמי"]);
+        assert!(explanation.parts.iter().any(|part| part.name == "intent"), "{explanation:?}");
+    }
+    let out = SelectContext { excluded_tools: vec!["*gov".into()], ..SelectContext::default() };
+    let request = SelectRequest::new("moves official data").context(out);
+    assert_eq!(ids(&engine, &request), ["a"], "else the answer would be empty");
+}
+
+#[test]
+fn stages_profiles_patterns_and_models_bound_an_answer() {
+    let names: Vec<String> = (0..20).map(|at| format!("t{at:02}")).collect();
+    let mut tools = named(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    tools[3].hints.read_only = Some(true);
+    let mut config = EngineConfig { limit: 18, ..EngineConfig::default() };
+    config.profiles.insert("few".into(), vec!["s__t0[0-4]".into()]);
+    let engine = engine(tools, config);
+    let with = |context: SelectContext| ids(&engine, &ask(context));
+    let context = SelectContext::default;
+    assert_eq!(with(SelectContext { stage: Some(Stage::Analysis), ..context() }), ["t03"]);
+    assert_eq!(with(SelectContext { profile: Some("few".into()), ..context() }).len(), 5);
+    let both = SelectContext {
+        profile: Some("few".into()),
+        enabled_tools: Some(vec!["s:t04".into(), "s:t09".into()]),
+        ..context()
+    };
+    assert_eq!(with(both), ["t04"]);
+    assert_eq!(with(context()).len(), 15, "Victor's max_tools");
+    assert_eq!(with(SelectContext { model: Some("gemma:2b".into()), ..context() }).len(), 10);
+    assert_eq!(ids(&engine, &SelectRequest::new("moves data")).len(), 18);
+    let unknown = ask(SelectContext { profile: Some("many".into()), ..context() });
+    let told = engine.select(&unknown).unwrap_err().to_string();
+    assert!(told.contains("`many`") && told.contains("few"), "{told}");
+}
+
+#[test]
+fn critical_tools_are_always_there_but_for_the_policy_and_patterns() {
+    let mut tools = named(&["a", "b"]);
+    tools.push(tool("clock", "tells hours"));
+    tools[2].routing.critical = true;
+    let engine = engine(tools, EngineConfig { limit: 2, ..EngineConfig::default() });
+    assert_eq!(ids(&engine, &SelectRequest::new("moves data")), ["a", "clock"]);
+    let none = SelectRequest::new("nothing of the kind");
+    assert_eq!(ids(&engine, &none), ["clock"]);
+    let out = SelectContext { excluded_tools: vec!["s__clock".into()], ..SelectContext::default() };
+    assert_eq!(ids(&engine, &ask(out)), ["a", "b"]);
+    let others = SelectRequest::new("moves data").candidates(["s__a", "s__b"]);
+    assert_eq!(ids(&engine, &others), ["a", "b"], "only candidates are ranked");
+}
+
+#[test]
+fn what_was_seen_what_follows_and_what_is_planned_changes_the_next_answer() {
+    let engine = engine(named(&["a", "b", "c"]), EngineConfig::default());
+    let first = |context: SelectContext| ids(&engine, &ask(context)).swap_remove(0);
+    assert_eq!(first(SelectContext::default()), "a");
+    let planned = SelectContext { planned_tools: vec!["c".into()], ..SelectContext::default() };
+    assert_eq!(first(planned), "c");
+    let mut seen = Observations::default();
+    seen.tools.insert("s__b".into(), Observed::from_counts(50, 50, None));
+    seen.tools.insert("gone".into(), Observed::from_counts(50, 50, None));
+    seen.follows.entry("s:a".into()).or_default().insert("c".into(), 1.0);
+    engine.observe(seen);
+    assert_eq!(first(SelectContext::default()), "b", "and no older answer from the cache");
+    let after = SelectContext { last_tool: Some("a".into()), ..SelectContext::default() };
+    assert_eq!(first(after), "c");
+}
+
+#[test]
+fn a_cached_answer_is_the_same_and_never_stale() {
+    let engine = engine(named(&["a", "b"]), EngineConfig::default());
+    let request = SelectRequest::new("moves data");
+    let bytes = |request: &SelectRequest| {
+        let answer = engine.select(request).unwrap();
+        (answer.cached, serde_json::to_string(&answer).unwrap())
+    };
+    let (first, second) = (bytes(&request), bytes(&request));
+    assert_eq!((first.0, second.0, &first.1), (false, true, &second.1));
+    let files = |hash: &str| {
+        ask(SelectContext {
+            files: [("a.rs".to_owned(), hash.to_owned())].into(),
+            ..SelectContext::default()
+        })
+    };
+    for other in [
+        files("1"),
+        files("2"),
+        request.clone().limit(1),
+        request.clone().strategy(Strategy::Keyword),
+    ] {
+        assert!(!bytes(&other).0, "{other:?}");
+    }
+    assert!(bytes(&files("2")).0);
+    let before = engine.set_weights(SignalWeights::OFF);
+    assert!(!bytes(&request).0, "other weights");
+    engine.set_weights(before);
+    engine.observe(Observations::default());
+    assert!(!bytes(&request).0, "other observations");
+    let counted = engine.metrics();
+    assert_eq!((counted.cache_hits, counted.cache_misses), (2, 8 - 1));
+    engine.close();
+    assert!(!bytes(&request).0, "closed");
+    let mut config = EngineConfig::default();
+    config.cache = CacheSettings { ttl_ms: 0, entries: 9 };
+    let uncached = super::tests::engine(named(&["a"]), config);
+    uncached.select(&request).unwrap();
+    assert!(!uncached.select(&request).unwrap().cached);
+}
+
+#[derive(Default)]
+struct Log(Mutex<Vec<String>>);
+
+impl Recorder for Log {
+    fn record(&self, run: &ToolRun) {
+        self.0.lock().unwrap().push(run.tool.clone());
+    }
+
+    fn close(&self) {
+        self.0.lock().unwrap().push("closed".into());
+    }
+}
+
+#[test]
+fn runs_reach_the_log_and_are_counted() {
+    let log = Arc::new(Log::default());
+    let catalog = Catalog::from_tools(named(&["a"])).catalog;
+    let engine = Engine::builder(catalog).recorder(log.clone()).build().unwrap();
+    engine.record_execution(&ToolRun { tool: "s__a".into(), success: true, ..ToolRun::default() });
+    engine.close();
+    assert_eq!(*log.0.lock().unwrap(), ["s__a", "closed"]);
+    assert_eq!(engine.metrics().executions_succeeded, 1);
+    assert!(engine.metrics_text().contains("toolroute_executions_total"));
+}
+
+/// The catalog of the ablation, whole or with nothing declared that a signal reads.
+#[cfg(feature = "built-in-model")]
+fn hybrid(bare: bool, config: EngineConfig) -> Engine {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/signals/tools.jsonl");
+    let loaded = Catalog::load(&[folder.into()], &LoadOptions::default()).unwrap();
+    assert_eq!(loaded.problems, []);
+    let mut tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
+    if bare {
+        for tool in &mut tools {
+            (tool.routing, tool.facets) = Default::default();
+            tool.tags.retain(|tag| tag != "web");
+        }
+    }
+    let model = Arc::new(crate::embedding::StaticEmbedder::built_in().unwrap());
+    Engine::builder(Catalog::from_tools(tools).catalog)
+        .embedder(model)
+        .config(config)
+        .build()
+        .unwrap()
+}
+
+#[test]
+#[cfg(feature = "built-in-model")]
+fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
+    let config = EngineConfig { min_confidence: 0.0, limit: 60, ..EngineConfig::default() };
+    let off = EngineConfig { signals: SignalWeights::OFF, ..config.clone() };
+    let plain = hybrid(false, off);
+    let state = plain.state();
+    let tools = state.catalog.tools();
+    let model = state.embedder.clone().unwrap();
+    let hybrid = state.retrievers.iter().find(|r| r.strategy() == Strategy::Hybrid).unwrap();
+    for text in ["translate this urgently", "official data on housing", "`files__read`", "מה השעה"]
+    {
+        let answer = plain.select(&SelectRequest::new(text)).unwrap();
+        let vectors = model.embed(&[text], crate::embedding::Role::Query).unwrap().vectors;
+        let prompt = crate::selection::Prompt {
+            trust: query::latin_share(text),
+            ..crate::selection::Prompt::new(text, vectors.as_slice(), 60)
+        };
+        let mut found = hybrid.retrieve(&prompt).unwrap().candidates;
+        found.sort_by(|a, b| better(a, b, &state.order));
+        let bits = |score: f32| score.to_bits();
+        let expected: Vec<_> =
+            found.iter().map(|c| (tools[c.row as usize].id.clone(), bits(c.score))).collect();
+        let got: Vec<_> = answer.tools.iter().map(|t| (t.tool.id.clone(), bits(t.score))).collect();
+        assert_eq!(got, expected, "{text}");
+        let parts = answer.tools.iter().flat_map(|t| &t.explanation.parts);
+        assert!(parts.into_iter().all(|p| ["semantic", "keyword", "exact_name"].contains(&p.name)));
+    }
+}
+
+#[test]
+#[cfg(feature = "built-in-model")]
+fn a_catalog_that_declares_nothing_is_ranked_as_without_signals() {
+    let config = EngineConfig { min_confidence: 0.0, limit: 60, ..EngineConfig::default() };
+    let off = EngineConfig { signals: SignalWeights::OFF, ..config.clone() };
+    let (on, off) = (hybrid(true, config), hybrid(true, off));
+    for text in ["draw a cat", "the latest news, quickly", "delete a file"] {
+        // Costs and latencies are declared still: no urgent prompt here.
+        let request = SelectRequest::new(text.replace(", quickly", ""));
+        let bytes =
+            |engine: &Engine| serde_json::to_string(&engine.select(&request).unwrap()).unwrap();
+        assert_eq!(bytes(&on), bytes(&off), "{text}");
+    }
+}
+
+#[test]
+#[cfg(feature = "built-in-model")]
+fn each_part_of_hybrid_has_its_share_where_shares_are_asked_for() {
+    let shares = Some(MinShares { semantic: 3, keyword: 2 });
+    let config =
+        EngineConfig { min_confidence: 0.0, min_shares: shares, ..EngineConfig::default() };
+    let engine = hybrid(false, config);
+    for text in ["search the web for facts", "go through a function and write tests", "a backup"] {
+        let answer = engine.select(&SelectRequest::new(text).limit(5)).unwrap();
+        let all = engine.select(&SelectRequest::new(text).limit(60)).unwrap();
+        let raw = |tool: &super::super::Selected, part: &str| {
+            tool.explanation.parts.iter().find(|p| p.name == part).map_or(0.0, |p| p.raw)
+        };
+        let best = |part: &str| {
+            let mut raws: Vec<f32> = all.tools.iter().map(|tool| raw(tool, part)).collect();
+            raws.sort_by(|a, b| b.total_cmp(a));
+            raws[0]
+        };
+        for part in ["semantic", "keyword"] {
+            let has = answer.tools.iter().any(|tool| raw(tool, part) == best(part));
+            assert!(has, "{text}: the best by {part} is not there");
+        }
+        assert!(answer.tools.len() <= 5);
+        assert!(answer.tools.windows(2).all(|pair| pair[0].score >= pair[1].score));
+    }
+}

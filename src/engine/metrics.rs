@@ -1,0 +1,173 @@
+//! What an engine counts. Every metric's name stands in this file.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use serde::Serialize;
+
+use super::record::ToolRun;
+use super::{Error, Selection};
+
+const SELECTIONS: &str = "toolroute_selections";
+const SELECTION_TIME: &str = "toolroute_selection_duration";
+const CACHE: &str = "toolroute_cache_lookups";
+const EXECUTIONS: &str = "toolroute_executions";
+const EXECUTION_TIME: &str = "toolroute_execution_duration";
+const QUEUE: &str = "toolroute_queue_waiting";
+
+/// Upper bounds in seconds: from a cached answer to a large model.
+const SELECTION_SECONDS: [f64; 10] = [2e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0];
+
+/// The bounds of the latency tiers lie among them.
+const EXECUTION_SECONDS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 7.0, 15.0, 40.0, 120.0, 300.0];
+
+type Label = [(&'static str, &'static str); 1];
+type Counters = Family<Label, Counter<u64, AtomicU64>>;
+
+/// Counters of one engine. They hold no prompt and no tool's name.
+pub(super) struct Metrics {
+    selections: Counters,
+    selection_time: Histogram,
+    cache: Counters,
+    executions: Counters,
+    execution_time: Histogram,
+    queue: Gauge,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MetricsSnapshot {
+    pub answered: u64,
+    /// Selections in which nothing fitted well enough.
+    pub abstained: u64,
+    pub failed: u64,
+    pub cache_hits: u64,
+    pub cache_misses: u64,
+    pub executions_succeeded: u64,
+    pub executions_failed: u64,
+    /// Runs that wait to be written to the log.
+    pub queue_waiting: u64,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            selections: Counters::default(),
+            selection_time: Histogram::new(SELECTION_SECONDS),
+            cache: Counters::default(),
+            executions: Counters::default(),
+            execution_time: Histogram::new(EXECUTION_SECONDS),
+            queue: Gauge::default(),
+        }
+    }
+}
+
+const ANSWERED: Label = [("outcome", "answered")];
+const ABSTAINED: Label = [("outcome", "abstained")];
+const FAILED: Label = [("outcome", "failed")];
+const SUCCEEDED: Label = [("outcome", "succeeded")];
+const HIT: Label = [("result", "hit")];
+const MISS: Label = [("result", "miss")];
+
+impl Metrics {
+    pub fn selected(&self, answer: &Result<Selection, Error>, took: Duration) {
+        let outcome = match answer {
+            Ok(answer) if answer.abstained => &ABSTAINED,
+            Ok(_) => &ANSWERED,
+            Err(_) => &FAILED,
+        };
+        self.selections.get_or_create(outcome).inc();
+        self.selection_time.observe(took.as_secs_f64());
+        let micros = took.as_micros() as u64;
+        match answer {
+            Ok(Selection { strategy, tools, abstained, .. }) => {
+                let (strategy, tools) = (strategy.as_str(), tools.len());
+                tracing::info!(strategy, tools, abstained, micros, "selected");
+            }
+            // An error may repeat what was asked.
+            Err(error) => tracing::debug!(%error, micros, "not selected"),
+        }
+    }
+
+    pub fn looked_up(&self, hit: bool) {
+        self.cache.get_or_create(if hit { &HIT } else { &MISS }).inc();
+    }
+
+    pub fn executed(&self, run: &ToolRun) {
+        self.executions.get_or_create(if run.success { &SUCCEEDED } else { &FAILED }).inc();
+        if let Some(latency) = run.latency {
+            self.execution_time.observe(latency.as_secs_f64());
+        }
+    }
+
+    pub fn waiting(&self, runs: usize) {
+        self.queue.set(i64::try_from(runs).unwrap_or(i64::MAX));
+    }
+
+    pub fn snapshot(&self) -> MetricsSnapshot {
+        let count = |family: &Counters, label: &Label| family.get_or_create(label).get();
+        MetricsSnapshot {
+            answered: count(&self.selections, &ANSWERED),
+            abstained: count(&self.selections, &ABSTAINED),
+            failed: count(&self.selections, &FAILED),
+            cache_hits: count(&self.cache, &HIT),
+            cache_misses: count(&self.cache, &MISS),
+            executions_succeeded: count(&self.executions, &SUCCEEDED),
+            executions_failed: count(&self.executions, &FAILED),
+            queue_waiting: u64::try_from(self.queue.get()).unwrap_or_default(),
+        }
+    }
+
+    /// The counters as Prometheus and OpenMetrics read them.
+    pub fn render(&self) -> String {
+        let mut all = Registry::default();
+        all.register(SELECTIONS, "Selections by outcome", self.selections.clone());
+        let took = "Time from a request to its answer";
+        all.register_with_unit(SELECTION_TIME, took, Unit::Seconds, self.selection_time.clone());
+        all.register(CACHE, "Answers looked for among the latest ones", self.cache.clone());
+        all.register(EXECUTIONS, "Runs of tools that were told of", self.executions.clone());
+        let took = "Time that runs of tools took";
+        all.register_with_unit(EXECUTION_TIME, took, Unit::Seconds, self.execution_time.clone());
+        all.register(QUEUE, "Runs that wait to be written", self.queue.clone());
+        let mut text = String::new();
+        encode(&mut text, &all).expect("a string takes any text. This is a bug.");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_is_counted_and_rendered() {
+        let metrics = Metrics::default();
+        metrics.selected(&Err(Error::EmptyPrompt), Duration::from_micros(50));
+        metrics.looked_up(true);
+        metrics.looked_up(false);
+        let latency = Some(Duration::from_secs(2));
+        metrics.executed(&ToolRun { success: true, latency, ..ToolRun::default() });
+        metrics.executed(&ToolRun::default());
+        metrics.waiting(3);
+        let counted = metrics.snapshot();
+        assert_eq!((counted.failed, counted.answered), (1, 0));
+        assert_eq!((counted.cache_hits, counted.cache_misses), (1, 1));
+        assert_eq!((counted.executions_succeeded, counted.executions_failed), (1, 1));
+        assert_eq!(counted.queue_waiting, 3);
+        let text = metrics.render();
+        for line in [
+            "toolroute_selections_total{outcome=\"failed\"} 1",
+            "toolroute_cache_lookups_total{result=\"hit\"} 1",
+            "toolroute_execution_duration_seconds_bucket{le=\"3.0\"} 1",
+            "toolroute_queue_waiting 3",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The strategies over a catalog, made in one place from what is at hand.
+
+use std::sync::Arc;
+
+use super::{Fusion, HybridRetriever, KeywordRetriever, Retriever, SemanticRetriever, Strategy};
+use crate::catalog::Tool;
+
+/// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword
+/// alone.
+pub fn retrievers(
+    tools: &[Arc<Tool>],
+    semantic: Option<Arc<SemanticRetriever>>,
+    fusion: Fusion,
+) -> Vec<Arc<dyn Retriever>> {
+    let keyword = KeywordRetriever::new(tools);
+    let mut all: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
+    if let Some(semantic) = semantic {
+        all.push(semantic.clone());
+        all.push(HybridRetriever::new(semantic, keyword, fusion));
+    }
+    all
+}
+
+/// What `auto` comes to: hybrid where a model is at hand, which with the built-in one is always,
+/// and keyword where not. Any other strategy stays what it is.
+pub fn settle(asked: Strategy, has_model: bool) -> Strategy {
+    match (asked, has_model) {
+        (Strategy::Auto, true) => Strategy::Hybrid,
+        (Strategy::Auto, false) => Strategy::Keyword,
+        (asked, _) => asked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{FlatIndex, Vectors};
+
+    #[test]
+    fn what_is_at_hand_decides_which_strategies_there_are() {
+        let tools = [Arc::new(Tool::new(None, "a", ""))];
+        let names = |all: Vec<Arc<dyn Retriever>>| -> Vec<Strategy> {
+            all.iter().map(|one| one.strategy()).collect()
+        };
+        let fusion = Fusion::default();
+        assert_eq!(names(retrievers(&tools, None, fusion)), [Strategy::Keyword]);
+        let vectors = Arc::new(Vectors::from_rows(&[[1.0, 0.0]]).unwrap());
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
+        let all = retrievers(&tools, Some(semantic), fusion);
+        for one in &all {
+            let features = one.features();
+            let meaning = one.strategy() != Strategy::Keyword;
+            assert_eq!(features.semantic_matching, meaning);
+            assert_eq!(features.requires_embeddings, meaning);
+            assert!(features.context_awareness && features.usage_learning);
+        }
+        assert_eq!(names(all), [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid]);
+        assert_eq!(settle(Strategy::Auto, true), Strategy::Hybrid);
+        assert_eq!(settle(Strategy::Auto, false), Strategy::Keyword);
+        assert_eq!(settle(Strategy::Semantic, false), Strategy::Semantic);
+    }
+}

@@ -1,0 +1,84 @@
+//! Patterns that tools' authors give, looked for in a prompt all at once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use regex::{Regex, RegexSet, RegexSetBuilder};
+
+use crate::catalog::{IntentSignal, Tool};
+
+/// What all patterns of a catalog may take once compiled. Beyond it each stands alone.
+const SET_BYTES: usize = 1 << 26;
+
+/// What the search keeps of states that it has met, a thread.
+const STATES_BYTES: usize = 1 << 23;
+
+enum Patterns {
+    Together(RegexSet),
+    Alone(Vec<Regex>),
+}
+
+/// All patterns, and whose they are.
+pub(super) struct Intents {
+    patterns: Patterns,
+    owners: Vec<(u32, IntentSignal)>,
+}
+
+/// What the patterns that matched say of one tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Intent {
+    /// The sum of the weights, -1 to 1.
+    pub value: f32,
+    /// The patterns, as their author wrote them.
+    pub matched: Vec<String>,
+    /// The intent that only this tool serves, where one matched.
+    pub exclusive: Option<String>,
+}
+
+impl Intents {
+    /// Patterns that do not compile are left out: a loaded catalog has none.
+    pub fn new(tools: &[Arc<Tool>]) -> Self {
+        let signals = (0u32..).zip(tools).flat_map(|(row, tool)| {
+            tool.routing.signals.iter().map(move |signal| (row, signal.clone()))
+        });
+        let all: Vec<_> = signals.collect();
+        let set = RegexSetBuilder::new(all.iter().map(|(_, signal)| &signal.pattern))
+            .case_insensitive(true)
+            .size_limit(SET_BYTES)
+            .dfa_size_limit(STATES_BYTES)
+            .build();
+        if let Ok(set) = set {
+            return Self { patterns: Patterns::Together(set), owners: all };
+        }
+        let compiled =
+            |(row, signal): (u32, IntentSignal)| Some((signal.compile().ok()?, (row, signal)));
+        let (alone, owners) = all.into_iter().filter_map(compiled).unzip();
+        Self { patterns: Patterns::Alone(alone), owners }
+    }
+
+    /// What matched, by row.
+    pub fn find(&self, text: &str) -> BTreeMap<u32, Intent> {
+        let mut found: BTreeMap<u32, Intent> = BTreeMap::new();
+        for at in self.matches(text) {
+            let (row, signal) = &self.owners[at];
+            let intent = found.entry(*row).or_default();
+            intent.value = (intent.value + signal.weight).clamp(-1.0, 1.0);
+            intent.matched.push(signal.pattern.clone());
+            if intent.exclusive.is_none() {
+                intent.exclusive.clone_from(&signal.exclusive_intent);
+            }
+        }
+        found
+    }
+
+    fn matches(&self, text: &str) -> Vec<usize> {
+        match &self.patterns {
+            _ if self.owners.is_empty() => Vec::new(),
+            Patterns::Together(set) => set.matches(text).into_iter().collect(),
+            Patterns::Alone(all) => {
+                let hit = |(at, pattern): (usize, &Regex)| pattern.is_match(text).then_some(at);
+                all.iter().enumerate().filter_map(hit).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Everything beside meaning and words that speaks for a tool: one formula.
+//!
+//! ```text
+//! score = blend + exact name + Σ weight · value · scale
+//! ```
+//!
+//! `value` lies between -1 and 1 and is 0 for what a tool does not declare or nobody knows. `scale`
+//! is the best blend of the prompt for a signal that stands alone, and the tool's own blend for one
+//! that only weighs tools that fit. `docs/signals.md` has the formula, signal by signal.
+
+mod facts;
+mod intent;
+mod weights;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::retriever::{Candidate, Score};
+use super::{Observed, Part};
+use crate::catalog::{Cost, LatencyTier, Tool};
+use crate::query::{ContextFeatures, Phase, TaskType};
+
+use facts::{AllFacts, Facts};
+pub use intent::Intent;
+use intent::Intents;
+pub use weights::{SIGNALS, Signal, SignalWeights};
+
+/// What the signals know of a catalog's tools; made anew when the catalog changes.
+pub struct Signals {
+    facts: AllFacts,
+    intents: Intents,
+}
+
+/// What is known of the moment in which a prompt is asked.
+#[derive(Clone, Copy, Default)]
+pub struct Situation<'a> {
+    pub text: &'a str,
+    pub features: Option<&'a ContextFeatures>,
+    /// What was seen of each row's runs; shorter than the catalog or empty where nothing was.
+    pub observed: &'a [Option<Observed>],
+    /// Rows that tend to follow the tool used last, ascending, each with a share from 0 to 1.
+    pub follows: &'a [(u32, f32)],
+    /// Rows that the caller plans to use, ascending.
+    pub planned: &'a [u32],
+    pub urgent: bool,
+    pub needs_web: bool,
+    pub cost_aware: bool,
+}
+
+/// The signals of one prompt, counted; explains the score of any of its candidates.
+pub struct Assessed<'a> {
+    signals: &'a Signals,
+    situation: Situation<'a>,
+    weights: SignalWeights,
+    intents: BTreeMap<u32, Intent>,
+    /// Numbers of the context's languages, with what each counts for; the shares sum to 1.
+    languages: Vec<(Option<u16>, f32)>,
+    /// The best blend among the candidates; 1 where nothing was found.
+    best: f32,
+    /// The blend over the best, by row; empty without declared orders.
+    relevance: Vec<f32>,
+}
+
+/// Values by signal; `None` where a signal has nothing to say of the tool.
+type Values = [Option<f32>; SIGNALS];
+
+impl Signals {
+    /// Reads what the tools declare; `row` finds a tool by any spelling of its id.
+    pub fn new(tools: &[Arc<Tool>], row: impl Fn(&str) -> Option<u32>) -> Arc<Self> {
+        Arc::new(Self { facts: AllFacts::new(tools, row), intents: Intents::new(tools) })
+    }
+
+    /// Rows of the tools that belong into every answer, ascending.
+    pub fn critical(&self) -> &[u32] {
+        &self.facts.critical
+    }
+
+    /// Rows that their authors' patterns speak for, ascending.
+    pub fn intended(&self, text: &str, weights: SignalWeights) -> Vec<u32> {
+        if !weights.is_on(Signal::Intent) && !weights.is_on(Signal::Exclusive) {
+            return Vec::new();
+        }
+        let found = self.intents.find(text).into_iter();
+        found.filter(|(_, intent)| intent.value > 0.0).map(|(row, _)| row).collect()
+    }
+
+    /// Whether two tools must not stand in one answer.
+    pub fn conflict(&self, a: u32, b: u32) -> bool {
+        self.facts.rows[a as usize].conflicts.binary_search(&b).is_ok()
+    }
+
+    /// Adds what the signals say to the candidates' scores.
+    pub fn assess<'a>(
+        &'a self,
+        situation: Situation<'a>,
+        weights: SignalWeights,
+        candidates: &mut [Candidate],
+    ) -> Assessed<'a> {
+        let best = candidates.iter().map(blend).fold(0.0, f32::max);
+        let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
+        let assessed = Assessed {
+            signals: self,
+            intents: if wants_intents {
+                self.intents.find(situation.text)
+            } else {
+                BTreeMap::new()
+            },
+            languages: self.languages(situation.features),
+            best: if best > 0.0 { best } else { 1.0 },
+            relevance: Vec::new(),
+            situation,
+            weights,
+        };
+        if weights.is_off() {
+            return assessed;
+        }
+        let assessed = assessed.with_relevance(candidates);
+        assessed.add(candidates);
+        assessed
+    }
+
+    fn languages(&self, features: Option<&ContextFeatures>) -> Vec<(Option<u16>, f32)> {
+        let names = features.map_or(&[][..], |features| &features.languages);
+        // The language with the most code comes first and counts twice as much as the next.
+        let whole: f32 = (0..names.len()).map(halved).sum();
+        let number = |name: &String| self.facts.languages.get(&name.to_lowercase()).copied();
+        names.iter().enumerate().map(|(at, name)| (number(name), halved(at) / whole)).collect()
+    }
+}
+
+fn halved(times: usize) -> f32 {
+    0.5f32.powi(i32::try_from(times).unwrap_or(i32::MAX))
+}
+
+/// A candidate's score by meaning and words.
+fn blend(candidate: &Candidate) -> f32 {
+    let part = |score: Option<Score>| score.map_or(0.0, Score::contribution);
+    part(candidate.semantic) + part(candidate.keyword)
+}
+
+impl Assessed<'_> {
+    fn with_relevance(mut self, candidates: &[Candidate]) -> Self {
+        if self.signals.facts.has_hierarchy && self.weights.is_on(Signal::Hierarchy) {
+            self.relevance = vec![0.0; self.signals.facts.rows.len()];
+            for candidate in candidates {
+                self.relevance[candidate.row as usize] =
+                    (blend(candidate) / self.best).clamp(0.0, 1.0);
+            }
+        }
+        self
+    }
+
+    fn add(&self, candidates: &mut [Candidate]) {
+        let (mut most, mut least_named) = (f32::MIN, f32::MAX);
+        for candidate in candidates.iter_mut() {
+            let sum = self.sum(candidate);
+            candidate.score += sum;
+            if candidate.exact_name > 0.0 {
+                least_named = least_named.min(sum);
+            } else {
+                most = most.max(sum);
+            }
+        }
+        // A tool that the prompt names stays above all that it does not name.
+        let lift = if least_named < f32::MAX { (most - least_named).max(0.0) } else { 0.0 };
+        if lift > 0.0 {
+            for candidate in candidates.iter_mut().filter(|named| named.exact_name > 0.0) {
+                candidate.exact_name += lift;
+                candidate.score += lift;
+            }
+        }
+    }
+
+    /// What the signals add to a candidate's score.
+    fn sum(&self, candidate: &Candidate) -> f32 {
+        let own = blend(candidate).clamp(0.0, self.best);
+        let values = self.values(candidate.row);
+        let contribution = |signal: Signal| {
+            let value = values[signal as usize]?;
+            Some(self.weight(signal, own) * value)
+        };
+        Signal::ALL.into_iter().filter_map(contribution).sum()
+    }
+
+    fn weight(&self, signal: Signal, own: f32) -> f32 {
+        self.weights.get(signal) * if signal.stands_alone() { self.best } else { own }
+    }
+
+    /// The summands of a candidate's score that are no blend: one for each signal that is on and
+    /// has something to say.
+    pub fn parts(&self, candidate: &Candidate) -> Vec<Part> {
+        if self.weights.is_off() {
+            return Vec::new();
+        }
+        let own = blend(candidate).clamp(0.0, self.best);
+        let values = self.values(candidate.row);
+        let part = |signal: Signal| {
+            let value = values[signal as usize].filter(|_| self.weights.is_on(signal))?;
+            let weight = self.weight(signal, own);
+            // As the source documents count: 0 to 1, and 0.5 is neutral.
+            let raw = if signal.stands_alone() { value } else { f32::midpoint(value, 1.0) };
+            let (name, contribution) = (signal.as_str(), weight * value);
+            Some(Part { name, raw, normalized: value, weight, contribution })
+        };
+        Signal::ALL.into_iter().filter_map(part).collect()
+    }
+
+    /// What the patterns of a tool's author say of the prompt.
+    pub fn intent(&self, row: u32) -> Option<&Intent> {
+        self.intents.get(&row)
+    }
+
+    /// The tools that alone serve an intent of the prompt.
+    pub fn exclusive(&self) -> impl Iterator<Item = (u32, &str)> {
+        let on = self.weights.is_on(Signal::Exclusive);
+        let all = self.intents.iter().filter(move |_| on);
+        all.filter_map(|(row, intent)| Some((*row, intent.exclusive.as_deref()?)))
+    }
+
+    /// The most that any author's patterns speak for a tool of theirs, 0 to 1.
+    pub fn strongest_intent(&self) -> f32 {
+        if !self.weights.is_on(Signal::Intent) {
+            return 0.0;
+        }
+        self.intents.values().map(|intent| intent.value).fold(0.0, f32::max)
+    }
+
+    fn values(&self, row: u32) -> Values {
+        let facts = &self.signals.facts.rows[row as usize];
+        let seen = self.situation.observed.get(row as usize).copied().flatten();
+        let mut values = [None; SIGNALS];
+        let mut set = |signal: Signal, value: Option<f32>| values[signal as usize] = value;
+        if let Some(features) = self.situation.features {
+            set(Signal::Phase, phase(facts, features.phase));
+            set(Signal::TaskType, task_type(facts, features.task_type));
+            set(Signal::Complexity, complexity(facts, features.complexity));
+            set(Signal::Language, self.language(facts));
+        }
+        set(Signal::History, seen.map(|seen| 2.0 * seen.shrunk_rate() - 1.0));
+        set(Signal::Intent, self.intents.get(&row).map(|intent| intent.value));
+        set(Signal::Web, (self.situation.needs_web && facts.web).then_some(1.0));
+        set(Signal::Priority, facts.priority.map(|p| f32::from(p) / 50.0 - 1.0));
+        set(Signal::Hierarchy, self.hierarchy(facts));
+        set(Signal::Latency, self.latency(facts, seen));
+        set(Signal::Cost, facts.cost.filter(|_| self.situation.cost_aware).map(dear));
+        set(Signal::Workflow, self.follows(row));
+        set(Signal::Planned, self.situation.planned.binary_search(&row).ok().map(|_| 1.0));
+        values
+    }
+
+    fn language(&self, facts: &Facts) -> Option<f32> {
+        if self.languages.is_empty() || facts.languages.is_empty() {
+            return None;
+        }
+        let supported = |(number, _): &&(Option<u16>, f32)| {
+            number.is_some_and(|number| facts.languages.contains(&number))
+        };
+        let share: f32 = self.languages.iter().filter(supported).map(|(_, share)| share).sum();
+        Some(2.0 * share - 1.0)
+    }
+
+    /// As much as the tools after it fit the prompt.
+    fn hierarchy(&self, facts: &Facts) -> Option<f32> {
+        let relevance = |row: &u32| self.relevance.get(*row as usize).copied();
+        facts.below.iter().filter_map(relevance).reduce(f32::max)
+    }
+
+    fn latency(&self, facts: &Facts, seen: Option<Observed>) -> Option<f32> {
+        if !self.situation.urgent {
+            return None;
+        }
+        let tier = seen.and_then(|seen| seen.latency_tier()).or(facts.latency)?;
+        Some(-(tier as u8 as f32) / LatencyTier::VerySlow as u8 as f32)
+    }
+
+    fn follows(&self, row: u32) -> Option<f32> {
+        let follows = self.situation.follows;
+        let at = follows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        Some(follows[at].1.clamp(0.0, 1.0))
+    }
+}
+
+/// 1 where a bit is among the declared ones, -1 where others are; nothing declared says nothing.
+fn declared(bits: u8, at: usize) -> Option<f32> {
+    (bits != 0).then(|| if bits & (1 << at) != 0 { 1.0 } else { -1.0 })
+}
+
+fn phase(facts: &Facts, phase: Option<Phase>) -> Option<f32> {
+    declared(facts.phases, phase? as usize)
+}
+
+fn task_type(facts: &Facts, kind: Option<TaskType>) -> Option<f32> {
+    declared(facts.task_types, kind? as usize)
+}
+
+/// 1 within the range, less by the distance to it; then from -1 to 1.
+fn complexity(facts: &Facts, complexity: Option<f32>) -> Option<f32> {
+    let (found, range) = (complexity?, facts.complexity?);
+    let distance = (range.min - found).max(found - range.max).max(0.0);
+    Some(2.0 * (1.0 - distance).max(0.0) - 1.0)
+}
+
+fn dear(cost: Cost) -> f32 {
+    -(cost as u8 as f32) / Cost::High as u8 as f32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Which signals there are, and what each counts for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::super::Error;
+
+/// Something beside meaning and words that speaks for a tool or against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Signal {
+    /// The phase of work is one that the tool declares.
+    Phase,
+    /// The languages at hand are among those that it declares.
+    Language,
+    /// The work's complexity lies in the range that it declares.
+    Complexity,
+    /// The kind of work is one that it declares.
+    TaskType,
+    /// How often its runs went well.
+    History,
+    /// Patterns of its author that the prompt matches.
+    Intent,
+    /// The prompt needs something from the web, and it is a tool for that.
+    Web,
+    /// Its declared priority.
+    Priority,
+    /// It comes before a tool that fits, in a declared order of fallbacks.
+    Hierarchy,
+    /// It is slow, and the prompt is urgent.
+    Latency,
+    /// It is dear, and the caller cares.
+    Cost,
+    /// It tends to follow the tool used last.
+    Workflow,
+    /// The caller plans to use it.
+    Planned,
+    /// A pattern says that only it serves this prompt. A switch: any weight above 0 is on.
+    Exclusive,
+    /// It does not stand beside a better one that it conflicts with. A switch, too.
+    Conflicts,
+}
+
+/// How many signals there are.
+pub const SIGNALS: usize = 15;
+
+impl Signal {
+    pub const ALL: [Self; SIGNALS] = [
+        Self::Phase,
+        Self::Language,
+        Self::Complexity,
+        Self::TaskType,
+        Self::History,
+        Self::Intent,
+        Self::Web,
+        Self::Priority,
+        Self::Hierarchy,
+        Self::Latency,
+        Self::Cost,
+        Self::Workflow,
+        Self::Planned,
+        Self::Exclusive,
+        Self::Conflicts,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Phase => "phase",
+            Self::Language => "language",
+            Self::Complexity => "complexity",
+            Self::TaskType => "task_type",
+            Self::History => "history",
+            Self::Intent => "intent",
+            Self::Web => "web",
+            Self::Priority => "priority",
+            Self::Hierarchy => "hierarchy",
+            Self::Latency => "latency",
+            Self::Cost => "cost",
+            Self::Workflow => "workflow",
+            Self::Planned => "planned",
+            Self::Exclusive => "exclusive",
+            Self::Conflicts => "conflicts",
+        }
+    }
+
+    /// Whether it speaks of the prompt by itself. The others only weigh tools that fit: they count
+    /// for a share of the tool's own score, and lift nothing that has none.
+    pub fn stands_alone(self) -> bool {
+        matches!(self, Self::Intent | Self::Web | Self::Workflow | Self::Planned)
+    }
+
+    /// What it counts for unless told otherwise. `docs/signals.md` has the measurements; a signal
+    /// that did not help on its own set stands at 0.
+    fn default_weight(self) -> f32 {
+        self.tried_weight()
+    }
+
+    /// The weight with which it was measured.
+    const fn tried_weight(self) -> f32 {
+        match self {
+            Self::Phase | Self::Language | Self::TaskType => 0.15,
+            Self::Complexity | Self::History | Self::Priority => 0.1,
+            Self::Hierarchy => 0.2,
+            Self::Intent => 0.5,
+            Self::Web | Self::Workflow => 0.1,
+            Self::Latency | Self::Cost => 0.2,
+            Self::Planned => 0.3,
+            Self::Exclusive | Self::Conflicts => 1.0,
+        }
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Signal {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let known = Self::ALL.into_iter().find(|signal| signal.as_str() == name);
+        known.ok_or_else(|| Error::UnknownSignal {
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::as_str).join(", "),
+        })
+    }
+}
+
+/// What each signal counts for: a share of the best score of the prompt, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SignalWeights([f32; SIGNALS]);
+
+impl Default for SignalWeights {
+    fn default() -> Self {
+        Self(Signal::ALL.map(Signal::default_weight))
+    }
+}
+
+impl SignalWeights {
+    /// The weights that were measured, those of signals that did not help among them.
+    pub fn tried() -> Self {
+        Self(Signal::ALL.map(Signal::tried_weight))
+    }
+
+    /// Meaning and words alone.
+    pub const OFF: Self = Self([0.0; SIGNALS]);
+
+    pub fn get(&self, signal: Signal) -> f32 {
+        self.0[signal as usize]
+    }
+
+    /// These weights with one changed.
+    ///
+    /// # Errors
+    /// [`Error::BadSignalWeight`] outside 0 to 1.
+    pub fn with(mut self, signal: Signal, weight: f32) -> Result<Self, Error> {
+        if !(0.0..=1.0).contains(&weight) {
+            return Err(Error::BadSignalWeight { signal, found: weight });
+        }
+        self.0[signal as usize] = weight;
+        Ok(self)
+    }
+
+    pub fn is_on(&self, signal: Signal) -> bool {
+        self.get(signal) > 0.0
+    }
+
+    pub fn is_off(&self) -> bool {
+        *self == Self::OFF
+    }
+}
+
+impl Serialize for SignalWeights {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Signal::ALL.map(|signal| (signal.as_str(), self.get(signal))))
+    }
+}
+
+/// Signals that are not named keep their default.
+impl<'de> Deserialize<'de> for SignalWeights {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let named = std::collections::BTreeMap::<String, f32>::deserialize(deserializer)?;
+        named.into_iter().try_fold(Self::default(), |weights, (name, weight)| {
+            let signal = name.parse().map_err(D::Error::custom)?;
+            weights.with(signal, weight).map_err(D::Error::custom)
+        })
+    }
+}

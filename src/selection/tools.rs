@@ -1,0 +1,167 @@
+//! Which tools a request lets stand, by name and by what they may do.
+
+use super::Error;
+use super::policy::Exclusion;
+use crate::catalog::{Tool, ToolId, split_identifier};
+use crate::query::Stage;
+use globset::{Glob, GlobMatcher};
+
+/// First words of names that only look.
+const LOOKS: [&str; 20] = [
+    "analyze",
+    "browse",
+    "check",
+    "compare",
+    "count",
+    "describe",
+    "fetch",
+    "find",
+    "get",
+    "grep",
+    "inspect",
+    "list",
+    "lookup",
+    "query",
+    "read",
+    "search",
+    "show",
+    "summarize",
+    "validate",
+    "view",
+];
+
+/// Whether a run changes nothing: as the tool's hints say, and where they are silent, as the first
+/// word of its name does. What tells neither way may change something.
+pub fn is_read_only(tool: &Tool) -> bool {
+    let hints = tool.hints;
+    match (hints.read_only, hints.destructive) {
+        (Some(said), _) => said,
+        (None, Some(true)) => false,
+        _ => {
+            let name = split_identifier(&tool.name).to_lowercase();
+            name.split(' ').next().is_some_and(|verb| LOOKS.contains(&verb))
+        }
+    }
+}
+
+/// One pattern over ids; without signs of a pattern it is an id.
+enum Pattern {
+    Plain(String),
+    Glob(Box<GlobMatcher>),
+}
+
+impl Pattern {
+    fn new(text: &str) -> Result<Self, Error> {
+        if !text.contains(['*', '?', '[', '{', '\\']) {
+            return Ok(Self::Plain(text.to_owned()));
+        }
+        let glob = Glob::new(text).map_err(|error| Error::BadToolPattern {
+            pattern: text.to_owned(),
+            because: error.kind().to_string(),
+        })?;
+        Ok(Self::Glob(Box::new(glob.compile_matcher())))
+    }
+
+    fn matches(&self, id: &ToolId) -> bool {
+        let one = |text: &str| match self {
+            Self::Plain(plain) => plain == text,
+            Self::Glob(glob) => glob.is_match(text),
+        };
+        one(id.as_str()) || id.with_colon().any(|spelling| one(&spelling))
+    }
+}
+
+/// The tools that a request enables and leaves out, by patterns over ids such as `git__*`.
+#[derive(Default)]
+pub struct ToolFilter {
+    enabled: Option<Vec<Pattern>>,
+    left_out: Vec<(Pattern, String)>,
+    stage: Option<Stage>,
+}
+
+impl ToolFilter {
+    /// `enabled` without a list is every tool; an empty list is none.
+    ///
+    /// # Errors
+    /// [`Error::BadToolPattern`].
+    pub fn new(
+        enabled: Option<&[String]>,
+        left_out: &[String],
+        stage: Option<Stage>,
+    ) -> Result<Self, Error> {
+        let all = |patterns: &[String]| patterns.iter().map(|text| Pattern::new(text)).collect();
+        let enabled: Option<Result<Vec<Pattern>, Error>> = enabled.map(all);
+        let left_out = left_out.iter().map(|text| Ok((Pattern::new(text)?, text.clone())));
+        Ok(Self {
+            enabled: enabled.transpose()?,
+            left_out: left_out.collect::<Result<_, Error>>()?,
+            stage: stage.filter(|stage| stage.is_read_only()),
+        })
+    }
+
+    /// Whether it lets every tool pass.
+    pub fn is_open(&self) -> bool {
+        self.enabled.is_none() && self.left_out.is_empty() && self.stage.is_none()
+    }
+
+    /// Lets the tool pass, or says what stands in the way.
+    ///
+    /// # Errors
+    /// The reason for which the tool is left out.
+    pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
+        if let Some(enabled) = &self.enabled
+            && !enabled.iter().any(|pattern| pattern.matches(&tool.id))
+        {
+            return Err(Exclusion::NotEnabled);
+        }
+        let hit = self.left_out.iter().find(|(pattern, _)| pattern.matches(&tool.id));
+        if let Some((_, text)) = hit {
+            return Err(Exclusion::ByPattern { pattern: text.clone() });
+        }
+        match self.stage {
+            Some(stage) if !is_read_only(tool) => Err(Exclusion::Stage { stage }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str) -> Tool {
+        Tool::new(Some("git"), name, "")
+    }
+
+    #[test]
+    fn stages_of_looking_take_what_changes_nothing() {
+        let filter = ToolFilter::new(None, &[], Some(Stage::Analysis)).unwrap();
+        for (name, passes) in
+            [("read_file", true), ("listBranches", true), ("commit", false), ("reader", false)]
+        {
+            assert_eq!(filter.admit(&tool(name)).is_ok(), passes, "{name}");
+        }
+        let mut said = tool("get_token");
+        said.hints.read_only = Some(false);
+        let because = filter.admit(&said).unwrap_err().to_string();
+        assert_eq!(because, "the stage analysis takes read-only tools alone");
+        let mut said = tool("commit");
+        said.hints.read_only = Some(true);
+        assert!(filter.admit(&said).is_ok());
+        assert!(ToolFilter::new(None, &[], Some(Stage::Execution)).unwrap().is_open());
+    }
+
+    #[test]
+    fn patterns_enable_and_leave_out() {
+        let texts = |all: &[&str]| all.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        let enabled = texts(&["git:*"]);
+        let filter = ToolFilter::new(Some(&enabled), &texts(&["*push*"]), None).unwrap();
+        assert!(filter.admit(&tool("commit")).is_ok());
+        let because = filter.admit(&tool("force_push")).unwrap_err().to_string();
+        assert_eq!(because, "the request leaves out `*push*`");
+        let other = Tool::new(Some("web"), "get", "");
+        assert_eq!(filter.admit(&other), Err(Exclusion::NotEnabled));
+        assert!(ToolFilter::new(Some(&[]), &[], None).unwrap().admit(&other).is_err());
+        assert!(ToolFilter::new(None, &texts(&["a[", "b"]), None).is_err());
+    }
+}
