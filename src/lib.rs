@@ -97,5 +97,6 @@ pub mod selection;
 pub use catalog::{Catalog, Tool, ToolId};
 pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
 pub use engine::{
-    Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectRequest, Selection, Strategy,
+    Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectContext, SelectRequest, Selection,
+    Strategy,
 };
