@@ -29,6 +29,7 @@ mod file;
 mod import;
 mod list;
 mod load;
+mod operation;
 mod overlay;
 mod problem;
 mod row;
@@ -44,6 +45,7 @@ mod words;
 pub use error::Error;
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
+pub use operation::{Operation, OperationArgument, Place};
 pub use problem::{Problem, Severity};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{

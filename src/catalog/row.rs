@@ -86,7 +86,8 @@ impl<'a> Row<'a> {
         self.problem(key, problem);
     }
 
-    fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
+    /// A field of a type that reads itself; `expected` says which.
+    pub fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
         let raw = self.value(key)?;
         let value = serde_json::from_str(raw.get()).ok();
         if value.is_none() {

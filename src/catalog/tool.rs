@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::Operation;
+
 /// The name by which a tool is known in every output.
 ///
 /// Either the id that the tool brought itself, as it stands, or `server__tool` made from its
@@ -260,6 +262,9 @@ pub struct Tool {
     pub declared_latency_tier: Option<LatencyTier>,
     pub hints: Hints,
     pub facets: Facets,
+    /// For an operation of an HTTP API: how it is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
 }
 
 impl Tool {
@@ -286,6 +291,7 @@ impl Tool {
             declared_latency_tier: None,
             hints: Hints::default(),
             facets: Facets::default(),
+            operation: None,
         }
     }
 

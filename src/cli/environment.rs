@@ -22,6 +22,12 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
     match command {
         Command::Index(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Route(args) => both(&mut args.catalog, &mut args.engine, variables),
+        #[cfg(feature = "mcp")]
+        Command::Call(args) => catalog(&mut args.catalog, variables),
+        #[cfg(feature = "mcp")]
+        Command::Run(args) => both(&mut args.catalog, &mut args.engine, variables),
+        #[cfg(feature = "mcp")]
+        Command::Output(_) => {}
         Command::Batch(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Eval(args) => both(&mut args.catalog, &mut args.engine, variables),
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
@@ -57,6 +63,8 @@ fn catalog(args: &mut CatalogArgs, variables: Variables<'_>) {
         let paths = std::env::split_paths(&value);
         args.tools = paths.filter(|path| !path.as_os_str().is_empty()).collect();
     }
+    #[cfg(feature = "mcp")]
+    fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
 }
 
 fn model(args: &mut ModelArgs, variables: Variables<'_>) {

@@ -89,9 +89,27 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
     } else if let Some(error) = cause.downcast_ref::<catalog::Error>() {
         let unreadable = matches!(error, catalog::Error::Unreadable { .. });
         Some(if unreadable { IO } else { BAD_DATA })
+    } else if let Some(code) = of_execution(cause) {
+        Some(code)
     } else {
         (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
     }
+}
+
+#[cfg(feature = "execution")]
+fn of_execution(cause: &(dyn Error + 'static)) -> Option<u8> {
+    use crate::execution;
+    Some(match cause.downcast_ref()? {
+        execution::Error::ServersFile { .. } => BAD_DATA,
+        execution::Error::Pattern { .. } => BAD_ARGUMENTS,
+        execution::Error::Kept { .. } => IO,
+        _ => FAILED,
+    })
+}
+
+#[cfg(not(feature = "execution"))]
+fn of_execution(_cause: &(dyn Error + 'static)) -> Option<u8> {
+    None
 }
 
 fn of_engine(error: &engine::Error) -> u8 {

@@ -17,6 +17,8 @@ mod args;
 mod batch;
 mod bench;
 mod bench_encoder;
+#[cfg(feature = "mcp")]
+mod call;
 mod environment;
 mod eval;
 mod eval_suite;
@@ -29,6 +31,10 @@ mod plot;
 mod progress;
 mod render;
 mod route;
+#[cfg(feature = "mcp")]
+mod run;
+#[cfg(feature = "mcp")]
+mod servers;
 mod setup;
 mod tools;
 
@@ -77,6 +83,12 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Route(args) => route::run(args, global),
         Command::Tools(args) => tools::run(args, global),
         Command::Model(args) => model::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Call(args) => call::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Run(args) => run::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Output(args) => call::output(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Eval(args) => eval::run(args, global),
         Command::Bench(args) => bench::run(args, global),

@@ -4,6 +4,8 @@
 
 mod batch;
 mod built_in;
+mod call;
+mod drill;
 mod formats;
 mod golden;
 mod hub;
