@@ -163,7 +163,6 @@ fn tell(event: &Event, global: &Global) {
             format!("{}{total} {}", progress.done, progress.message.as_deref().unwrap_or_default())
         }
         Event::FellBack { from, to } => format!("{from} gave no answer; trying {to}"),
-        _ => return,
     };
     render::warn(global, &render::plain(&said));
 }

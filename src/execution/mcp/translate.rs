@@ -56,8 +56,11 @@ fn of_result(result: CallToolResult) -> Output {
                     let mime_type = mime_type.unwrap_or_default();
                     output.attachments.push(attachment("resource", mime_type, blob));
                 }
+                _ => {}
             },
             ContentBlock::ResourceLink(link) => texts.push(link.uri.clone()),
+            // What later versions of the protocol add is not for a text.
+            _ => {}
         }
     }
     output.text = texts.join("\n");
