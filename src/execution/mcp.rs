@@ -191,8 +191,11 @@ impl Shared {
             }
         };
         let opened = match tokio::time::timeout(self.options.start_timeout, opening).await {
-            Ok(opened) => opened,
-            Err(_) => Err(format!("no answer in {:?}", self.options.start_timeout)),
+            Ok(opened) => opened.map_err(|said| Fault::before(FaultKind::Unreachable, said)),
+            Err(_) => {
+                let said = format!("no handshake in {:?}", self.options.start_timeout);
+                Err(Fault::before(FaultKind::Timeout, said))
+            }
         };
         match opened {
             Ok(connection) => {
@@ -201,9 +204,9 @@ impl Shared {
                 self.hear();
                 Ok(connection)
             }
-            Err(said) => {
-                self.count_failure(&mut state, &said);
-                Err(Fault::before(FaultKind::Unreachable, said))
+            Err(fault) => {
+                self.count_failure(&mut state, &fault.detail);
+                Err(fault)
             }
         }
     }
