@@ -40,7 +40,8 @@ impl Summarizer for Extractive {
         order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
         let (mut kept, mut used) = (Vec::new(), 0);
         for at in order {
-            let length = sentences[at].chars().count() + GAP.chars().count();
+            let gap = if kept.is_empty() { 0 } else { GAP.chars().count() };
+            let length = sentences[at].chars().count() + gap;
             if used + length <= most_chars {
                 used += length;
                 kept.push(at);
