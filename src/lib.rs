@@ -69,6 +69,7 @@
 //! |---|---|---|
 //! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
+//! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) | `catalog` |
 //! | [`engine`] | which tools, for this prompt? | every room below |
 //! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query`, `feedback` |
 //! | [`feedback`] | what did past prompts teach of a tool? | `catalog` |
@@ -81,14 +82,17 @@
 //! # Features
 //!
 //! `cli` (default) is the `toolroute` binary; `built-in-model` (default) puts the models into the
-//! program, 32 MB of it; `hub` (default) is the download of models, and without
-//! it the crate has no network code; `cuda` runs inference on an NVIDIA card.
+//! program, 32 MB of it; `hub` (default) is the download of models; `execution` runs tools that are
+//! functions or local programs, and `mcp` (default) those of servers. Without `hub` and `mcp` the
+//! crate has no network code. `cuda` runs inference on an NVIDIA card.
 pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod embedding;
 pub mod engine;
 pub mod eval;
+#[cfg(feature = "execution")]
+pub mod execution;
 pub mod feedback;
 pub mod index;
 pub mod query;

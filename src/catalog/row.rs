@@ -86,6 +86,7 @@ impl<'a> Row<'a> {
         self.problem(key, problem);
     }
 
+    /// A field of a type that reads itself; `expected` says which.
     pub fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
         let raw = self.value(key)?;
         let value = serde_json::from_str(raw.get()).ok();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::Routing;
+use super::{Operation, Routing};
 
 /// The name by which a tool is known in every output.
 ///
@@ -264,6 +264,9 @@ pub struct Tool {
     pub facets: Facets,
     #[serde(skip_serializing_if = "Routing::is_empty")]
     pub routing: Routing,
+    /// For an operation of an HTTP API: how it is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
 }
 
 impl Tool {
@@ -291,6 +294,7 @@ impl Tool {
             hints: Hints::default(),
             facets: Facets::default(),
             routing: Routing::default(),
+            operation: None,
         }
     }
 

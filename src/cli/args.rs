@@ -1,10 +1,16 @@
 //! What may be typed. Nothing here reads a file or decides anything.
 
+mod execution;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use execution::LiveArgs;
+#[cfg(feature = "mcp")]
+pub use execution::{CallArgs, ExecutionArgs, OutputArgs, RunArgs};
 
 use super::candidates::CandidatesArgs;
 use super::config::Settings;
@@ -80,6 +86,15 @@ pub enum Command {
     Tools(ToolsArgs),
     /// Get, list and check models
     Model(ModelArgs),
+    /// Call a tool of a server: with its arguments made to fit, and another tool where it fails
+    #[cfg(feature = "mcp")]
+    Call(CallArgs),
+    /// Rank the tools for a prompt and call the first
+    #[cfg(feature = "mcp")]
+    Run(Box<RunArgs>),
+    /// Print the rest of an answer that was cut
+    #[cfg(feature = "mcp")]
+    Output(OutputArgs),
     /// Answer a file of prompts
     Batch(BatchArgs),
     /// Log which tools served which prompts, and see what that teaches
@@ -107,6 +122,8 @@ pub struct CatalogArgs {
     /// JSONL, TOML [env: TOOLROUTE_TOOLS, several separated as in PATH]
     #[arg(short, long, value_name = "PATH")]
     pub tools: Vec<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Files that set tiers and facets for tools by id pattern
     #[arg(long, value_name = "FILE")]
     pub overlay: Vec<PathBuf>,

@@ -36,6 +36,12 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Eval(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
+        #[cfg(feature = "mcp")]
+        Command::Call(args) => catalog(&mut args.catalog, variables),
+        #[cfg(feature = "mcp")]
+        Command::Run(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        #[cfg(feature = "mcp")]
+        Command::Output(_) => {}
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
             choice(&mut args.choice, variables);
         }
@@ -86,6 +92,8 @@ fn catalog(args: &mut CatalogArgs, variables: Variables<'_>) {
         let paths = std::env::split_paths(&value);
         args.tools = paths.filter(|path| !path.as_os_str().is_empty()).collect();
     }
+    #[cfg(feature = "mcp")]
+    fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
 }
 
 fn model(args: &mut ModelArgs, variables: Variables<'_>) {

@@ -92,6 +92,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_log(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_catalog(error))
+    } else if let Some(code) = of_execution(cause) {
+        Some(code)
     } else {
         if cause.is::<query::Error>() {
             return Some(BAD_DATA);
@@ -102,6 +104,22 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
 
 fn of_catalog(error: &catalog::Error) -> u8 {
     if matches!(error, catalog::Error::Unreadable { .. }) { IO } else { BAD_DATA }
+}
+
+#[cfg(feature = "execution")]
+fn of_execution(cause: &(dyn Error + 'static)) -> Option<u8> {
+    use crate::execution;
+    Some(match cause.downcast_ref()? {
+        execution::Error::ServersFile { .. } => BAD_DATA,
+        execution::Error::Pattern { .. } => BAD_ARGUMENTS,
+        execution::Error::Kept { .. } => IO,
+        _ => FAILED,
+    })
+}
+
+#[cfg(not(feature = "execution"))]
+fn of_execution(_cause: &(dyn Error + 'static)) -> Option<u8> {
+    None
 }
 
 fn of_engine(error: &engine::Error) -> u8 {

@@ -18,6 +18,8 @@ mod args;
 mod batch;
 mod bench;
 mod bench_encoder;
+#[cfg(feature = "mcp")]
+mod call;
 mod candidates;
 mod config;
 mod configure;
@@ -40,7 +42,11 @@ mod plot;
 mod progress;
 mod render;
 mod route;
+#[cfg(feature = "mcp")]
+mod run;
 mod select_args;
+#[cfg(feature = "mcp")]
+mod servers;
 mod setup;
 mod tools;
 
@@ -98,6 +104,12 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Analyze(args) => analyze::run(args, global),
         Command::Tools(args) => tools::run(args, global),
         Command::Model(args) => model::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Call(args) => call::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Run(args) => run::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Output(args) => call::output(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),

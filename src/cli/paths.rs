@@ -42,3 +42,9 @@ pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
     let file = format!("{}-{}.snapshot", stem.to_string_lossy(), &key[..16]);
     Some(folder.join(file))
 }
+
+/// A folder of ours in the user's cache folder; else one that the system clears.
+#[cfg(feature = "mcp")]
+pub fn cache(name: &str) -> PathBuf {
+    dirs::cache_dir().unwrap_or_else(std::env::temp_dir).join("toolroute").join(name)
+}

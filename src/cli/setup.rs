@@ -48,12 +48,16 @@ pub fn catalog_with_problems(
     args: &CatalogArgs,
     strict: bool,
 ) -> anyhow::Result<(Catalog, Vec<Problem>)> {
-    if args.tools.is_empty() {
+    if args.tools.is_empty() && args.live.servers().is_none() {
         let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     }
     let options = LoadOptions { strict, overlays: args.overlay.clone() };
-    let loaded = Catalog::load(&args.tools, &options)?;
+    #[cfg(feature = "mcp")]
+    let paths = [args.tools.clone(), super::servers::catalogs(&args.live)?].concat();
+    #[cfg(not(feature = "mcp"))]
+    let paths = args.tools.clone();
+    let loaded = Catalog::load(&paths, &options)?;
     Ok((loaded.catalog, loaded.problems))
 }
 
@@ -189,7 +193,9 @@ pub fn build(
 
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
     let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
-    paths::default_snapshot(&catalog.tools, &format!("{model} {:?}", args.precision))
+    let sources = catalog.tools.iter().chain(catalog.live.servers());
+    let sources: Vec<PathBuf> = sources.cloned().collect();
+    paths::default_snapshot(&sources, &format!("{model} {:?}", args.precision))
 }
 
 /// The model that a strategy needs; none where it needs none, or can do without.

@@ -1,6 +1,5 @@
 //! From candidates to an answer's tools: signals, filters, shares and tools that are always there.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -267,7 +266,7 @@ impl Moment {
 }
 
 /// What the prompt was read as, where that is not what was written.
-pub(super) fn read_as(asked: &SelectRequest, read: &Cow<'_, SelectRequest>) -> Option<String> {
+pub(super) fn read_as(asked: &SelectRequest, read: &SelectRequest) -> Option<String> {
     (asked.prompt != read.prompt).then(|| read.prompt.clone())
 }
 

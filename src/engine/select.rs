@@ -1,6 +1,5 @@
 //! The engine itself: from a prompt to tools.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -86,7 +85,7 @@ impl State {
         let mut answers = self.select_many_read(&read);
         for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
             if let Ok(answer) = answer {
-                answer.read_as = read_as(asked, &Cow::Owned(read));
+                answer.read_as = read_as(asked, &read);
             }
         }
         answers

@@ -4,7 +4,9 @@
 
 mod batch;
 mod built_in;
+mod call;
 mod context;
+mod drill;
 mod feedback;
 mod formats;
 mod golden;

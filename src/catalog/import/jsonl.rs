@@ -5,7 +5,7 @@ use super::super::row::Row;
 use super::super::{Tool, ToolId};
 
 /// Fields that only our own rows have, beside those of [`details::FIELDS`].
-const IDENTITY: [&str; 2] = ["id", "server"];
+const IDENTITY: [&str; 3] = ["id", "server", "operation"];
 
 const PLAIN: [&str; 6] =
     ["name", "title", "description", "input_schema", "inputSchema", "parameters"];
@@ -41,6 +41,7 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     tool.hints = hints;
     let schema_key = SCHEMA_KEYS.iter().find(|key| row.value(key).is_some());
     tool.input_schema = schema_key.and_then(|key| row.schema(key));
+    tool.operation = row.typed("operation", "an operation with method and path");
     Details::read(row).apply(&mut tool);
     row.warn_unknown(&known().collect::<Vec<_>>());
     Some(tool)

@@ -9,7 +9,9 @@ use super::super::details::{self, Details};
 use super::super::row::{Fields, Row};
 use super::super::source::Source;
 use super::super::validate;
-use super::super::{Hints, Problem, Schema, Severity, Tool, ToolId};
+use super::super::{
+    Hints, Operation as Sent, OperationArgument, Place, Problem, Schema, Severity, Tool, ToolId,
+};
 use super::refs::Refs;
 use super::{Found, Import};
 
@@ -121,8 +123,9 @@ impl Api<'_> {
         let mut tool = Tool::new(self.server.as_deref(), &name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
-        let (schema, cut) = self.input_schema(at);
-        tool.input_schema = to_raw_value(&schema).ok().map(Schema::new);
+        let (input, cut) = self.input(at);
+        tool.operation = Some(self.sent(at, input.arguments.clone()));
+        tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
             self.cut.push(tool.id.clone());
         }
@@ -154,7 +157,7 @@ impl Api<'_> {
     /// member named like a parameter, becomes the one property `body`.
     ///
     /// Also tells whether the limits cut it.
-    fn input_schema(&self, at: &Operation<'_>) -> (Value, bool) {
+    fn input(&self, at: &Operation<'_>) -> (Input, bool) {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
         for parameter in self.parameters(at) {
@@ -164,7 +167,19 @@ impl Api<'_> {
         if let Some(schema) = body["content"].as_object().and_then(json_schema) {
             input.body(refs.resolve(schema), body["required"] == json!(true));
         }
-        (input.into_schema(), refs.was_cut())
+        (input, refs.was_cut())
+    }
+
+    /// How the operation is sent. The nearest list of servers counts, and its first.
+    fn sent(&self, at: &Operation<'_>, arguments: Vec<OperationArgument>) -> Sent {
+        let owners = [at.operation, at.item, self.root];
+        let server = owners.iter().find_map(|owner| owner["servers"][0]["url"].as_str());
+        Sent {
+            method: at.method.to_uppercase(),
+            path: at.path.to_owned(),
+            server: server.map(str::to_owned),
+            arguments,
+        }
     }
 
     /// The operation's parameters, then those of its path that it does not redefine.
@@ -190,6 +205,7 @@ impl Api<'_> {
 struct Input {
     properties: Map<String, Value>,
     required: Vec<Value>,
+    arguments: Vec<OperationArgument>,
 }
 
 impl Input {
@@ -210,12 +226,24 @@ impl Input {
             self.required.push(json!(name));
         }
         self.properties.insert(name.to_owned(), schema);
+        let place = match parameter["in"].as_str() {
+            Some("path") => Place::Path,
+            Some("header") => Place::Header,
+            _ => Place::Query,
+        };
+        let joined = parameter["explode"] == json!(false);
+        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined });
+    }
+
+    fn take_from_body(&mut self, name: &str, place: Place) {
+        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined: false });
     }
 
     fn body(&mut self, schema: Value, required: bool) {
         let members = schema["properties"].as_object();
         let mergeable = members.filter(|m| !m.keys().any(|k| self.properties.contains_key(k)));
         if let Some(members) = mergeable {
+            members.keys().for_each(|name| self.take_from_body(name, Place::Member));
             self.properties.extend(members.clone());
             if required {
                 self.required.extend(schema["required"].as_array().into_iter().flatten().cloned());
@@ -225,6 +253,7 @@ impl Input {
         if required {
             self.required.push(json!("body"));
         }
+        self.take_from_body("body", Place::Body);
         self.properties.insert("body".to_owned(), schema);
     }
 

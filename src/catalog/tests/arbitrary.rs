@@ -11,8 +11,9 @@ use serde_json::value::to_raw_value;
 use crate::catalog::import::{self, Found};
 use crate::catalog::source::Source;
 use crate::catalog::{
-    Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, ParameterHints,
-    Reliability, Routing, Schema, Tool, ToolId, embedding_text, keyword_fields,
+    Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
+    OperationArgument, ParameterHints, Place, Reliability, Routing, Schema, Tool, ToolId,
+    embedding_text, keyword_fields,
 };
 
 fn json() -> impl Strategy<Value = Value> {
@@ -162,6 +163,7 @@ prop_compose! {
         hints in hints(),
         facets in facets(),
         routing in routing(),
+        operation in option::of(operation()),
     ) -> Tool {
         let [categories, tags, examples, capabilities, satisfies, consumes, before, after] =
             <[Vec<String>; 8]>::try_from(lists).unwrap();
@@ -169,9 +171,18 @@ prop_compose! {
             id: ToolId::new(id), name, title, description, server, input_schema, categories, tags,
             examples, capabilities, satisfies, consumes, preconditions: before,
             postconditions: after, reliability, cost, latency_ms, declared_latency_tier, hints,
-            facets, routing,
+            facets, routing, operation,
         }
     }
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    use prop::sample::select;
+    let place = select(vec![Place::Path, Place::Query, Place::Header, Place::Member, Place::Body]);
+    let argument = (".{1,8}", place, any::<bool>())
+        .prop_map(|(name, place, joined)| OperationArgument { name, place, joined });
+    (".{1,6}", ".{1,12}", option::of(".{1,12}"), vec(argument, 0..4))
+        .prop_map(|(method, path, server, arguments)| Operation { method, path, server, arguments })
 }
 
 fn read(text: &str) -> Option<Vec<Tool>> {

@@ -155,8 +155,8 @@ fn a_cached_answer_is_the_same_and_never_stale() {
     assert_eq!((counted.cache_hits, counted.cache_misses), (2, 8 - 1));
     engine.close();
     assert!(!bytes(&request).0, "closed");
-    let mut config = EngineConfig::default();
-    config.cache = CacheSettings { ttl_ms: 0, entries: 9 };
+    let cache = CacheSettings { ttl_ms: 0, entries: 9 };
+    let config = EngineConfig { cache, ..EngineConfig::default() };
     let uncached = super::tests::engine(named(&["a"]), config);
     uncached.select(&request).unwrap();
     assert!(!uncached.select(&request).unwrap().cached);

@@ -1,0 +1,103 @@
+//! What may be typed about servers and calls.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[cfg(feature = "mcp")]
+use super::{CatalogArgs, EngineArgs, SelectArgs};
+
+/// Where tools come from that no file lists.
+#[derive(Args, Clone, Default)]
+pub struct LiveArgs {
+    /// A file with `mcpServers`: the tools are what these servers say they have, asked once an hour
+    /// [env: TOOLROUTE_SERVERS]
+    #[cfg(feature = "mcp")]
+    #[arg(long, value_name = "FILE")]
+    pub servers: Option<PathBuf>,
+    /// Ask all servers for their tools now
+    #[cfg(feature = "mcp")]
+    #[arg(long)]
+    pub refresh: bool,
+}
+
+impl LiveArgs {
+    /// The servers file, where one was named and servers can be called at all.
+    pub fn servers(&self) -> Option<&PathBuf> {
+        #[cfg(feature = "mcp")]
+        return self.servers.as_ref();
+        #[cfg(not(feature = "mcp"))]
+        None
+    }
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct ExecutionArgs {
+    /// The arguments, as a JSON object; `-` reads it from stdin
+    #[arg(short, long, value_name = "JSON", default_value = "{}")]
+    pub args: String,
+    /// Agree to what may destroy something
+    #[arg(long)]
+    pub yes: bool,
+    /// Call only tools that say they only read
+    #[arg(long)]
+    pub read_only: bool,
+    /// Call only tools whose id matches, such as `files__*`; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    pub allow: Vec<String>,
+    /// Never call tools whose id matches; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    pub deny: Vec<String>,
+    /// Seconds to wait for a tool [default: 60, and 300 for research]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: Option<u64>,
+    /// Characters of an answer at most; the rest is kept for `toolroute output`
+    #[arg(long, value_name = "N", default_value_t = 40_000)]
+    pub max_chars: usize,
+    /// The tool to try where the one before it fails; repeatable [default: tools that do the same]
+    #[arg(long, value_name = "ID")]
+    pub fallback: Vec<String>,
+    /// Try no other tool
+    #[arg(long, conflicts_with = "fallback")]
+    pub no_fallback: bool,
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct CallArgs {
+    /// The tool's id, `server:tool`, or a name that only one tool has
+    pub tool: String,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct RunArgs {
+    /// What is wanted
+    pub prompt: String,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct OutputArgs {
+    /// The handle that a cut answer names
+    pub handle: String,
+    /// Where to begin, in characters
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub offset: usize,
+    /// Characters at most
+    #[arg(long, default_value_t = 40_000, value_name = "N")]
+    pub chars: usize,
+}

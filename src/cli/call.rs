@@ -1,0 +1,250 @@
+//! `toolroute call` and `toolroute output`: one tool called, and the rest of what it said.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, OutputArgs};
+use super::exit::{self, Failure};
+use super::{paths, render, servers, setup};
+use crate::catalog::{Catalog, Tool};
+use crate::execution::{
+    Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
+    MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Redactor, Report, Request, Session,
+    Summarizer, Timing, candidates,
+};
+
+/// Bytes of whole answers that are kept on disk.
+const KEPT_BYTES: usize = 256 << 20;
+
+/// The log of raw errors is begun anew at this size; the one before it is kept beside it.
+const LOG_BYTES: u64 = 4 << 20;
+
+pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let catalog = setup::catalog(&args.catalog, global)?;
+    let arguments = arguments(&args.execution.args)?;
+    let tool = find(&catalog, &args.tool)?;
+    let near: Vec<Neighbor> = catalog
+        .tools()
+        .iter()
+        // Without a model nothing is near in meaning; what discharges the same obligation is.
+        .map(|tool| Neighbor { tool: Arc::clone(tool), similarity: 0.0 })
+        .collect();
+    let candidates = chain(&args.execution, &catalog, &tool, &near)?;
+    let asked = Asked { candidates, arguments, question: "", summarizer: None };
+    perform(&args.execution, &args.catalog, asked, global)
+}
+
+/// A call that is ready to be made.
+pub struct Asked<'a> {
+    pub candidates: Vec<Candidate>,
+    pub arguments: Arguments,
+    pub question: &'a str,
+    pub summarizer: Option<Arc<dyn Summarizer>>,
+}
+
+/// Makes the call and shows what came of it.
+pub fn perform(
+    args: &ExecutionArgs,
+    catalog: &CatalogArgs,
+    asked: Asked<'_>,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let Some(path) = catalog.live.servers() else {
+        let said =
+            "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+    };
+    let file = servers::read(path)?;
+    let options = options(args, file.redactor.clone(), asked.summarizer)?;
+    let executor = Executor::new(servers::open(&file), options);
+    let request = Request {
+        candidates: &asked.candidates,
+        arguments: &asked.arguments,
+        session: &Session::default(),
+        confirmed: args.yes,
+        question: asked.question,
+        room_tokens: None,
+        on_event: &|event| tell(&event, global),
+    };
+    let report = servers::runtime()?.block_on(async {
+        let report = executor.call(&request).await;
+        executor.close().await;
+        report
+    });
+    show(&report, global)
+}
+
+fn options(
+    args: &ExecutionArgs,
+    redactor: Redactor,
+    summarizer: Option<Arc<dyn Summarizer>>,
+) -> anyhow::Result<ExecutorOptions> {
+    let mut timing = Timing::default();
+    if let Some(seconds) = args.timeout {
+        timing.timeouts.push((Patterns::new(["*"])?, Duration::from_secs(seconds)));
+    }
+    let permissions = Permissions {
+        allow: Patterns::new(&args.allow)?,
+        deny: Patterns::new(&args.deny)?,
+        read_only: args.read_only,
+        ..Permissions::default()
+    };
+    Ok(ExecutorOptions {
+        permissions,
+        timing,
+        max_chars: args.max_chars,
+        kept: Arc::new(Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?),
+        summarizer,
+        redactor,
+        on_failure: Some(Arc::new(append_to_log)),
+        ..ExecutorOptions::default()
+    })
+}
+
+/// The tools to try, in order.
+pub fn chain(
+    args: &ExecutionArgs,
+    catalog: &Catalog,
+    tool: &Arc<Tool>,
+    near: &[Neighbor],
+) -> anyhow::Result<Vec<Candidate>> {
+    if args.no_fallback {
+        return Ok(vec![Candidate::asked(Arc::clone(tool))]);
+    }
+    // What was typed goes before what the tool's author says; one that the catalog lacks is only
+    // an author's hope.
+    let typed: anyhow::Result<Vec<Arc<Tool>>> =
+        args.fallback.iter().map(|id| find(catalog, id)).collect();
+    let hoped = tool.routing.fallbacks.iter().filter_map(|id| find(catalog, id).ok());
+    let declared: anyhow::Result<Vec<Arc<Tool>>> = typed.map(|mut typed| {
+        let hoped: Vec<_> = hoped.filter(|tool| !typed.iter().any(|t| t.id == tool.id)).collect();
+        typed.extend(hoped);
+        typed
+    });
+    Ok(candidates(tool, &declared?, near, MIN_SIMILARITY))
+}
+
+pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
+    if let Some(row) = catalog.row(id) {
+        return Ok(Arc::clone(&catalog.tools()[row as usize]));
+    }
+    let near: Vec<String> = catalog.near(id, 3).iter().map(ToString::to_string).collect();
+    let hint = match near[..] {
+        [] => "`toolroute tools list` shows them all".to_owned(),
+        _ => format!("did you mean {}?", near.join(", ")),
+    };
+    let id = render::cut(id, render::MOST_OF_AN_ID);
+    let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
+    Err(Failure { code: exit::BAD_DATA, said }.into())
+}
+
+/// The arguments as typed, or from stdin.
+pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
+    let mut text = typed.to_owned();
+    if typed == setup::STREAM {
+        text.clear();
+        std::io::stdin().read_to_string(&mut text)?;
+    }
+    let bad = |found: String| {
+        let said = format!(
+            "expected --args with a JSON object such as {{\"path\": \".\"}}, found {found}"
+        );
+        anyhow::Error::from(Failure { code: exit::BAD_ARGUMENTS, said })
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(other) => Err(bad(render::cut(&other.to_string(), render::MOST_OF_AN_ID))),
+        Err(error) => Err(bad(error.to_string())),
+    }
+}
+
+fn tell(event: &Event, global: &Global) {
+    let said = match event {
+        Event::Working { said, .. } => said.clone(),
+        Event::Progress { progress, .. } => {
+            let total = progress.total.map_or(String::new(), |total| format!(" of {total}"));
+            format!("{}{total} {}", progress.done, progress.message.as_deref().unwrap_or_default())
+        }
+        Event::FellBack { from, to } => format!("{from} gave no answer; trying {to}"),
+    };
+    render::warn(global, &render::plain(&said));
+}
+
+fn show(report: &Report, global: &Global) -> anyhow::Result<ExitCode> {
+    if global.json {
+        render::json(report)?;
+    } else {
+        match &report.outcome {
+            Outcome::Answered(answer) => show_answer(answer, report, global)?,
+            outcome => render::note(&render::plain_lines(outcome.message().unwrap_or_default())),
+        }
+    }
+    Ok(match &report.outcome {
+        Outcome::Answered(_) => ExitCode::SUCCESS,
+        Outcome::Clarify { .. } | Outcome::Confirm { .. } => ExitCode::from(exit::BAD_ARGUMENTS),
+        _ => ExitCode::from(exit::FAILED),
+    })
+}
+
+fn show_answer(answer: &Answer, report: &Report, global: &Global) -> anyhow::Result<()> {
+    for change in &answer.changes {
+        render::warn(global, &render::plain(&change.to_string()));
+    }
+    render::line(&render::plain_lines(&answer.output.text))?;
+    for attachment in &answer.output.attachments {
+        let (kind, mime) = (attachment.kind, render::plain(&attachment.mime_type));
+        let bytes = attachment.data.len() / 4 * 3;
+        render::warn(global, &format!("and {kind} {mime} of about {bytes} bytes; --json has it"));
+    }
+    render::warn(global, &format!("{} in {:.0} ms", answer.tool, report.took_ms));
+    Ok(())
+}
+
+/// Raw errors, a line each, for whoever looks for an id.
+fn append_to_log(failure: &RawError) {
+    if let Err(error) = append(&log_path(), failure) {
+        tracing::debug!(%error, "no log of errors");
+    }
+}
+
+fn log_path() -> PathBuf {
+    let folder = dirs::state_dir().or_else(dirs::cache_dir).unwrap_or_else(std::env::temp_dir);
+    folder.join("toolroute").join("errors.jsonl")
+}
+
+fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    if std::fs::metadata(path).is_ok_and(|about| about.len() > LOG_BYTES) {
+        std::fs::rename(path, path.with_extension("old.jsonl"))?;
+    }
+    let mut line = serde_json::to_vec(failure)?;
+    line.push(b'\n');
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    log.write_all(&line)
+}
+
+/// `toolroute output`: a part of an answer that was kept.
+pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let kept = Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?;
+    let Some(page) = kept.get(&args.handle, args.offset, args.chars) else {
+        let id = render::cut(&args.handle, render::MOST_OF_AN_ID);
+        let said = format!("nothing is kept under `{id}`; call the tool again");
+        return Err(Failure { code: exit::BAD_DATA, said }.into());
+    };
+    if global.json {
+        render::json(&page)?;
+    } else {
+        render::line(&render::plain_lines(&page.text))?;
+        if let Some(next) = page.next_offset {
+            let said =
+                format!("{next} of {} characters; go on with --offset {next}", page.of_chars);
+            render::warn(global, &said);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,63 @@
+//! `toolroute run`: the first tool for a prompt, called.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::args::{Global, RunArgs};
+use super::call::{self, Asked};
+use super::exit::{self, Failure};
+use super::limit::Limit;
+use super::render;
+use super::setup::{self, Wanted};
+use crate::catalog::{Tool, embedding_text};
+use crate::embedding::{Embedder, Role};
+use crate::engine::{Engine, Policy, SelectRequest};
+use crate::execution::{Extractive, Neighbor, Summarizer};
+
+/// Tools that are looked at for one that does the same.
+const NEIGHBORS: usize = 12;
+
+pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let arguments = call::arguments(&args.execution.args)?;
+    let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
+    let wanted = Wanted { embedder: embedder.clone(), ..Wanted::new(&args.select, Limit::of(1)) };
+    let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    let selection = engine.select(&SelectRequest::new(&args.prompt))?;
+    let Some(first) = selection.tools.first() else {
+        let said = "no tool fits this prompt; `toolroute route` shows the nearest".to_owned();
+        return Err(Failure { code: exit::FAILED, said }.into());
+    };
+    let why = render::plain(&first.explanation.why);
+    render::warn(global, &format!("{}: {why}", first.tool.id));
+    let near = neighbors(&engine, &first.tool)?;
+    let candidates = call::chain(&args.execution, &engine.catalog(), &first.tool, &near)?;
+    let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
+        Arc::new(Extractive::new(move |question, sentences| {
+            cosines(embedder.as_ref(), question, sentences)
+        }))
+    });
+    let asked = Asked { candidates, arguments, question: &args.prompt, summarizer };
+    call::perform(&args.execution, &args.catalog, asked, global)
+}
+
+/// The tools nearest in meaning to a tool, by the engine's own vectors. Words alone do not count:
+/// tools that share words do different things to them.
+fn neighbors(engine: &Engine, tool: &Arc<Tool>) -> anyhow::Result<Vec<Neighbor>> {
+    let request = SelectRequest::new(embedding_text(tool)).limit(NEIGHBORS);
+    let found = engine.select(&request.policy(Policy::default()))?;
+    let semantic = |parts: &[crate::engine::Part]| {
+        parts.iter().find(|part| part.name == "semantic").map_or(0.0, |part| part.raw)
+    };
+    let near = found.tools.into_iter().map(|selected| Neighbor {
+        similarity: semantic(&selected.explanation.parts),
+        tool: selected.tool,
+    });
+    Ok(near.collect())
+}
+
+/// How near each sentence is to the question; nothing where the model fails, and the text is cut.
+fn cosines(embedder: &dyn Embedder, question: &str, sentences: &[&str]) -> Option<Vec<f32>> {
+    let asked = embedder.embed(&[question], Role::Query).ok()?.vectors;
+    let said = embedder.embed(sentences, Role::Document).ok()?.vectors;
+    Some(said.rows().into_iter().map(|row| row.dot(&asked.row(0))).collect())
+}

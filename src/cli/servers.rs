@@ -1,0 +1,106 @@
+//! The servers file, and the catalogs that its servers say they have.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use tokio::runtime::Runtime;
+
+use super::args::LiveArgs;
+use super::exit::{self, Failure};
+use super::{paths, render};
+use crate::catalog::Catalog;
+use crate::execution::{BASE_VARIABLES, McpOptions, ProcessOptions, Servers, ServersFile};
+
+/// A server's list of tools is taken from the cache so long.
+const FRESH: Duration = Duration::from_secs(3_600);
+
+/// Threads for connections. Two, so that one server's long answer delays no other's.
+const THREADS: usize = 2;
+
+pub fn runtime() -> anyhow::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(THREADS).enable_all().build().context("cannot start threads")
+}
+
+/// Reads the servers file and says what is wrong with it.
+pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the servers file {}", path.display()))?;
+    let read = ServersFile::parse(&text, &|name| std::env::var(name).ok());
+    read.map_err(|error| {
+        let said = format!("{}: {error}", path.display());
+        Failure { code: exit::BAD_DATA, said }.into()
+    })
+}
+
+/// The file's servers. None is started yet.
+pub fn open(file: &ServersFile) -> Servers {
+    let base = BASE_VARIABLES
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let process = ProcessOptions { base_env: base.collect() };
+    let (servers, problems) = Servers::open(file, &McpOptions { process, ..McpOptions::default() });
+    for problem in problems {
+        render::note(&render::plain(&problem));
+    }
+    servers
+}
+
+/// A file of tools for each server of a servers file. A server that does not answer costs its own
+/// tools, or leaves those of the last time.
+pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
+    let Some(path) = &live.servers else { return Ok(Vec::new()) };
+    let file = read(path)?;
+    let known = file.fingerprints.iter().map(|(name, print)| (name.clone(), cached(name, print)));
+    let known: Vec<(String, PathBuf)> = known.collect();
+    let stale = known.iter().filter(|(_, path)| live.refresh || !is_fresh(path));
+    let stale: Vec<String> = stale.map(|(name, _)| name.clone()).collect();
+    if stale.is_empty() {
+        file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
+    } else {
+        let servers = open(&file);
+        let listed = runtime()?.block_on(async {
+            let listed = servers.list(stale).await;
+            servers.close().await;
+            listed
+        });
+        for (name, path) in &known {
+            match listed.get(name) {
+                None => {}
+                Some(Ok(tools)) => keep(path, &Catalog::from_tools(tools.clone()).catalog)?,
+                Some(Err(fault)) => {
+                    let instead =
+                        if path.exists() { "; its last known tools are used" } else { "" };
+                    let said = file.redactor.clean(&fault.detail);
+                    let said = format!("server `{name}` did not list its tools{instead}: {said}");
+                    render::note(&render::plain(&said));
+                }
+            }
+        }
+    }
+    let kept = known.into_iter().map(|(_, path)| path);
+    Ok(kept.filter(|path| std::fs::metadata(path).is_ok_and(|about| about.len() > 0)).collect())
+}
+
+/// Where a server's tools are kept: another entry in the file is another server.
+fn cached(name: &str, fingerprint: &str) -> PathBuf {
+    let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    paths::cache("servers").join(format!("{}-{fingerprint}.jsonl", render::cut(&name, 40)))
+}
+
+fn is_fresh(path: &Path) -> bool {
+    let age = std::fs::metadata(path).and_then(|about| about.modified());
+    age.is_ok_and(|at| SystemTime::now().duration_since(at).unwrap_or_default() < FRESH)
+}
+
+fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let failed = || format!("cannot keep a server's tools at {}", path.display());
+    std::fs::create_dir_all(folder).with_context(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    file.write_all(catalog.to_jsonl().as_bytes()).with_context(failed)?;
+    file.persist(path).with_context(failed)?;
+    Ok(())
+}

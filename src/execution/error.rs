@@ -1,0 +1,27 @@
+//! Why execution could not be set up.
+
+/// A failure before any tool was called. What goes wrong in a call is part of its report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error(
+        "expected a JSON object with `mcpServers`, found {found}; \
+         write {{\"mcpServers\": {{\"name\": {{\"command\": \"…\", \"args\": []}}}}}}"
+    )]
+    ServersFile { found: String },
+
+    #[error("expected a pattern of tool ids such as `files__*`, found `{pattern}`: {because}")]
+    Pattern { pattern: String, because: String },
+
+    #[error("expected a folder that can be written at {}; check its permissions", path.display())]
+    Kept {
+        path: std::path::PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+
+    #[error(
+        "expected a client for HTTP with TLS: {because}; check the certificates of this system"
+    )]
+    HttpClient { because: String },
+}

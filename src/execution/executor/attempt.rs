@@ -1,0 +1,111 @@
+//! One candidate's turn: sent, and sent again where that may be.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
+use super::super::permission::may_repeat;
+use super::super::timing::announcement;
+use super::{Event, Executor, Request, millis};
+use crate::catalog::Tool;
+
+/// What came of a turn.
+pub(super) struct Tried {
+    pub result: Result<Output, Fault>,
+    pub tries: u32,
+    /// Whether any of the tries may have reached the tool.
+    pub reached: bool,
+    pub took_ms: f64,
+    pub error_ids: Vec<String>,
+}
+
+impl Executor {
+    /// Calls a tool until it answers, or may not be called again.
+    pub(super) async fn attempt(
+        &self,
+        request: &Request<'_>,
+        (tool, invoker): (&Tool, &Arc<dyn Invoker>),
+        arguments: &Arguments,
+    ) -> Tried {
+        let mut pauses = self.options.timing.retries.pauses();
+        let mut tried = Tried {
+            result: Ok(Output::default()),
+            tries: 0,
+            reached: false,
+            took_ms: 0.0,
+            error_ids: Vec::new(),
+        };
+        loop {
+            tried.tries += 1;
+            let (result, took_ms) = self.once(request, tool, invoker.as_ref(), arguments).await;
+            let fault = result.as_ref().err();
+            self.breakers.record(tool, fault.map(|fault| fault.kind), Instant::now());
+            tried.took_ms = took_ms;
+            tried.reached |= fault.is_none_or(|fault| fault.reached);
+            if let Some(fault) = fault {
+                tried.error_ids.push(self.log(tool, &fault.to_string()));
+            }
+            let pause =
+                fault.filter(|fault| may_try_again(tool, fault)).and_then(|_| pauses.next());
+            tried.result = result;
+            let Some(pause) = pause.filter(|pause| *pause < request.session.time_left()) else {
+                return tried;
+            };
+            tokio::time::sleep(pause).await;
+            let blocked = self.breakers.admit(tool, Instant::now()).is_err();
+            if blocked || request.session.spend(tool).is_err() {
+                return tried;
+            }
+        }
+    }
+
+    /// One try, and how long the tool itself took.
+    async fn once(
+        &self,
+        request: &Request<'_>,
+        tool: &Tool,
+        invoker: &dyn Invoker,
+        arguments: &Arguments,
+    ) -> (Result<Output, Fault>, f64) {
+        let tell = |progress: Progress| {
+            (request.on_event)(Event::Progress { tool: tool.id.clone(), progress });
+        };
+        let timing = &self.options.timing;
+        let work = async {
+            if let Err(fault) = within(request.session.time_left(), invoker.prepare()).await {
+                return (Err(Fault { reached: false, ..fault }), 0.0);
+            }
+            let limit = timing.timeout(tool).min(request.session.time_left());
+            let began = Instant::now();
+            let call = Call { tool, arguments, on_progress: &tell };
+            let result = within(limit, invoker.invoke(call)).await;
+            (result, millis(began))
+        };
+        tokio::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(timing.feedback_delay(tool)) => {}
+        }
+        let said = announcement(tool);
+        (request.on_event)(Event::Working { tool: tool.id.clone(), said });
+        work.await
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(done) => done,
+        Err(_) => Err(Fault::after(FaultKind::Timeout, format!("no answer in {limit:?}"))),
+    }
+}
+
+/// What never reached the tool may be sent again whatever it does; else only what may be repeated.
+/// Who waited for a timeout does not wait for it twice.
+fn may_try_again(tool: &Tool, fault: &Fault) -> bool {
+    let on_the_way = fault.kind.is_transport() && fault.kind != FaultKind::Timeout;
+    on_the_way && (!fault.reached || may_repeat(tool))
+}

@@ -1,0 +1,234 @@
+//! The cascade: the candidates' turns, one after the other.
+
+use std::time::Instant;
+
+use super::super::fallback::{Candidate, Origin, map_arguments};
+use super::super::invoker::{Arguments, Fault, FaultKind, Output};
+use super::super::message;
+use super::super::params::{Change, Prepared};
+use super::super::permission::{Verdict, only_reads};
+use super::super::report::{Attempt, Ending, Outcome, Skip};
+use super::attempt::Tried;
+use super::{Event, Executor, Request};
+use crate::catalog::Tool;
+
+/// One request under way.
+pub(super) struct Run<'a> {
+    executor: &'a Executor,
+    request: &'a Request<'a>,
+    attempts: Vec<Attempt>,
+    /// The arguments under the names of the tool that was asked for.
+    arguments: Arguments,
+    /// A tool that writes may have been reached.
+    written: bool,
+    /// The first answer that there is nothing, which is what is given if no other has more.
+    nothing: Option<(&'a Candidate, Output, Vec<Change>)>,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(executor: &'a Executor, request: &'a Request<'a>) -> Self {
+        Self {
+            executor,
+            request,
+            attempts: Vec::new(),
+            arguments: request.arguments.clone(),
+            written: false,
+            nothing: None,
+        }
+    }
+
+    pub async fn outcome(mut self) -> (Outcome, Vec<Attempt>) {
+        let outcome = self.cascade().await;
+        (outcome, self.attempts)
+    }
+
+    async fn cascade(&mut self) -> Outcome {
+        let candidates = self.request.candidates;
+        let Some(asked) = candidates.first() else {
+            return Outcome::Failed { message: "No answer: no tool was named.".to_owned() };
+        };
+        if let Err(exceeded) = self.request.session.ask(&asked.tool, self.request.arguments) {
+            self.skip(asked, Skip::Budget { exceeded });
+            return self.failed();
+        }
+        for candidate in candidates {
+            if let Some(last) = self.attempts.last().filter(|last| !is_skipped(last)) {
+                let (from, to) = (last.tool.clone(), candidate.tool.id.clone());
+                (self.request.on_event)(Event::FellBack { from, to });
+            }
+            match self.turn(candidate).await {
+                Turn::End(outcome) => return *outcome,
+                Turn::Next => {}
+                Turn::Stop => break,
+            }
+        }
+        match self.nothing.take() {
+            Some((candidate, output, changes)) => self.answered(&candidate.tool, output, changes),
+            None => self.failed(),
+        }
+    }
+
+    async fn turn(&mut self, candidate: &'a Candidate) -> Turn {
+        let tool = candidate.tool.as_ref();
+        let prepared = match self.prepare(candidate) {
+            Ok(prepared) => prepared,
+            Err(turn) => return turn,
+        };
+        let Some(invoker) = self.executor.servers.of(tool) else {
+            self.skip(candidate, Skip::NoServer);
+            return Turn::Next;
+        };
+        if let Err(wait) = self.executor.breakers.admit(tool, Instant::now()) {
+            let for_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            self.skip(candidate, Skip::BreakerOpen { for_ms });
+            return Turn::Next;
+        }
+        if let Err(exceeded) = self.request.session.spend(tool) {
+            self.skip(candidate, Skip::Budget { exceeded });
+            return Turn::Stop;
+        }
+        let tried = self.executor.attempt(self.request, (tool, invoker), &prepared.arguments).await;
+        self.written |= tried.reached && !only_reads(tool);
+        self.judge(candidate, tried, prepared.changes)
+    }
+
+    /// Whether the candidate may be called, and with what.
+    fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, Turn> {
+        let tool = candidate.tool.as_ref();
+        let is_asked = candidate.origin == Origin::Asked;
+        if self.written && !candidate.safe_after_write {
+            self.skip(candidate, Skip::WriteElsewhere);
+            return Err(Turn::Next);
+        }
+        match self.executor.options.permissions.judge(tool, self.request.confirmed) {
+            Verdict::Allowed => {}
+            Verdict::NeedsConfirmation if is_asked => {
+                let (tool, message) = (tool.id.clone(), message::confirmation(tool));
+                return Err(Turn::end(Outcome::Confirm { tool, message }));
+            }
+            verdict => {
+                self.skip(candidate, Skip::Permission { verdict });
+                return Err(Turn::Next);
+            }
+        }
+        let mapped = if is_asked {
+            Some(self.arguments.clone())
+        } else {
+            map_arguments(&self.request.candidates[0].tool, tool, &self.arguments)
+        };
+        let prepared = mapped.map(|given| self.executor.parameters.prepare(tool, &given));
+        match prepared {
+            Some(Ok(prepared)) => {
+                if is_asked {
+                    self.arguments = without_defaults(&prepared);
+                }
+                Ok(prepared)
+            }
+            Some(Err(clarification)) if is_asked => {
+                let message = message::clarification(tool, &clarification);
+                let tool = tool.id.clone();
+                Err(Turn::end(Outcome::Clarify { tool, clarification, message }))
+            }
+            _ => {
+                self.skip(candidate, Skip::Parameters);
+                Err(Turn::Next)
+            }
+        }
+    }
+
+    /// What a turn means for the request.
+    fn judge(&mut self, candidate: &'a Candidate, tried: Tried, changes: Vec<Change>) -> Turn {
+        let tool = candidate.tool.as_ref();
+        let conditions = self.executor.options.conditions;
+        let mut attempt = self.blank(candidate, Ending::Answered);
+        attempt.tries = tried.tries;
+        attempt.took_ms = tried.took_ms;
+        attempt.error_ids = tried.error_ids;
+        match tried.result {
+            Ok(output) if output.is_error => {
+                attempt.error_ids.push(self.executor.log(tool, &output.text));
+                attempt.ending = Ending::ToolError { hint: message::hint(&output.text) };
+                self.attempts.push(attempt);
+                Turn::next_if(conditions.error)
+            }
+            Ok(output) => {
+                attempt.chars = output.text.chars().count();
+                self.executor.sizes.learn(tool, attempt.took_ms, attempt.chars);
+                if output.is_empty() && only_reads(tool) && conditions.empty {
+                    attempt.ending = Ending::Empty;
+                    self.attempts.push(attempt);
+                    self.nothing.get_or_insert((candidate, output, changes));
+                    return Turn::Next;
+                }
+                self.attempts.push(attempt);
+                Turn::end(self.answered(tool, output, changes))
+            }
+            Err(Fault { kind, .. }) => {
+                attempt.ending = Ending::Failed { fault: kind };
+                self.attempts.push(attempt);
+                let is_timeout = kind == FaultKind::Timeout;
+                Turn::next_if(if is_timeout { conditions.timeout } else { conditions.error })
+            }
+        }
+    }
+
+    fn answered(&self, tool: &Tool, output: Output, changes: Vec<Change>) -> Outcome {
+        let answer = self.executor.answer(self.request, tool, output, changes);
+        Outcome::Answered(Box::new(answer))
+    }
+
+    fn failed(&self) -> Outcome {
+        let tools: Vec<&Tool> =
+            self.request.candidates.iter().map(|candidate| candidate.tool.as_ref()).collect();
+        Outcome::Failed { message: message::failure(&tools, &self.attempts) }
+    }
+
+    fn skip(&mut self, candidate: &Candidate, because: Skip) {
+        let attempt = self.blank(candidate, Ending::Skipped { because });
+        self.attempts.push(attempt);
+    }
+
+    fn blank(&self, candidate: &Candidate, ending: Ending) -> Attempt {
+        Attempt {
+            tool: candidate.tool.id.clone(),
+            origin: candidate.origin,
+            ending,
+            tries: 0,
+            took_ms: 0.0,
+            estimate: self.executor.sizes.estimate(&candidate.tool),
+            chars: 0,
+            error_ids: Vec::new(),
+        }
+    }
+}
+
+enum Turn {
+    End(Box<Outcome>),
+    Next,
+    Stop,
+}
+
+impl Turn {
+    fn end(outcome: Outcome) -> Self {
+        Self::End(Box::new(outcome))
+    }
+
+    fn next_if(goes_on: bool) -> Self {
+        if goes_on { Self::Next } else { Self::Stop }
+    }
+}
+
+fn is_skipped(attempt: &Attempt) -> bool {
+    matches!(attempt.ending, Ending::Skipped { .. })
+}
+
+/// What was given, under the right names: another tool has defaults of its own.
+fn without_defaults(prepared: &Prepared) -> Arguments {
+    let mut arguments = prepared.arguments.clone();
+    for change in &prepared.changes {
+        if let Change::Default { name, .. } = change {
+            arguments.shift_remove(name);
+        }
+    }
+    arguments
+}

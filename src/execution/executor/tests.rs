@@ -1,0 +1,279 @@
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::execution::{
+    Arguments, Attempt, Budget, Call, Candidate, Ending, Fault, FaultKind, Invoker, Origin,
+    Outcome, Pending, Retries, Skip,
+};
+
+/// Answers as it is told, and counts what reaches it.
+struct Scripted {
+    script: fn(&str, usize) -> Result<Output, Fault>,
+    calls: Arc<Mutex<Vec<String>>>,
+    delay: Duration,
+}
+
+impl Invoker for Scripted {
+    fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+        Box::pin(async move {
+            tokio::time::sleep(self.delay).await;
+            let name = call.tool.name.clone();
+            let nth = {
+                let mut calls = self.calls.lock().unwrap();
+                let nth = calls.iter().filter(|known| **known == name).count();
+                calls.push(name.clone());
+                nth
+            };
+            (self.script)(&name, nth)
+        })
+    }
+}
+
+struct Setup {
+    executor: Executor,
+    calls: Arc<Mutex<Vec<String>>>,
+}
+
+fn setup(script: fn(&str, usize) -> Result<Output, Fault>) -> Setup {
+    setup_with(script, Duration::ZERO, |_| {})
+}
+
+fn setup_with(
+    script: fn(&str, usize) -> Result<Output, Fault>,
+    delay: Duration,
+    change: impl FnOnce(&mut ExecutorOptions),
+) -> Setup {
+    let calls = Arc::default();
+    let servers = Servers::new().with("s", Scripted { script, calls: Arc::clone(&calls), delay });
+    let mut options = ExecutorOptions::default();
+    options.timing.retries =
+        Retries { first_pause: Duration::from_millis(1), ..Retries::default() };
+    change(&mut options);
+    Setup { executor: Executor::new(servers, options), calls }
+}
+
+fn tool(name: &str, reads: bool) -> Candidate {
+    let mut tool = Tool::new(Some("s"), name, "");
+    tool.hints.read_only = Some(reads);
+    let origin = if name == "a" { Origin::Asked } else { Origin::Declared };
+    Candidate { origin, ..Candidate::asked(Arc::new(tool)) }
+}
+
+fn call(setup: &Setup, candidates: &[Candidate]) -> Report {
+    call_with(setup, candidates, json!({}), &|_| {})
+}
+
+fn call_with(
+    setup: &Setup,
+    candidates: &[Candidate],
+    arguments: Value,
+    on_event: &(dyn Fn(Event) + Send + Sync),
+) -> Report {
+    let arguments: Arguments = arguments.as_object().unwrap().clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let request = Request {
+        candidates,
+        arguments: &arguments,
+        session: &Session::default(),
+        confirmed: false,
+        question: "",
+        room_tokens: None,
+        on_event,
+    };
+    runtime.block_on(setup.executor.call(&request))
+}
+
+fn broken(reached: bool) -> Fault {
+    Fault { kind: FaultKind::Broken, reached, detail: "SECRET-RAW at line 1".to_owned() }
+}
+
+#[test]
+fn a_read_that_fails_is_tried_again_and_then_elsewhere() {
+    let setup = setup(|name, _| match name {
+        "a" => Err(broken(true)),
+        _ => Ok(Output::text("found")),
+    });
+    let report = call(&setup, &[tool("a", true), tool("b", true)]);
+    let Outcome::Answered(answer) = &report.outcome else { panic!("{report:?}") };
+    assert_eq!((answer.tool.as_str(), &*answer.output.text), ("s__b", "found"));
+    assert_eq!(*setup.calls.lock().unwrap(), ["a", "a", "a", "b"]);
+    assert_eq!((report.attempts[0].tries, report.attempts[0].error_ids.len()), (3, 3));
+}
+
+#[test]
+fn a_write_that_may_have_happened_is_never_sent_again() {
+    let setup = setup(|_, _| Err(broken(true)));
+    let report = call(&setup, &[tool("a", false), tool("b", false)]);
+    assert_eq!(*setup.calls.lock().unwrap(), ["a"]);
+    assert_eq!(report.attempts[1].ending, Ending::Skipped { because: Skip::WriteElsewhere });
+    let message = report.outcome.message().unwrap();
+    assert!(message.contains("before you try again") && !message.contains("SECRET"), "{message}");
+}
+
+#[test]
+fn a_write_marked_safe_or_never_sent_goes_on() {
+    let setup_sent =
+        setup(|name, _| if name == "a" { Err(broken(true)) } else { Ok(Output::text("ok")) });
+    let safe = Candidate { safe_after_write: true, ..tool("b", false) };
+    assert!(matches!(call(&setup_sent, &[tool("a", false), safe]).outcome, Outcome::Answered(_)));
+    let unsent =
+        setup(|name, _| if name == "a" { Err(broken(false)) } else { Ok(Output::text("ok")) });
+    let report = call(&unsent, &[tool("a", false), tool("b", false)]);
+    assert!(matches!(report.outcome, Outcome::Answered(_)), "{report:?}");
+}
+
+#[test]
+fn a_tools_own_error_goes_to_the_log_and_not_to_the_caller() {
+    let seen: Arc<Mutex<Vec<Failure>>> = Arc::default();
+    let kept = Arc::clone(&seen);
+    let setup = setup_with(
+        |_, _| {
+            Ok(Output { is_error: true, ..Output::text("ENOENT: no such file, api_key=abcdefgh") })
+        },
+        Duration::ZERO,
+        |options| {
+            options.on_failure =
+                Some(Arc::new(move |f: &Failure| kept.lock().unwrap().push(f.clone())))
+        },
+    );
+    let report = call(&setup, &[tool("a", true)]);
+    let message = report.outcome.message().unwrap();
+    assert!(
+        message.starts_with("No answer: s__a did not find what was named. Check the name"),
+        "{message}"
+    );
+    let seen = seen.lock().unwrap();
+    assert!(message.contains(&seen[0].id) && !message.contains("ENOENT"), "{message}");
+    assert_eq!(seen[0].detail, "ENOENT: no such file, api_key=[secret]");
+}
+
+#[test]
+fn nothing_found_is_an_answer_where_no_other_has_more() {
+    let setup_one = setup(|name, _| Ok(Output::text(if name == "a" { "[]" } else { "more" })));
+    let report = call(&setup_one, &[tool("a", true), tool("b", true)]);
+    assert_eq!(report.attempts[0].ending, Ending::Empty);
+    let Outcome::Answered(answer) = report.outcome else { panic!() };
+    assert_eq!(answer.output.text, "more");
+    let none = setup(|_, _| Ok(Output::text("[]")));
+    let Outcome::Answered(answer) = call(&none, &[tool("a", true), tool("b", true)]).outcome else {
+        panic!()
+    };
+    assert_eq!((answer.tool.as_str(), &*answer.output.text), ("s__a", "[]"));
+}
+
+#[test]
+fn a_timeout_goes_elsewhere_and_opens_the_breaker_in_the_end() {
+    let setup = setup_with(
+        |_, _| Ok(Output::text("late")),
+        Duration::from_secs(5),
+        |options| {
+            options.timing.default_timeout = Duration::from_millis(20);
+            options.timing.feedback_delay = Duration::from_millis(5);
+        },
+    );
+    let told = Mutex::new(Vec::new());
+    for turn in 0..4 {
+        let report = call_with(&setup, &[tool("a", true)], json!({ "turn": turn }), &|event| {
+            told.lock().unwrap().push(event);
+        });
+        let expected = match turn {
+            0..3 => {
+                matches!(report.attempts[0].ending, Ending::Failed { fault: FaultKind::Timeout })
+            }
+            _ => matches!(
+                report.attempts[0].ending,
+                Ending::Skipped { because: Skip::BreakerOpen { .. } }
+            ),
+        };
+        assert!(expected, "{turn}: {report:?}");
+    }
+    assert!(
+        matches!(&told.lock().unwrap()[0], Event::Working { said, .. } if said == "Working with s__a…")
+    );
+    assert_eq!(setup.executor.breakers().len(), 2);
+}
+
+#[test]
+fn what_is_missing_or_needs_a_yes_is_asked_before_anything_is_called() {
+    let setup = setup(|_, _| Ok(Output::text("done")));
+    let mut needs = Tool::new(Some("s"), "a", "");
+    let schema =
+        json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
+    needs.input_schema =
+        Some(crate::catalog::Schema::new(serde_json::value::to_raw_value(&schema).unwrap()));
+    let asked = call(&setup, &[Candidate::asked(Arc::new(needs))]);
+    assert!(
+        matches!(&asked.outcome, Outcome::Clarify { message, .. } if message.contains("`city` is needed"))
+    );
+    let destroys = Candidate::asked(Arc::new(Tool::new(Some("s"), "delete_all", "")));
+    assert!(matches!(call(&setup, &[destroys]).outcome, Outcome::Confirm { .. }));
+    assert!(setup.calls.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_long_answer_is_cut_and_its_rest_can_be_had() {
+    let setup = setup_with(
+        |_, _| Ok(Output::text("A sentence of words. ".repeat(500))),
+        Duration::ZERO,
+        |options| options.max_chars = 1_000,
+    );
+    let Outcome::Answered(answer) = call(&setup, &[tool("a", true)]).outcome else { panic!() };
+    assert!(answer.output.text.chars().count() <= 1_000);
+    let handle = answer.truncation.unwrap().handle.unwrap();
+    let page = setup.executor.options.kept.get(&handle, 0, 1 << 20).unwrap();
+    assert_eq!(page.text.chars().count(), 10_500);
+}
+
+fn any_fault() -> impl proptest::strategy::Strategy<Value = u8> {
+    0u8..8
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_cascade_ends_and_writes_once(
+        faults in prop::collection::vec(any_fault(), 1..6),
+        reads in any::<bool>(),
+    ) {
+        static FAULTS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+        static ALONE: Mutex<()> = Mutex::new(());
+        static REACHED: AtomicUsize = AtomicUsize::new(0);
+        let _alone = ALONE.lock().unwrap();
+        *FAULTS.lock().unwrap() = faults.clone();
+        REACHED.store(0, Ordering::SeqCst);
+        let setup = setup(|name, _| {
+            let at = usize::from(name.as_bytes()[0] - b'a');
+            let fault = FAULTS.lock().unwrap()[at];
+            if fault != 2 && fault != 5 {
+                REACHED.fetch_add(1, Ordering::SeqCst);
+            }
+            match fault {
+                0 => Ok(Output::text("ok")),
+                1 => Err(broken(true)),
+                2 => Err(broken(false)),
+                3 => Ok(Output { is_error: true, ..Output::text("no") }),
+                4 => Ok(Output::default()),
+                5 => Err(Fault::before(FaultKind::Unreachable, "")),
+                6 => Err(Fault::after(FaultKind::Refused, "")),
+                _ => Err(Fault::after(FaultKind::Busy, "")),
+            }
+        });
+        let names = ["a", "b", "c", "d", "e"];
+        let candidates: Vec<Candidate> = names.iter().take(faults.len()).map(|name| tool(name, reads)).collect();
+        let report = call(&setup, &candidates);
+        prop_assert!(report.attempts.len() <= candidates.len());
+        prop_assert!(report.attempts.iter().all(|attempt: &Attempt| attempt.tries <= 3));
+        if !reads {
+            prop_assert!(REACHED.load(Ordering::SeqCst) <= 1, "{report:?}");
+        }
+        let said = report.outcome.message().unwrap_or_default().contains("SECRET");
+        prop_assert!(!said);
+        let budget = Budget::default();
+        prop_assert!(setup.calls.lock().unwrap().len() <= budget.calls as usize);
+    }
+}

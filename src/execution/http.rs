@@ -1,0 +1,270 @@
+//! HTTP operations that were imported from an OpenAPI description.
+//!
+//! A catalog may come from anywhere, so it does not decide where requests go: a server is called
+//! only where the servers file has an entry for it, and with a `url` there nowhere else.
+
+use reqwest::{Method, StatusCode, Url};
+use serde_json::Value;
+
+use super::client;
+use super::error::Error;
+use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending};
+use super::servers::Remote;
+use crate::catalog::{Operation, OperationArgument, Place};
+
+const MOST_BODY: usize = 64 << 20;
+
+/// Headers that arguments must not set: they say who we are or how the request is framed.
+const RESERVED: [&str; 7] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "host",
+    "proxy-authorization",
+    "transfer-encoding",
+];
+
+/// The operations of one API.
+pub struct HttpOperations {
+    remote: Remote,
+    client: reqwest::Client,
+}
+
+impl HttpOperations {
+    /// # Errors
+    /// Headers that HTTP does not allow, or a system without certificates.
+    pub fn new(remote: Remote) -> Result<Self, Error> {
+        Ok(Self { client: client::for_remote(&remote)?, remote })
+    }
+
+    async fn send(&self, call: Call<'_>) -> Result<Output, Fault> {
+        let Some(operation) = &call.tool.operation else {
+            let said = "the catalog does not say how it is sent; import the API description anew";
+            return Err(Fault::before(FaultKind::Missing, said));
+        };
+        let request = self.request(operation, call.arguments)?;
+        let response = request.send().await.map_err(|error| of_error(&error))?;
+        let status = response.status();
+        let body = body(response).await?;
+        answer(status, &body)
+    }
+
+    fn request(
+        &self,
+        operation: &Operation,
+        arguments: &Arguments,
+    ) -> Result<reqwest::RequestBuilder, Fault> {
+        let refused = |said: String| Fault::before(FaultKind::Refused, said);
+        let method = Method::from_bytes(operation.method.as_bytes());
+        let method = method.map_err(|_| refused(format!("method {}", operation.method)))?;
+        let url = self.url(operation, arguments).map_err(refused)?;
+        let mut request = self.client.request(method, url);
+        let mut members = Arguments::new();
+        for (argument, value) in given(operation, arguments) {
+            match argument.place {
+                Place::Header if is_reserved(&argument.name) => {
+                    return Err(refused(format!(
+                        "header `{}` is not an argument's",
+                        argument.name
+                    )));
+                }
+                Place::Header => request = request.header(&argument.name, plain(value)),
+                Place::Member => {
+                    members.insert(argument.name.clone(), value.clone());
+                }
+                Place::Body => request = request.json(value),
+                Place::Path | Place::Query => {}
+            }
+        }
+        Ok(if members.is_empty() { request } else { request.json(&members) })
+    }
+
+    fn url(&self, operation: &Operation, arguments: &Arguments) -> Result<Url, String> {
+        let base = Some(&self.remote.url).filter(|url| !url.is_empty());
+        let base = base.or(operation.server.as_ref()).ok_or("no address; write a `url`")?;
+        let mut url = Url::parse(base).map_err(|error| format!("address `{base}`: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("address `{base}` is not http or https"));
+        }
+        {
+            let mut segments = url.path_segments_mut().map_err(|()| "an address without path")?;
+            segments.pop_if_empty();
+            for part in operation.path.split('/').filter(|part| !part.is_empty()) {
+                let part = filled(part, operation, arguments)?;
+                // `..` from an argument would leave the API's path.
+                if matches!(part.as_str(), "." | "..") {
+                    return Err("a path argument that is a dot".to_owned());
+                }
+                segments.push(&part);
+            }
+        }
+        for (argument, value) in given(operation, arguments) {
+            if argument.place == Place::Query {
+                add_query(&mut url, argument, value);
+            }
+        }
+        Ok(url)
+    }
+}
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
+}
+
+/// The arguments that the operation knows, each at each of its places.
+fn given<'a>(
+    operation: &'a Operation,
+    arguments: &'a Arguments,
+) -> impl Iterator<Item = (&'a OperationArgument, &'a Value)> {
+    let value =
+        move |argument: &'a OperationArgument| Some((argument, arguments.get(&argument.name)?));
+    operation.arguments.iter().filter_map(value).filter(|(_, value)| !value.is_null())
+}
+
+/// A part of the path with its `{names}` filled in.
+fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<String, String> {
+    let mut filled = part.to_owned();
+    for (argument, value) in given(operation, arguments) {
+        let slot = format!("{{{}}}", argument.name);
+        if argument.place == Place::Path && filled.contains(&slot) {
+            let value = plain(value);
+            if value.is_empty() {
+                return Err(format!("an empty `{}` in the path", argument.name));
+            }
+            filled = filled.replace(&slot, &value);
+        }
+    }
+    if filled == part && part.contains('{') {
+        return Err(format!("nothing for {part} in the path"));
+    }
+    Ok(filled)
+}
+
+/// OpenAPI's default style `form`: a list is repeated, or joined by commas where it does not
+/// explode.
+fn add_query(url: &mut Url, argument: &OperationArgument, value: &Value) {
+    let mut query = url.query_pairs_mut();
+    match value {
+        Value::Array(items) if !argument.joined => {
+            for item in items {
+                query.append_pair(&argument.name, &plain(item));
+            }
+        }
+        value => {
+            query.append_pair(&argument.name, &plain(value));
+        }
+    }
+}
+
+/// A value as it stands in a path, a query or a header.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        value => value.to_string(),
+    }
+}
+
+fn of_error(error: &reqwest::Error) -> Fault {
+    // The address may hold a key.
+    let said = error.to_string();
+    let said = error.url().map_or(said.clone(), |url| said.replace(url.as_str(), "the address"));
+    if error.is_timeout() {
+        Fault::after(FaultKind::Timeout, said)
+    } else if error.is_connect() || error.is_builder() {
+        Fault::before(FaultKind::Unreachable, said)
+    } else {
+        Fault::after(FaultKind::Broken, said)
+    }
+}
+
+async fn body(mut response: reqwest::Response) -> Result<Vec<u8>, Fault> {
+    let mut body = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(|error| of_error(&error))? {
+        body.extend_from_slice(&part);
+        if body.len() > MOST_BODY {
+            return Err(Fault::after(FaultKind::Broken, "more output than is taken"));
+        }
+    }
+    Ok(body)
+}
+
+/// A server that cannot is a fault; one that will not has answered.
+fn answer(status: StatusCode, body: &[u8]) -> Result<Output, Fault> {
+    let text = String::from_utf8_lossy(body);
+    let shown: String = text.chars().take(2_000).collect();
+    match status.as_u16() {
+        429 | 502..=504 => return Err(Fault::after(FaultKind::Busy, format!("{status} {shown}"))),
+        500.. => return Err(Fault::after(FaultKind::Broken, format!("{status} {shown}"))),
+        _ => {}
+    }
+    let mut output = match serde_json::from_str::<Value>(&text) {
+        Ok(value) => Output { text: text.into_owned(), ..Output::data(value) },
+        Err(_) => Output::text(text),
+    };
+    if !status.is_success() {
+        output.is_error = true;
+        output.text = format!("{status} {}", output.text);
+    }
+    Ok(output)
+}
+
+impl Invoker for HttpOperations {
+    fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+        Box::pin(self.send(call))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn operation() -> Operation {
+        let at =
+            |name: &str, place, joined| OperationArgument { name: name.to_owned(), place, joined };
+        Operation {
+            method: "POST".to_owned(),
+            path: "/pets/{id}/notes".to_owned(),
+            server: Some("https://described.example/v1".to_owned()),
+            arguments: vec![
+                at("id", Place::Path, false),
+                at("tag", Place::Query, false),
+                at("fields", Place::Query, true),
+                at("X-Trace", Place::Header, false),
+                at("text", Place::Member, false),
+            ],
+        }
+    }
+
+    fn sent(arguments: Value) -> Result<reqwest::Request, Fault> {
+        let remote = Remote { url: "http://127.0.0.1:9/api/".to_owned(), ..Remote::default() };
+        let api = HttpOperations::new(remote).unwrap();
+        let Value::Object(arguments) = arguments else { panic!("an object") };
+        Ok(api.request(&operation(), &arguments)?.build().unwrap())
+    }
+
+    #[test]
+    fn every_argument_goes_to_its_place_at_the_address_of_the_entry() {
+        let request = sent(
+            json!({"id": "a/b c", "tag": ["x", "y"], "fields": [1, 2], "X-Trace": 7, "text": "hi"}),
+        )
+        .unwrap();
+        assert_eq!(
+            request.url().as_str(),
+            "http://127.0.0.1:9/api/pets/a%2Fb%20c/notes?tag=x&tag=y&fields=1%2C2"
+        );
+        assert_eq!(request.headers()["x-trace"], "7");
+        assert_eq!(request.body().unwrap().as_bytes().unwrap(), br#"{"text":"hi"}"#);
+    }
+
+    #[test]
+    fn an_argument_cannot_leave_the_path() {
+        for id in ["..", ".", ""] {
+            assert!(!sent(json!({"id": id})).unwrap_err().reached, "{id}");
+        }
+        assert!(sent(json!({})).is_err());
+    }
+}

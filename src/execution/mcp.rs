@@ -1,0 +1,288 @@
+//! MCP servers: one connection each, shared by all calls, started when first needed.
+//!
+//! A server that dies is started again, at once the first time and after a growing pause from then
+//! on; in the pause calls fail at once instead of waiting. A call that was given up on has the
+//! server asked whether it is still there, and one that does not say so is ended.
+
+mod connection;
+mod translate;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use self::connection::Connection;
+use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
+use super::servers::{Program, Remote, tool_of};
+use super::spawn::{ProcessGuard, ProcessOptions};
+use crate::catalog::Tool;
+
+/// How connections are made and kept.
+#[derive(Clone, Debug)]
+pub struct McpOptions {
+    /// How long a server may take until it answers the first time. `npx` may have to fetch it.
+    pub start_timeout: Duration,
+    /// After so long without a word the server is asked whether it is there before it is called.
+    pub idle_before_check: Duration,
+    /// How long it may take to say so.
+    pub check_timeout: Duration,
+    /// How long a server may take to end by itself before it is killed.
+    pub close_grace: Duration,
+    /// The longest pause between two starts.
+    pub longest_pause: Duration,
+    pub process: ProcessOptions,
+}
+
+impl Default for McpOptions {
+    fn default() -> Self {
+        Self {
+            start_timeout: Duration::from_secs(60),
+            idle_before_check: Duration::from_secs(60),
+            check_timeout: Duration::from_secs(3),
+            close_grace: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(30),
+            process: ProcessOptions::default(),
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+enum Reach {
+    Stdio(Program),
+    Http(Remote),
+}
+
+/// One MCP server.
+#[derive(Clone)]
+pub struct McpServer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    reach: Reach,
+    options: McpOptions,
+    guard: Arc<ProcessGuard>,
+    state: Arc<Mutex<State>>,
+    born: Instant,
+    /// Milliseconds since `born` at which the server was last heard of.
+    heard: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    up: Option<Arc<Connection>>,
+    /// Starts that failed and connections that broke, since a call last worked.
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+/// The pause before the second restart in a row; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+impl McpServer {
+    pub fn stdio(
+        name: &str,
+        program: Program,
+        options: McpOptions,
+        guard: Arc<ProcessGuard>,
+    ) -> Self {
+        Self::new(name, Reach::Stdio(program), options, guard)
+    }
+
+    pub fn http(name: &str, remote: Remote, options: McpOptions) -> Self {
+        Self::new(name, Reach::Http(remote), options, Arc::default())
+    }
+
+    fn new(name: &str, reach: Reach, options: McpOptions, guard: Arc<ProcessGuard>) -> Self {
+        let shared = Shared {
+            name: name.to_owned(),
+            reach,
+            options,
+            guard,
+            state: Arc::default(),
+            born: Instant::now(),
+            heard: AtomicU64::new(0),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+}
+
+impl Invoker for McpServer {
+    fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+        Box::pin(async move {
+            let connection = self.shared.connection().await?;
+            let unfinished = Unfinished { shared: &self.shared, connection: Some(&connection) };
+            let answered = connection.call(call).await;
+            unfinished.done();
+            match &answered {
+                Err(fault) if fault.kind == FaultKind::Broken => {
+                    self.shared.lost(&connection).await;
+                }
+                _ => self.shared.worked().await,
+            }
+            answered
+        })
+    }
+
+    fn prepare(&self) -> Pending<'_, Result<(), Fault>> {
+        Box::pin(async { self.shared.connection().await.map(drop) })
+    }
+
+    fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
+        Box::pin(async {
+            let connection = self.shared.connection().await?;
+            let limit = self.shared.options.start_timeout;
+            let listed = tokio::time::timeout(limit, connection.list()).await;
+            let listed = listed.unwrap_or_else(|_| {
+                Err(Fault::before(FaultKind::Timeout, "no answer to tools/list"))
+            })?;
+            Ok(listed.iter().filter_map(|tool| tool_of(&self.shared.name, tool)).collect())
+        })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async {
+            let taken = self.shared.state.lock().await.up.take();
+            if let Some(connection) = taken {
+                connection.close(self.shared.options.close_grace).await;
+            }
+        })
+    }
+}
+
+impl Shared {
+    /// The connection, made if there is none. It is made in a task of its own: a caller that gives
+    /// up must not undo what the next one needs.
+    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Fault> {
+        let mut state = Arc::clone(&self.state).lock_owned().await;
+        if let Some(up) = state.up.clone() {
+            if up.is_open() && self.is_heard(&up).await {
+                return Ok(up);
+            }
+            state.up = None;
+            self.count_failure(&mut state, "the connection is gone");
+            drop(up);
+        }
+        if let Some(left) =
+            state.not_before.and_then(|at| at.checked_duration_since(Instant::now()))
+        {
+            let said = format!("it failed {} times; next start in {left:?}", state.failures);
+            return Err(Fault::before(FaultKind::Unreachable, said));
+        }
+        let started = tokio::spawn(Arc::clone(self).start(state)).await;
+        started.unwrap_or_else(|error| Err(Fault::before(FaultKind::Unreachable, error)))
+    }
+
+    async fn start(
+        self: Arc<Self>,
+        mut state: OwnedMutexGuard<State>,
+    ) -> Result<Arc<Connection>, Fault> {
+        tracing::info!(server = %self.name, "starting");
+        let opening = async {
+            match &self.reach {
+                Reach::Stdio(program) => {
+                    Connection::stdio(program, &self.options.process, &self.guard).await
+                }
+                Reach::Http(remote) => Connection::http(remote).await,
+            }
+        };
+        let opened = match tokio::time::timeout(self.options.start_timeout, opening).await {
+            Ok(opened) => opened.map_err(|said| Fault::before(FaultKind::Unreachable, said)),
+            Err(_) => {
+                let said = format!("no handshake in {:?}", self.options.start_timeout);
+                Err(Fault::before(FaultKind::Timeout, said))
+            }
+        };
+        match opened {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                state.up = Some(Arc::clone(&connection));
+                self.hear();
+                Ok(connection)
+            }
+            Err(fault) => {
+                self.count_failure(&mut state, &fault.detail);
+                Err(fault)
+            }
+        }
+    }
+
+    fn count_failure(&self, state: &mut State, said: &str) {
+        state.failures = state.failures.saturating_add(1);
+        let doublings = state.failures.saturating_sub(2).min(16);
+        let pause = (FIRST_PAUSE * (1 << doublings)).min(self.options.longest_pause);
+        // A server that died once is often well the next moment.
+        state.not_before = (state.failures > 1).then(|| Instant::now() + pause);
+        tracing::debug!(server = %self.name, failures = state.failures, said, "lost");
+    }
+
+    async fn lost(&self, connection: &Arc<Connection>) {
+        let mut state = self.state.lock().await;
+        if state.up.as_ref().is_some_and(|up| Arc::ptr_eq(up, connection)) {
+            state.up = None;
+            self.count_failure(&mut state, "the connection broke");
+        }
+    }
+
+    async fn worked(&self) {
+        self.hear();
+        let mut state = self.state.lock().await;
+        state.failures = 0;
+        state.not_before = None;
+    }
+
+    fn hear(&self) {
+        let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.heard.store(now, Ordering::Relaxed);
+    }
+
+    /// Whether the server was heard of lately, or says that it is there.
+    async fn is_heard(&self, connection: &Connection) -> bool {
+        let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
+        if self.born.elapsed().saturating_sub(heard) < self.options.idle_before_check {
+            return true;
+        }
+        self.answers(connection).await
+    }
+
+    async fn answers(&self, connection: &Connection) -> bool {
+        let asked = tokio::time::timeout(self.options.check_timeout, connection.ping()).await;
+        let is_there = asked.unwrap_or(false);
+        if is_there {
+            self.hear();
+        }
+        is_there
+    }
+}
+
+/// Watches a call that may be dropped before it ends, as a timeout does.
+struct Unfinished<'a> {
+    shared: &'a Arc<Shared>,
+    connection: Option<&'a Arc<Connection>>,
+}
+
+impl Unfinished<'_> {
+    fn done(mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.map(Arc::clone) else { return };
+        let shared = Arc::clone(self.shared);
+        // Outside a runtime nothing is left to check.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            if !shared.answers(&connection).await {
+                tracing::info!(server = %shared.name, "does not answer at all; ending it");
+                shared.lost(&connection).await;
+                connection.close(Duration::ZERO).await;
+            }
+        });
+    }
+}

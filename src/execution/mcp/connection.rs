@@ -1,0 +1,264 @@
+//! A connection to an MCP server, over the pipes of a process or over HTTP.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use rmcp::ClientHandler;
+use rmcp::handler::client::progress::ProgressDispatcher;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientCapabilities, ClientConfig, ClientRequest, Implementation, ListToolsRequest,
+    PaginatedRequestParams, PingRequest, ProgressNotificationParam, ProtocolVersion, RequestId,
+    ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, Peer,
+    PeerRequestOptions, RoleClient, RunningService, ServiceError,
+};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::ChildStderr;
+
+use super::super::client;
+use super::super::invoker::{Call, Fault, FaultKind, Output, Progress};
+use super::super::servers::{Program, Remote};
+use super::super::spawn::{self, GroupLease, ProcessGuard, ProcessOptions};
+use super::translate;
+
+/// A server that pages for ever, or lists without end, is cut off.
+const MOST_PAGES: usize = 200;
+const MOST_TOOLS: usize = 20_000;
+
+/// Bytes of a server's stderr that are kept for the log when it dies.
+const LAST_BYTES: usize = 2_000;
+
+/// The end of what a server said on stderr.
+type LastWords = Arc<Mutex<Vec<u8>>>;
+
+pub(super) struct Connection {
+    peer: Peer<RoleClient>,
+    service: Mutex<Option<RunningService<RoleClient, Handler>>>,
+    progress: ProgressDispatcher,
+    last_words: LastWords,
+    /// Kills what is left of the server's processes.
+    lease: Mutex<Option<GroupLease>>,
+}
+
+/// What a server may ask of us, which is nothing, and where its word on progress goes.
+#[derive(Clone)]
+struct Handler {
+    progress: ProgressDispatcher,
+}
+
+impl ClientHandler for Handler {
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.progress.handle_notification(params).await;
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), us)
+    }
+}
+
+impl Connection {
+    /// Starts the program and shakes hands.
+    pub async fn stdio(
+        program: &Program,
+        options: &ProcessOptions,
+        guard: &Arc<ProcessGuard>,
+    ) -> Result<Self, String> {
+        let words = LastWords::default();
+        let handler = Handler { progress: ProgressDispatcher::new() };
+        let mut mode = ClientLifecycleMode::Initialize;
+        loop {
+            let command = spawn::command(program, options);
+            let started = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
+            let (transport, stderr) =
+                started.map_err(|error| format!("cannot start `{}`: {error}", program.command))?;
+            let lease = transport.id().map(|leader| guard.lease(leader));
+            keep_words(stderr, &words);
+            match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
+                Ok(service) => return Ok(Self::new(service, handler, words, lease)),
+                Err(error) => {
+                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &words))?
+                }
+            }
+        }
+    }
+
+    pub async fn http(remote: &Remote) -> Result<Self, String> {
+        let handler = Handler { progress: ProgressDispatcher::new() };
+        let mut mode = ClientLifecycleMode::Initialize;
+        loop {
+            let client = client::for_remote(remote).map_err(|error| error.to_string())?;
+            let config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str());
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
+                Ok(service) => return Ok(Self::new(service, handler, LastWords::default(), None)),
+                Err(error) => {
+                    let none = LastWords::default();
+                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &none))?;
+                }
+            }
+        }
+    }
+
+    fn new(
+        service: RunningService<RoleClient, Handler>,
+        handler: Handler,
+        last_words: LastWords,
+        lease: Option<GroupLease>,
+    ) -> Self {
+        Self {
+            peer: service.peer().clone(),
+            service: Mutex::new(Some(service)),
+            progress: handler.progress,
+            last_words,
+            lease: Mutex::new(lease),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.peer.is_transport_closed()
+    }
+
+    pub async fn call(&self, call: Call<'_>) -> Result<Output, Fault> {
+        let params = CallToolRequestParams::new(call.tool.name.clone());
+        let params = params.with_arguments(call.arguments.clone());
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+        let mut handle = sent.await.map_err(|error| Fault::before(FaultKind::Broken, error))?;
+        let mut progress = self.progress.subscribe(handle.progress_token.clone()).await;
+        let mut abandoned = Abandoned { peer: &self.peer, id: Some(handle.id.clone()) };
+        let answered = loop {
+            tokio::select! {
+                biased;
+                answered = &mut handle.rx => break answered,
+                Some(told) = progress.next() => (call.on_progress)(Progress {
+                    done: told.progress,
+                    total: told.total,
+                    message: told.message,
+                }),
+            }
+        };
+        abandoned.id = None;
+        let answered = answered.unwrap_or(Err(ServiceError::TransportClosed));
+        translate::output(answered).map_err(|fault| self.with_last_words(fault))
+    }
+
+    /// All tools, as the values that the server sent.
+    pub async fn list(&self) -> Result<Vec<Value>, Fault> {
+        let mut tools = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let page = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let request = ListToolsRequest::with_param(page);
+            let asked = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await;
+            let listed = asked.map_err(|error| self.with_last_words(translate::fault(&error)))?;
+            let mut listed = value_of(listed);
+            if let Value::Array(page) = listed["tools"].take() {
+                tools.extend(page);
+            }
+            cursor = listed["nextCursor"].as_str().map(str::to_owned);
+            if cursor.is_none() || tools.len() > MOST_TOOLS {
+                break;
+            }
+        }
+        tools.truncate(MOST_TOOLS);
+        Ok(tools)
+    }
+
+    /// Whether the server answers; that it knows no such request is an answer too.
+    pub async fn ping(&self) -> bool {
+        let asked =
+            self.peer.send_request(ClientRequest::PingRequest(PingRequest::default())).await;
+        matches!(asked, Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse))
+    }
+
+    /// Lets the server end by itself for so long, and then kills what is left of it.
+    pub async fn close(&self, grace: Duration) {
+        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut service) = service {
+            service.close_with_timeout(grace).await.ok();
+        }
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn with_last_words(&self, mut fault: Fault) -> Fault {
+        if fault.kind == FaultKind::Broken {
+            fault.detail = with_words(fault.detail, &self.last_words);
+        }
+        fault
+    }
+}
+
+/// A result as JSON, whatever rmcp took it for.
+fn value_of(result: ServerResult) -> Value {
+    serde_json::to_value(result).unwrap_or_default()
+}
+
+/// Servers that know only the newest protocol refuse `initialize`; they are asked their way.
+fn next_mode(
+    tried: &ClientLifecycleMode,
+    error: &ClientInitializeError,
+) -> Option<ClientLifecycleMode> {
+    let refused = matches!(error, ClientInitializeError::JsonRpcError(_));
+    (refused && *tried == ClientLifecycleMode::Initialize).then(|| ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    })
+}
+
+fn told(error: &ClientInitializeError, words: &LastWords) -> String {
+    with_words(format!("no handshake: {error}"), words)
+}
+
+fn with_words(said: String, words: &LastWords) -> String {
+    let words = words.lock().unwrap_or_else(PoisonError::into_inner);
+    if words.is_empty() {
+        return said;
+    }
+    format!("{said}; it said: {}", String::from_utf8_lossy(&words).trim())
+}
+
+/// Reads what a server says on stderr: a pipe that nobody reads would stop it.
+fn keep_words(stderr: Option<ChildStderr>, kept: &LastWords) {
+    let Some(mut stderr) = stderr else { return };
+    let kept = Arc::clone(kept);
+    tokio::spawn(async move {
+        let mut part = [0; 1_024];
+        while let Ok(read @ 1..) = stderr.read(&mut part).await {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend_from_slice(&part[..read]);
+            let excess = kept.len().saturating_sub(LAST_BYTES);
+            kept.drain(..excess);
+        }
+    });
+}
+
+/// Tells the server that nobody waits for a call any more, when the call is dropped.
+struct Abandoned<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let why = "no longer waited for".to_owned();
+            let params = CancelledNotificationParam::new(Some(id), Some(why));
+            peer.send_notification(CancelledNotification::new(params).into()).await.ok();
+        });
+    }
+}

@@ -1,0 +1,171 @@
+//! The one helpful message where no tool answered.
+//!
+//! It holds no word that a server wrote, except for tools' names: an error may quote paths, keys
+//! and code, and may be written to mislead the model that reads it.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use regex::RegexSet;
+
+use super::invoker::FaultKind;
+use super::params::Clarification;
+use super::permission::Verdict;
+use super::report::{Attempt, Ending, Hint, Skip};
+use super::timing::display_name;
+use crate::catalog::Tool;
+
+/// In the order of [`KINDS`].
+static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new([
+        r"(?i)not found|no such|does not exist|doesn't exist|unknown|enoent|\b404\b",
+        r"(?i)permission|forbidden|denied|unauthori[sz]ed|credential|not allowed|\b40[13]\b|eacces",
+        r"(?i)invalid|required|missing|must be|expected|malformed|validation|-32602|\b4(00|22)\b",
+        r"(?i)rate limit|too many|quota|\b429\b|too large|exceed",
+    ])
+    .expect("the patterns are fixed and compile. This is a bug.")
+});
+
+const KINDS: [Hint; 4] = [Hint::NotFound, Hint::NotPermitted, Hint::BadInput, Hint::TooMuch];
+
+/// What a tool's own words on its failure are about.
+pub(super) fn hint(said: &str) -> Hint {
+    // The beginning says it; a page of traceback holds every word there is.
+    let start: String = said.chars().take(400).collect();
+    WORDS.matches(&start).iter().next().map_or(Hint::Other, |at| KINDS[at])
+}
+
+pub(super) fn clarification(tool: &Tool, clarification: &Clarification) -> String {
+    format!("{} cannot be called yet: {clarification}", display_name(tool))
+}
+
+pub(super) fn confirmation(tool: &Tool) -> String {
+    format!("{} may change or delete something; it runs once you agree", display_name(tool))
+}
+
+/// What was tried and what to do now.
+pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt]) -> String {
+    let name = |attempt: &Attempt| {
+        let tool = tools.iter().find(|tool| tool.id == attempt.tool);
+        tool.map_or_else(|| attempt.tool.to_string(), |tool| display_name(tool))
+    };
+    let tried: Vec<String> = attempts
+        .iter()
+        .map(|attempt| format!("{} {}", name(attempt), what(&attempt.ending)))
+        .collect();
+    let mut advice: Vec<&str> = Vec::new();
+    for attempt in attempts {
+        let said = advise(&attempt.ending);
+        if !said.is_empty() && !advice.contains(&said) {
+            advice.push(said);
+        }
+    }
+    let ids: Vec<&str> = attempts.iter().flat_map(|a| &a.error_ids).map(String::as_str).collect();
+    let log = match ids[..] {
+        [] => String::new(),
+        _ => format!(" Details are in the log under {}.", ids.join(", ")),
+    };
+    let advice = advice.join(". ");
+    let advice = if advice.is_empty() { advice } else { format!(" {advice}.") };
+    format!("No answer: {}.{advice}{log}", tried.join("; "))
+}
+
+fn what(ending: &Ending) -> String {
+    match ending {
+        Ending::Answered => "answered".to_owned(),
+        Ending::Empty => "found nothing".to_owned(),
+        Ending::ToolError { hint } => match hint {
+            Hint::NotFound => "did not find what was named",
+            Hint::NotPermitted => "was not permitted to do it",
+            Hint::BadInput => "could not use the input",
+            Hint::TooMuch => "has done as much as it may for now",
+            Hint::Other => "could not do it",
+        }
+        .to_owned(),
+        Ending::Failed { fault } => match fault {
+            FaultKind::Unreachable => "cannot be reached",
+            FaultKind::Broken => "stopped in the middle of its work",
+            FaultKind::Timeout => "did not answer in time",
+            FaultKind::Busy => "is busy",
+            FaultKind::Refused => "refused the call",
+            FaultKind::Missing => "is no longer there",
+        }
+        .to_owned(),
+        Ending::Skipped { because } => skipped(because),
+    }
+}
+
+fn skipped(because: &Skip) -> String {
+    match because {
+        Skip::Permission { verdict: Verdict::NotReadOnly } => {
+            "may write, and only reading is allowed".to_owned()
+        }
+        Skip::Permission { verdict: Verdict::NeedsConfirmation } => {
+            "needs your agreement".to_owned()
+        }
+        Skip::Permission { .. } => "is not allowed here".to_owned(),
+        Skip::BreakerOpen { for_ms } => {
+            let seconds = Duration::from_millis(*for_ms).as_secs().max(1);
+            format!("failed lately and is left alone for {seconds} s")
+        }
+        Skip::Parameters => "takes other input".to_owned(),
+        Skip::NoServer => "has no server here".to_owned(),
+        Skip::Budget { exceeded } => format!("was not called: {exceeded}"),
+        Skip::WriteElsewhere => {
+            "was left out, because the change may have been made already".to_owned()
+        }
+    }
+}
+
+fn advise(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Answered | Ending::Skipped { because: Skip::Parameters } => "",
+        Ending::Empty => "Ask more broadly, or with other words",
+        Ending::ToolError { hint: Hint::NotFound } => "Check the name or path that was given",
+        Ending::ToolError { hint: Hint::NotPermitted } => {
+            "Check the credentials and rights of the tool's server"
+        }
+        Ending::ToolError { hint: Hint::BadInput } => {
+            "Say more exactly what is wanted, with full names, dates and units"
+        }
+        Ending::ToolError { hint: Hint::TooMuch } | Ending::Failed { fault: FaultKind::Busy } => {
+            "Try again in a few minutes"
+        }
+        Ending::ToolError { hint: Hint::Other } => "Put the question in another way",
+        Ending::Failed { fault: FaultKind::Timeout } => "Ask for less at once, or try again later",
+        Ending::Failed { fault: FaultKind::Broken } => {
+            "See whether anything was changed before you try again"
+        }
+        Ending::Failed { fault: FaultKind::Unreachable } => {
+            "Check that the tool's server is installed and running"
+        }
+        Ending::Failed { .. } => "Load the list of tools anew",
+        Ending::Skipped { because: Skip::Permission { .. } } => {
+            "Allow the tool, or ask for something else"
+        }
+        Ending::Skipped { because: Skip::BreakerOpen { .. } } => "Try again later",
+        Ending::Skipped { because: Skip::NoServer } => "Add its server to the servers file",
+        Ending::Skipped { because: Skip::Budget { .. } } => "Start a new request",
+        Ending::Skipped { because: Skip::WriteElsewhere } => {
+            "See whether the change was made before you try again"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tools_words_are_understood_and_not_repeated() {
+        for (said, expected) in [
+            ("ENOENT: no such file or directory, open '/etc/shadow'", Hint::NotFound),
+            ("Access denied - path outside allowed directories", Hint::NotPermitted),
+            ("MCP error -32602: Input validation error", Hint::BadInput),
+            ("429 Too Many Requests", Hint::TooMuch),
+            ("Traceback (most recent call last)", Hint::Other),
+        ] {
+            assert_eq!(hint(said), expected, "{said}");
+        }
+    }
+}

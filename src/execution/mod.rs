@@ -1,0 +1,102 @@
+//! Runs a tool, and survives its failure.
+//!
+//! This room is given tools in the order in which they are to be tried, and calls them: over MCP,
+//! over HTTP, as a local program or as a function of this program. It makes arguments fit, waits so
+//! long and no longer, repeats what may be repeated, leaves alone what does not answer, falls back
+//! to the next tool, and cuts what is too long. One answer or one message comes of it, and a record
+//! of every attempt.
+//!
+//! It must never know how tools are found, ranked or learned about. Who ranks asks it which
+//! breakers are open, and who learns is given the attempts. It reads no environment; files only
+//! where it was given a folder for long answers.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use serde_json::json;
+//! use toolroute::Tool;
+//! use toolroute::execution::{
+//!     Candidate, Closures, Executor, ExecutorOptions, Outcome, Request, Servers, Session,
+//! };
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let add = Tool::new(Some("sums"), "add", "Adds two numbers");
+//! let sums = Closures::new().with(add.clone(), |given| {
+//!     let sum = given["a"].as_f64().zip(given["b"].as_f64()).map(|(a, b)| a + b);
+//!     sum.map(|sum| json!(sum)).ok_or_else(|| "expected two numbers".to_owned())
+//! });
+//! let executor = Executor::new(Servers::new().with("sums", sums), ExecutorOptions::default());
+//!
+//! let report = executor
+//!     .call(&Request {
+//!         candidates: &[Candidate::asked(Arc::new(add))],
+//!         arguments: json!({"a": 1, "b": 2}).as_object().unwrap(),
+//!         session: &Session::default(),
+//!         confirmed: false,
+//!         question: "",
+//!         room_tokens: None,
+//!         on_event: &|_| {},
+//!     })
+//!     .await;
+//! let Outcome::Answered(answer) = report.outcome else { panic!("{report:?}") };
+//! assert_eq!(answer.output.text, "3.0");
+//! # });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod breaker;
+#[cfg(feature = "mcp")]
+mod client;
+mod closures;
+mod error;
+mod executor;
+mod fallback;
+#[cfg(feature = "mcp")]
+mod http;
+mod invoker;
+mod loop_guard;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod message;
+mod output;
+mod params;
+mod permission;
+mod process;
+mod redact;
+mod registry;
+mod report;
+mod servers;
+mod spawn;
+mod timing;
+
+pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
+pub use closures::Closures;
+pub use error::Error;
+pub use executor::{
+    DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
+};
+pub use fallback::{
+    Candidate, Conditions, MIN_SIMILARITY, Neighbor, Origin, candidates, map_arguments,
+};
+#[cfg(feature = "mcp")]
+pub use http::HttpOperations;
+pub use invoker::{
+    Arguments, Attachment, Call, Fault, FaultKind, Invoker, OnProgress, Output, Pending, Progress,
+};
+pub use loop_guard::{Budget, Exceeded, Session, cost_units};
+#[cfg(feature = "mcp")]
+pub use mcp::{McpOptions, McpServer};
+pub use output::{
+    Estimate, Extractive, Kept, Page, Score, Shape, Summarizer, Truncation, fits_window, shape,
+    tokens_of, truncate,
+};
+pub use params::{Change, Clarification, Missing, Parameters, Prepared};
+pub use permission::{Confirm, Patterns, Permissions, Verdict};
+pub use process::ProcessTools;
+pub use redact::Redactor;
+pub use registry::{Listed, Servers};
+pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
+pub use servers::{Entry, Program, Remote, ServersFile, Variables};
+pub use spawn::{BASE_VARIABLES, ProcessGuard, ProcessOptions};
+pub use timing::{Retries, Timing, announcement};

@@ -1,0 +1,92 @@
+//! JSON that is cut and still parses.
+
+use serde_json::{Map, Value, json};
+
+use super::{first_chars, marker};
+
+/// The member, or the last item, that says what is missing.
+const MARK: &str = "_truncated";
+
+pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
+    // `shape` has parsed it, but without building the value.
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    marked(&value, most, chars, handle).to_string()
+}
+
+pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -> Value {
+    let chars = value.to_string().chars().count();
+    if chars <= most { value.clone() } else { marked(value, most, chars, handle) }
+}
+
+/// The largest of a row of smaller and smaller cuts that fits. What is asked for is near the top of
+/// an answer, so its lists and texts are shortened from their ends, and then its depth.
+fn marked(value: &Value, most: usize, chars: usize, handle: Option<&str>) -> Value {
+    let said = json!(marker(most, chars, handle));
+    let fits = |cut: &Value| cut.to_string().chars().count() <= most;
+    let mut cuts = Cut::descending(most);
+    let shrunk = cuts.find_map(|cut| Some(cut.with_mark(value, &said)).filter(fits));
+    shrunk.unwrap_or_else(|| json!({ MARK: said }))
+}
+
+/// How much of a value is kept.
+#[derive(Clone, Copy)]
+struct Cut {
+    items: usize,
+    chars: usize,
+    depth: usize,
+}
+
+impl Cut {
+    fn descending(most: usize) -> impl Iterator<Item = Self> {
+        // Steps of about a third: what is kept is then at least two thirds of what could be.
+        let sizes = std::iter::successors(Some(most), |size| Some(size * 2 / 3).filter(|s| *s > 0));
+        let wide = sizes.map(|size| Self { items: size, chars: (size * 2).max(24), depth: 64 });
+        wide.chain((0..6).rev().map(|depth| Self { items: 3, chars: 24, depth }))
+    }
+
+    fn with_mark(self, value: &Value, said: &Value) -> Value {
+        match self.value(value, self.depth) {
+            Value::Object(mut members) => {
+                members.insert(MARK.to_owned(), said.clone());
+                Value::Object(members)
+            }
+            Value::Array(mut items) => {
+                items.push(json!({ MARK: said }));
+                Value::Array(items)
+            }
+            leaf => json!({ "value": leaf, MARK: said }),
+        }
+    }
+
+    fn value(self, value: &Value, depth: usize) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) if depth > 0 => {
+                let kept = items.iter().take(self.items).map(|item| self.value(item, depth - 1));
+                let mut kept: Vec<Value> = kept.collect();
+                if items.len() > kept.len() {
+                    kept.push(json!(format!("… {} more items", items.len() - kept.len())));
+                }
+                Value::Array(kept)
+            }
+            Value::Object(members) if depth > 0 => {
+                let kept = members.iter().take(self.items);
+                let kept = kept.map(|(name, member)| (name.clone(), self.value(member, depth - 1)));
+                let mut kept: Map<String, Value> = kept.collect();
+                if members.len() > kept.len() {
+                    let said = format!("… {} more members", members.len() - kept.len());
+                    kept.insert("…".to_owned(), Value::String(said));
+                }
+                Value::Object(kept)
+            }
+            Value::Array(items) => json!(format!("… {} items", items.len())),
+            Value::Object(members) => json!(format!("… {} members", members.len())),
+            leaf => leaf.clone(),
+        }
+    }
+
+    fn text(self, text: &str) -> String {
+        let kept = first_chars(text, self.chars);
+        if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
+    }
+}

@@ -1,0 +1,132 @@
+//! Whole answers, kept for those who want the rest.
+//!
+//! A handle is made of the answer's content: who has it has seen its beginning, and nobody can
+//! guess that of another call.
+
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::super::error::Error;
+
+const HANDLE_BYTES: usize = 12;
+
+/// A part of a kept answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Page {
+    pub text: String,
+    /// Where it begins, in characters.
+    pub offset: usize,
+    pub of_chars: usize,
+    /// Where the next one begins, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
+}
+
+/// A store of whole answers: in memory, or in a folder where other processes find them.
+#[derive(Debug)]
+pub struct Kept {
+    folder: Option<PathBuf>,
+    /// The latest last.
+    memory: Mutex<VecDeque<(String, String)>>,
+    most_bytes: usize,
+}
+
+impl Kept {
+    /// So many bytes at most; the oldest go first.
+    pub fn in_memory(most_bytes: usize) -> Self {
+        Self { folder: None, memory: Mutex::default(), most_bytes }
+    }
+
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn in_folder(folder: &Path, most_bytes: usize) -> Result<Self, Error> {
+        let failed = |source| Error::Kept { path: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        Ok(Self { folder: Some(folder.to_owned()), memory: Mutex::default(), most_bytes })
+    }
+
+    /// Keeps a text; `None` where there is no room for it.
+    pub fn put(&self, text: &str) -> Option<String> {
+        if text.len() > self.most_bytes {
+            return None;
+        }
+        let hash = Sha256::digest(text.as_bytes());
+        let handle: String =
+            hash.iter().take(HANDLE_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        match &self.folder {
+            Some(folder) => {
+                let written = self.write(folder, &handle, text);
+                if let Err(error) = &written {
+                    tracing::warn!(%error, "an answer could not be kept");
+                }
+                written.ok()?;
+            }
+            None => self.remember(&handle, text),
+        }
+        Some(handle)
+    }
+
+    fn remember(&self, handle: &str, text: &str) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.retain(|(known, _)| known != handle);
+        memory.push_back((handle.to_owned(), text.to_owned()));
+        let mut bytes: usize = memory.iter().map(|(_, text)| text.len()).sum();
+        while bytes > self.most_bytes {
+            bytes -= memory.pop_front().map_or(bytes, |(_, text)| text.len());
+        }
+    }
+
+    fn write(&self, folder: &Path, handle: &str, text: &str) -> std::io::Result<()> {
+        // Readable by its owner only, and whole or not there.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(folder.join(format!("{handle}.txt")))?;
+        self.forget_oldest(folder)
+    }
+
+    fn forget_oldest(&self, folder: &Path) -> std::io::Result<()> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            files.push((about.modified()?, about.len(), entry.path()));
+        }
+        files.sort();
+        let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, size, path) in files {
+            if bytes <= self.most_bytes as u64 {
+                break;
+            }
+            // Another process may have been quicker.
+            std::fs::remove_file(path).ok();
+            bytes -= size;
+        }
+        Ok(())
+    }
+
+    /// A part of what is kept under a handle.
+    pub fn get(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
+        // A handle comes from outside, and becomes the name of a file.
+        let is_handle = handle.len() == HANDLE_BYTES * 2;
+        if !is_handle || !handle.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let text = match &self.folder {
+            Some(folder) => std::fs::read_to_string(folder.join(format!("{handle}.txt"))).ok()?,
+            None => {
+                let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+                memory.iter().find(|(known, _)| known == handle)?.1.clone()
+            }
+        };
+        let of_chars = text.chars().count();
+        let part: String = text.chars().skip(offset).take(most).collect();
+        let end = offset.saturating_add(part.chars().count());
+        let next_offset = (end < of_chars && !part.is_empty()).then_some(end);
+        Some(Page { text: part, offset, of_chars, next_offset })
+    }
+}

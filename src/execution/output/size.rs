@@ -1,0 +1,82 @@
+//! How long an answer will be.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::catalog::Tool;
+
+/// Characters a token, in English prose and JSON about the same. An estimate, and called one.
+const CHARS_A_TOKEN: usize = 4;
+
+/// What a tool without a past is taken for: a page of text.
+const UNKNOWN_CHARS: usize = 4_000;
+
+/// How much the newest answer counts for what is expected of the next.
+const NEWEST: f64 = 0.2;
+
+/// Tokens of so many characters, estimated.
+pub fn tokens_of(chars: usize) -> usize {
+    chars.div_ceil(CHARS_A_TOKEN)
+}
+
+/// Whether an answer fits beside what is in the window already.
+pub fn fits_window(used_tokens: usize, estimated_tokens: usize, window_tokens: usize) -> bool {
+    used_tokens.saturating_add(estimated_tokens) <= window_tokens
+}
+
+/// What is expected of a call before it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Estimate {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    pub chars: usize,
+    /// From calls of the past, not from what is declared.
+    pub learned: bool,
+}
+
+impl Estimate {
+    pub fn tokens(&self) -> usize {
+        tokens_of(self.chars)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    latency_ms: f64,
+    chars: f64,
+}
+
+/// What was seen of each tool's answers: moving means, the newest counting most.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    past: Mutex<HashMap<String, Past>>,
+}
+
+impl Sizes {
+    /// What a call of the tool will take and give: learned, else declared, else a page of text.
+    pub fn estimate(&self, tool: &Tool) -> Estimate {
+        let past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        match past.get(tool.id.as_str()) {
+            Some(past) => Estimate {
+                latency_ms: Some(past.latency_ms.round() as u64),
+                chars: past.chars.round() as usize,
+                learned: true,
+            },
+            None => Estimate { latency_ms: tool.latency_ms, chars: UNKNOWN_CHARS, learned: false },
+        }
+    }
+
+    /// Notes an answer.
+    pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
+        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let chars = chars as f64;
+        past.entry(tool.id.to_string())
+            .and_modify(|past| {
+                past.latency_ms += NEWEST * (latency_ms - past.latency_ms);
+                past.chars += NEWEST * (chars - past.chars);
+            })
+            .or_insert(Past { latency_ms, chars });
+    }
+}

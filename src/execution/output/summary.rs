@@ -1,0 +1,65 @@
+//! Summaries of answers that are too long.
+
+use super::text;
+
+/// Says a long text in few words.
+pub trait Summarizer: Send + Sync {
+    /// At most so many characters on what the question asks; `None` where it cannot.
+    fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String>;
+}
+
+/// How near each of some texts is to a question; one number a text.
+pub type Score = dyn Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync;
+
+/// Keeps the sentences nearest to the question, in their order. Every word is the tool's own.
+pub struct Extractive {
+    score: Box<Score>,
+}
+
+/// More sentences than these are not scored: a summary must not take longer than the call.
+const MOST_SENTENCES: usize = 400;
+
+const GAP: &str = " … ";
+
+impl Extractive {
+    /// With a way to score sentences, such as the cosine of their embeddings.
+    pub fn new(score: impl Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync + 'static) -> Self {
+        Self { score: Box::new(score) }
+    }
+}
+
+impl Summarizer for Extractive {
+    fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String> {
+        let mut sentences = text::sentences(text);
+        sentences.truncate(MOST_SENTENCES);
+        let scores = (self.score)(question, &sentences)?;
+        if scores.len() != sentences.len() {
+            return None;
+        }
+        let mut order: Vec<usize> = (0..sentences.len()).collect();
+        order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+        let (mut kept, mut used) = (Vec::new(), 0);
+        for at in order {
+            let gap = if kept.is_empty() { 0 } else { GAP.chars().count() };
+            let length = sentences[at].chars().count() + gap;
+            if used + length <= most_chars {
+                used += length;
+                kept.push(at);
+            }
+        }
+        kept.sort_unstable();
+        let mut summary = String::new();
+        for (nth, at) in kept.iter().enumerate() {
+            let follows = nth > 0 && kept[nth - 1] + 1 == *at;
+            summary.push_str(if nth == 0 {
+                ""
+            } else if follows {
+                " "
+            } else {
+                GAP
+            });
+            summary.push_str(sentences[*at]);
+        }
+        (!summary.is_empty()).then_some(summary)
+    }
+}

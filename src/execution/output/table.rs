@@ -1,0 +1,46 @@
+//! Tables that are cut and keep their header.
+
+use super::{marker, text};
+
+/// Rows that are looked at to tell a table from prose.
+const LOOKED_AT: usize = 6;
+
+const SEPARATORS: [char; 4] = ['|', '\t', ';', ','];
+
+/// How many lines are the header: one, or two where Markdown's rule follows. `None` for no table.
+pub(super) fn header_lines(text: &str) -> Option<usize> {
+    let lines: Vec<&str> = text.lines().take(LOOKED_AT).collect();
+    let [first, second, _, ..] = lines[..] else { return None };
+    let separator = SEPARATORS.into_iter().find(|separator| {
+        let columns = |line: &str| line.matches(*separator).count();
+        // Prose has commas too, but not the same number on every line, and sentences end.
+        columns(first) > 0
+            && lines.iter().all(|line| columns(line) == columns(first))
+            && !(*separator == ',' && lines.iter().any(|line| line.trim_end().ends_with('.')))
+    })?;
+    let is_rule = second.contains('-') && second.chars().all(|c| " |:-+".contains(c));
+    Some(if separator == '|' && is_rule { 2 } else { 1 })
+}
+
+pub(super) fn truncate(whole: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
+    let header = header_lines(whole).unwrap_or(1);
+    let rows = whole.lines().count().saturating_sub(header);
+    let said = |kept: usize| format!("{} {} of {rows} rows", marker(most, chars, handle), kept);
+    let room = most.saturating_sub(said(rows).chars().count() + 1);
+    let (mut kept, mut used, mut lines) = (String::new(), 0, 0);
+    for line in whole.lines() {
+        let length = line.chars().count() + 1;
+        if used + length > room {
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+        used += length;
+        lines += 1;
+    }
+    if lines < header {
+        // A header that does not fit leaves no table.
+        return text::truncate(whole, most, chars, handle);
+    }
+    kept + &said(lines - header)
+}

@@ -1,0 +1,135 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn shapes_are_told_apart() {
+    assert_eq!(shape(r#" {"a": [1]} "#), Shape::Json);
+    assert_eq!(shape("name,age\nann,3\nbob,4"), Shape::Table);
+    assert_eq!(shape("| a | b |\n|---|---|\n| 1 | 2 |"), Shape::Table);
+    assert_eq!(shape("Well, this.\nIs, prose.\nAnd, more."), Shape::Text);
+    assert_eq!(shape("{not json"), Shape::Text);
+}
+
+#[test]
+fn json_keeps_its_beginning_and_says_what_is_missing() {
+    let rows: Vec<Value> =
+        (0..500).map(|id| json!({"id": id, "name": "a name ".repeat(9)})).collect();
+    let cut = truncate(&json!({"total": 500, "rows": rows}).to_string(), 2_000, Some("abc"));
+    let value: Value = serde_json::from_str(&cut).unwrap();
+    assert_eq!((&value["total"], &value["rows"][0]["id"]), (&json!(500), &json!(0)));
+    assert!(value["_truncated"].as_str().unwrap().contains("handle abc"), "{value}");
+    assert!(cut.chars().count() <= 2_000 && cut.len() > 900, "{}", cut.len());
+}
+
+#[test]
+fn a_table_keeps_its_header_and_whole_rows() {
+    let rows: String = (0..300).map(|row| format!("| {row} | value {row} |\n")).collect();
+    let cut = truncate(&format!("| id | value |\n|---|---|\n{rows}"), 400, Some("abc"));
+    let lines: Vec<&str> = cut.lines().collect();
+    assert_eq!(lines[0], "| id | value |");
+    assert_eq!(lines[2], "| 0 | value 0 |");
+    assert!(lines[lines.len() - 2].ends_with(" |"), "{cut}");
+    assert!(lines.last().unwrap().contains("of 300 rows"), "{cut}");
+    assert!(cut.chars().count() <= 400);
+}
+
+#[test]
+fn a_text_ends_with_a_sentence() {
+    let text = "A first sentence of some words. ".repeat(40);
+    let cut = truncate(&text, 300, None);
+    let (kept, marker) = cut.rsplit_once('\n').unwrap();
+    assert!(kept.ends_with("words."), "{cut}");
+    assert!(marker.starts_with("[truncated: ") && !marker.contains("handle"), "{marker}");
+    let unbroken = "x".repeat(1_000);
+    assert!(truncate(&unbroken, 300, None).starts_with("xxxx"));
+}
+
+#[test]
+fn the_rest_is_under_the_handle() {
+    let folder = tempfile::tempdir().unwrap();
+    for kept in [Kept::in_memory(1 << 20), Kept::in_folder(folder.path(), 1 << 20).unwrap()] {
+        let text = "äbcdefghij".repeat(10);
+        let handle = kept.put(&text).unwrap();
+        let page = kept.get(&handle, 40, 40).unwrap();
+        assert_eq!((page.text.chars().next(), page.next_offset), (Some('ä'), Some(80)));
+        assert_eq!(kept.get(&handle, 80, 40).unwrap().next_offset, None);
+        assert_eq!(kept.get(&handle, 999, 40).unwrap().text, "");
+        assert!(kept.get("../../etc/passwd00000000", 0, 9).is_none());
+    }
+}
+
+#[test]
+fn the_oldest_go_where_there_is_no_room() {
+    let folder = tempfile::tempdir().unwrap();
+    for kept in [Kept::in_memory(150), Kept::in_folder(folder.path(), 150).unwrap()] {
+        let first = kept.put(&"a".repeat(100)).unwrap();
+        // Files are told apart by their time.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let second = kept.put(&"b".repeat(100)).unwrap();
+        assert!(kept.get(&first, 0, 1).is_none() && kept.get(&second, 0, 1).is_some());
+        assert!(kept.put(&"c".repeat(200)).is_none());
+    }
+}
+
+#[test]
+fn a_summary_has_the_nearest_sentences_in_their_order() {
+    let score = |question: &str, sentences: &[&str]| {
+        Some(sentences.iter().map(|s| f32::from(s.contains(question))).collect())
+    };
+    let text = "Rain fell. The cat slept. It was cold. A cat woke. The end.";
+    let summary = Extractive::new(score).summarize(text, "cat", 30).unwrap();
+    assert_eq!(summary, "The cat slept. … A cat woke.");
+}
+
+#[test]
+fn sizes_are_learned_and_a_window_is_filled_no_further() {
+    let (sizes, tool) = (Sizes::default(), crate::catalog::Tool::new(None, "a", ""));
+    assert!(!sizes.estimate(&tool).learned);
+    sizes.learn(&tool, 100.0, 1_000);
+    sizes.learn(&tool, 200.0, 2_000);
+    let estimate = sizes.estimate(&tool);
+    assert_eq!((estimate.latency_ms, estimate.chars, estimate.tokens()), (Some(120), 1_200, 300));
+    assert!(fits_window(700, 300, 1_000) && !fits_window(701, 300, 1_000));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<i64>().prop_map(Value::from),
+        ".{0,80}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 200, 12, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..12).prop_map(Value::from),
+            prop::collection::btree_map(".{0,9}", inner, 0..9)
+                .prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn cut_json_always_parses_and_fits(value in any_json(), most in 0usize..2_000) {
+        let cut = truncate(&value.to_string(), most, Some("0123456789abcdef01234567"));
+        prop_assert!(cut.chars().count() <= most.max(LEAST_CHARS));
+        if value.is_array() || value.is_object() {
+            prop_assert!(serde_json::from_str::<Value>(&cut).is_ok(), "{cut}");
+        }
+        let value = truncate_value(&value, most, None);
+        prop_assert!(value.to_string().chars().count() <= most.max(LEAST_CHARS));
+    }
+
+    #[test]
+    fn any_text_is_cut_to_fit(text in "(?s).{0,900}", most in 0usize..600) {
+        prop_assert!(truncate(&text, most, Some("0123456789abcdef01234567")).chars().count() <= most.max(LEAST_CHARS));
+    }
+
+    #[test]
+    fn any_table_is_cut_to_fit(rows in prop::collection::vec("[a-z]{1,9},[a-z]{1,30}", 3..80), most in 0usize..600) {
+        let cut = truncate(&rows.join("\n"), most, Some("0123456789abcdef01234567"));
+        prop_assert!(cut.chars().count() <= most.max(LEAST_CHARS));
+        prop_assert!(cut.starts_with(&rows[0]));
+    }
+}

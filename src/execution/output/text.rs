@@ -1,0 +1,56 @@
+//! Texts that are cut at the end of a sentence.
+
+use super::{first_chars, marker};
+
+/// Less than this share of the room is not given up for the sake of a whole sentence.
+const LEAST_SHARE: f64 = 0.6;
+
+pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
+    let room = most.saturating_sub(marker(most, chars, handle).chars().count() + 1);
+    let kept = cut(text, room);
+    let shown = kept.chars().count();
+    format!("{kept}\n{}", marker(shown, chars, handle))
+}
+
+/// At most so many characters, up to the last end of a sentence, else of a line, else of a word.
+fn cut(text: &str, room: usize) -> &str {
+    let kept = first_chars(text, room);
+    if kept.len() == text.len() {
+        return kept;
+    }
+    let least = (kept.len() as f64 * LEAST_SHARE) as usize;
+    let next = |end: usize| text[end..].chars().next();
+    let sentence = kept.char_indices().rev().find_map(|(at, c)| {
+        let end = at + c.len_utf8();
+        // Scripts of East Asia write no space after the end of a sentence.
+        let ends = matches!(c, '。' | '！' | '？')
+            || (matches!(c, '.' | '!' | '?') && next(end).is_none_or(char::is_whitespace));
+        ends.then_some(end)
+    });
+    let line = || kept.rfind('\n');
+    let word = || kept.rfind(char::is_whitespace);
+    let enough = |end: &usize| *end >= least;
+    let end =
+        sentence.filter(enough).or_else(|| line().filter(enough)).or_else(|| word().filter(enough));
+    kept[..end.unwrap_or(kept.len())].trim_end()
+}
+
+/// A text's sentences, lines that are none by themselves among them.
+pub(super) fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    for line in text.lines() {
+        let mut start = 0;
+        for (at, c) in line.char_indices() {
+            let end = at + c.len_utf8();
+            let stops = matches!(c, '。' | '！' | '？')
+                || (matches!(c, '.' | '!' | '?') && line[end..].starts_with(char::is_whitespace));
+            if stops {
+                sentences.push(line[start..end].trim());
+                start = end;
+            }
+        }
+        sentences.push(line[start..].trim());
+    }
+    sentences.retain(|sentence| !sentence.is_empty());
+    sentences
+}

@@ -1,0 +1,261 @@
+//! Arguments made to fit a tool's schema before anything is sent.
+//!
+//! Models write `q` where the schema says `query`, `"5"` where it says 5. What can be put right
+//! without losing anything is put right and reported; what cannot be is asked for.
+
+mod coerce;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jsonschema::Validator;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+pub(super) use names::{alike, plain};
+
+use super::invoker::Arguments;
+use crate::catalog::{Schema, Tool};
+
+/// Something in the arguments that was not sent as it was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change {
+    /// An argument's name, to the one that the schema has.
+    Renamed { from: String, to: String },
+    /// A value, to one of the type that the schema has, and of the same meaning.
+    Converted { at: String, from: String, to: String },
+    /// What the schema says for an argument that was not given.
+    Default { name: String, value: String },
+    /// A null for an argument that need not be given.
+    Dropped { name: String },
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Renamed { from, to } => write!(f, "`{from}` is called `{to}`"),
+            Self::Converted { at, from, to } => write!(f, "`{at}`: {from} became {to}"),
+            Self::Default { name, value } => write!(f, "`{name}` is {value} by default"),
+            Self::Dropped { name } => write!(f, "`{name}` was null and is left out"),
+        }
+    }
+}
+
+/// An input that the tool needs and was not given.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Missing {
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What the schema says of its type.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Value>,
+}
+
+/// What must be asked before the tool can be called.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Clarification {
+    pub missing: Vec<Missing>,
+    /// What was given and does not fit: where, and why.
+    pub unfit: Vec<String>,
+    /// Arguments of the right shape.
+    pub example: Value,
+}
+
+impl std::fmt::Display for Clarification {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut said = Vec::new();
+        for missing in &self.missing {
+            let about = missing.description.as_deref().unwrap_or_default().trim();
+            let about: String = about.chars().take(160).collect();
+            let about = if about.is_empty() { about } else { format!(" ({about})") };
+            said.push(format!("`{}`{about} is needed", missing.name));
+        }
+        said.extend(self.unfit.iter().cloned());
+        write!(f, "{}; for example {}", said.join("; "), self.example)
+    }
+}
+
+/// Arguments that may be sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prepared {
+    pub arguments: Arguments,
+    pub changes: Vec<Change>,
+    /// The schema cannot be used to check anything, so nothing was.
+    pub unchecked: bool,
+}
+
+/// Checks arguments against schemas, which it compiles once each.
+#[derive(Default)]
+pub struct Parameters {
+    compiled: Mutex<HashMap<String, Compiled>>,
+}
+
+/// A schema made ready, beside the text that it was made of.
+#[derive(Clone)]
+struct Compiled {
+    schema: Schema,
+    value: Arc<Value>,
+    /// `None` for a schema that is none.
+    validator: Option<Arc<Validator>>,
+}
+
+impl Parameters {
+    /// Arguments that fit the tool's schema, or what has to be asked.
+    ///
+    /// # Errors
+    /// The clarification, where something is missing or cannot be made to fit.
+    pub fn prepare(&self, tool: &Tool, given: &Arguments) -> Result<Prepared, Box<Clarification>> {
+        let Some(schema) = &tool.input_schema else {
+            return Ok(Prepared { arguments: given.clone(), ..Prepared::default() });
+        };
+        let compiled = self.compiled(tool.id.as_str(), schema);
+        let root = compiled.value.as_ref();
+        let mut prepared =
+            Prepared { unchecked: compiled.validator.is_none(), ..Default::default() };
+        prepared.arguments = names::rename(given, root, &mut prepared.changes);
+        drop_nulls(&mut prepared, root);
+        coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
+        add_defaults(&mut prepared, root);
+        let missing = missing(&prepared.arguments, root);
+        let value = Value::Object(std::mem::take(&mut prepared.arguments));
+        let unfit = compiled.validator.as_ref().map_or_else(Vec::new, |v| unfit(v, &value));
+        if missing.is_empty() && unfit.is_empty() {
+            prepared.arguments = into_members(value);
+            return Ok(prepared);
+        }
+        let example = example(root, &into_members(value));
+        Err(Box::new(Clarification { missing, unfit, example }))
+    }
+
+    fn compiled(&self, id: &str, schema: &Schema) -> Compiled {
+        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = known.get(id).filter(|compiled| compiled.schema == *schema) {
+            return compiled.clone();
+        }
+        let value = Arc::new(schema.to_value().unwrap_or(Value::Bool(true)));
+        let compiled = Compiled { schema: schema.clone(), validator: compile(&value), value };
+        known.insert(id.to_owned(), compiled.clone());
+        compiled
+    }
+}
+
+/// A server may send anything as a schema; one that makes no sense must not cost the tool.
+fn compile(schema: &Value) -> Option<Arc<Validator>> {
+    match jsonschema::validator_for(schema) {
+        Ok(validator) => Some(Arc::new(validator)),
+        Err(error) => {
+            tracing::debug!(%error, "a schema that cannot be used");
+            None
+        }
+    }
+}
+
+fn into_members(value: Value) -> Arguments {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+fn properties(root: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    root["properties"].as_object().into_iter().flatten()
+}
+
+fn required(root: &Value) -> impl Iterator<Item = &str> {
+    root["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Models write null for "not given". Where the schema takes null it stays.
+fn drop_nulls(prepared: &mut Prepared, root: &Value) {
+    for (name, schema) in properties(root) {
+        let is_null = prepared.arguments.get(name).is_some_and(Value::is_null);
+        if is_null && !coerce::takes(schema, root, "null") {
+            prepared.arguments.shift_remove(name);
+            prepared.changes.push(Change::Dropped { name: name.clone() });
+        }
+    }
+}
+
+fn add_defaults(prepared: &mut Prepared, root: &Value) {
+    for (name, schema) in properties(root) {
+        let Some(default) = schema.get("default").filter(|default| !default.is_null()) else {
+            continue;
+        };
+        if !prepared.arguments.contains_key(name) {
+            prepared.arguments.insert(name.clone(), default.clone());
+            let (name, value) = (name.clone(), shown(default));
+            prepared.changes.push(Change::Default { name, value });
+        }
+    }
+}
+
+fn missing(arguments: &Arguments, root: &Value) -> Vec<Missing> {
+    let absent = required(root).filter(|name| !arguments.contains_key(*name));
+    let missing = absent.map(|name| {
+        let schema = &root["properties"][name];
+        Missing {
+            name: name.to_owned(),
+            description: schema["description"].as_str().map(str::to_owned),
+            kind: schema.get("enum").or_else(|| schema.get("type")).cloned(),
+        }
+    });
+    missing.collect()
+}
+
+/// What does not fit, but for what is missing at the top, which is told by itself.
+fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
+    const MOST: usize = 5;
+    let errors = validator.iter_errors(arguments).filter_map(|error| {
+        let at = error.instance_path().to_string();
+        let top = at.is_empty();
+        if top && matches!(error.kind(), jsonschema::error::ValidationErrorKind::Required { .. }) {
+            return None;
+        }
+        let said: String = error.to_string().chars().take(200).collect();
+        Some(if top { said } else { format!("`{}`: {said}", at.trim_start_matches('/')) })
+    });
+    errors.take(MOST).collect()
+}
+
+/// Arguments of the right shape: what was given and fits, and for the rest of what is required the
+/// schema's own examples, or a value of the type.
+fn example(root: &Value, given: &Arguments) -> Value {
+    let mut example = Arguments::new();
+    for name in required(root) {
+        let value = given.get(name).cloned();
+        let schema = coerce::resolved(&root["properties"][name], root);
+        example.insert(name.to_owned(), value.unwrap_or_else(|| example_of(name, schema)));
+    }
+    Value::Object(example)
+}
+
+fn example_of(name: &str, schema: &Value) -> Value {
+    let said = [&schema["examples"][0], &schema["example"], &schema["default"], &schema["enum"][0]];
+    if let Some(said) = said.into_iter().find(|value| !value.is_null()) {
+        return said.clone();
+    }
+    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
+    match kind {
+        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => json!(format!("<{name}>")),
+    }
+}
+
+/// A value in a report, cut where it is long.
+fn shown(value: &Value) -> String {
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,186 @@
+//! Values of another type that mean the same.
+
+use serde_json::{Number, Value};
+
+use super::super::invoker::Arguments;
+use super::{Change, shown};
+
+/// References are followed so far; a ring of them ends there.
+const MOST_REFERENCES: usize = 16;
+
+/// Converts each argument that its schema does not take, where nothing is lost by it.
+pub(super) fn members(arguments: &mut Arguments, root: &Value, changes: &mut Vec<Change>) {
+    let mut coercion = Coercion { root, changes };
+    for (name, value) in arguments.iter_mut() {
+        if let Some(schema) = root["properties"].get(name) {
+            coercion.value(value, schema, name);
+        }
+    }
+}
+
+struct Coercion<'a> {
+    root: &'a Value,
+    changes: &'a mut Vec<Change>,
+}
+
+impl Coercion<'_> {
+    fn value(&mut self, value: &mut Value, schema: &Value, at: &str) {
+        let schema = resolved(schema, self.root);
+        if !fits(value, schema, self.root)
+            && let Some(converted) = convert(value, schema, self.root)
+        {
+            let (from, to) = (shown(value), shown(&converted));
+            self.changes.push(Change::Converted { at: at.to_owned(), from, to });
+            *value = converted;
+        }
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.value(item, &schema["items"], &format!("{at}/{index}"));
+                }
+            }
+            Value::Object(members) => {
+                for (name, member) in members.iter_mut() {
+                    if let Some(schema) = schema["properties"].get(name) {
+                        self.value(member, schema, &format!("{at}/{name}"));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a reference within the schema points to.
+pub(super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> &'a Value {
+    for _ in 0..MOST_REFERENCES {
+        let target = schema["$ref"].as_str().and_then(|to| root.pointer(to.strip_prefix('#')?));
+        match target {
+            Some(target) => schema = target,
+            None => break,
+        }
+    }
+    schema
+}
+
+/// The types that a schema takes, those of its alternatives too; none where it does not say.
+fn types<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
+    let mut types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    for key in ["anyOf", "oneOf"] {
+        for one in schema[key].as_array().into_iter().flatten() {
+            match &resolved(one, root)["type"] {
+                Value::String(one) => types.push(one),
+                Value::Array(many) => types.extend(many.iter().filter_map(Value::as_str)),
+                _ => {}
+            }
+        }
+    }
+    types
+}
+
+/// Whether a schema takes values of a type; one that names no type takes all.
+pub(super) fn takes(schema: &Value, root: &Value, kind: &str) -> bool {
+    let types = types(resolved(schema, root), root);
+    types.is_empty() || types.contains(&kind)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
+    let types = types(schema, root);
+    let kind = kind(value);
+    let typed = types.is_empty()
+        || types.contains(&kind)
+        || (kind == "integer" && types.contains(&"number"))
+        || (types.contains(&"integer") && value.as_f64().is_some_and(|n| n.fract() == 0.0));
+    let allowed = schema["enum"].as_array().is_none_or(|allowed| allowed.contains(value));
+    typed && allowed
+}
+
+/// The same value as another type that the schema takes. The first that works, in an order in
+/// which a text becomes what it spells rather than a list of itself.
+fn convert(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
+    if let Some(allowed) = schema["enum"].as_array()
+        && let Some(one) = one_of(value, allowed)
+    {
+        return Some(one);
+    }
+    let types = types(schema, root);
+    let to = |kind: &str| types.contains(&kind);
+    match value {
+        Value::String(text) => {
+            let text = text.trim();
+            let number = (to("integer") || to("number")).then(|| number(text, to("number")));
+            let boolean = || to("boolean").then(|| boolean(text)).flatten();
+            let opened = || opened(text).filter(|opened| to(kind(opened)));
+            number.flatten().or_else(boolean).or_else(opened)
+        }
+        Value::Number(number) if to("string") => Some(Value::String(number.to_string())),
+        Value::Bool(truth) if to("string") => Some(Value::String(truth.to_string())),
+        _ => None,
+    }
+    .or_else(|| wrapped(value, schema, root).filter(|_| to("array")))
+}
+
+/// A text that spells a number, and would be spelled so again.
+fn number(text: &str, fraction: bool) -> Option<Value> {
+    if let Ok(whole) = text.parse::<i64>() {
+        return (whole.to_string() == text).then(|| Value::from(whole));
+    }
+    let number = Number::from_f64(text.parse().ok().filter(|_| fraction)?)?;
+    // "007" is a name, "1e400" has no number, and 17 digits do not all fit into one.
+    let plain = text.strip_suffix(".0").unwrap_or(text);
+    let again = number.to_string();
+    (again == text || again.strip_suffix(".0").unwrap_or(&again) == plain)
+        .then_some(Value::Number(number))
+}
+
+fn boolean(text: &str) -> Option<Value> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+/// A list or an object that was written into a string.
+fn opened(text: &str) -> Option<Value> {
+    let value = serde_json::from_str::<Value>(text).ok()?;
+    (value.is_array() || value.is_object()).then_some(value)
+}
+
+/// A list of the one value, where the list takes it, as it is or converted.
+fn wrapped(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
+    if value.is_null() || value.is_array() {
+        return None;
+    }
+    let items = resolved(&schema["items"], root);
+    let item = if fits(value, items, root) { value.clone() } else { convert(value, items, root)? };
+    Some(Value::Array(vec![item]))
+}
+
+/// The one allowed value that differs only in case or type.
+fn one_of(value: &Value, allowed: &[Value]) -> Option<Value> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.trim().to_lowercase(),
+        value => value.to_string(),
+    };
+    let wanted = text(value);
+    let mut same = allowed.iter().filter(|allowed| text(allowed) == wanted);
+    let one = same.next()?;
+    same.next().is_none().then(|| one.clone())
+}

@@ -1,0 +1,98 @@
+//! Which parameter an argument was meant for.
+
+use serde_json::Value;
+
+use super::super::invoker::Arguments;
+use super::{Change, properties};
+
+/// Names that models and authors use for the same thing. An argument is renamed only where one
+/// parameter of its group is there and was not given, so a group may be broad.
+const ALIASES: [&[&str]; 12] = [
+    &[
+        "query",
+        "q",
+        "search",
+        "searchquery",
+        "searchterm",
+        "term",
+        "keywords",
+        "question",
+        "prompt",
+    ],
+    &["path", "filepath", "file", "filename", "pathname"],
+    &["directory", "dir", "folder", "path"],
+    &["url", "uri", "link", "address", "href"],
+    &[
+        "limit",
+        "maxresults",
+        "max",
+        "count",
+        "n",
+        "topk",
+        "numresults",
+        "pagesize",
+        "perpage",
+        "size",
+    ],
+    &["content", "text", "body", "contents", "data", "value"],
+    &["message", "msg", "text", "content"],
+    &["id", "identifier", "key", "uid"],
+    &["language", "lang", "locale"],
+    &["location", "city", "place"],
+    &["start", "from", "begin", "startdate", "since"],
+    &["end", "to", "until", "enddate"],
+];
+
+/// The arguments under the names that the schema has.
+pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>) -> Arguments {
+    let known: Vec<&String> = properties(root).map(|(name, _)| name).collect();
+    let mut renamed = Arguments::new();
+    for (name, value) in given {
+        if known.contains(&name) {
+            renamed.insert(name.clone(), value.clone());
+        }
+    }
+    for (name, value) in given.iter().filter(|(name, _)| !known.contains(name)) {
+        let free = known.iter().copied().filter(|known| !renamed.contains_key(*known));
+        match meant(name, free.collect()) {
+            Some(to) => {
+                changes.push(Change::Renamed { from: name.clone(), to: to.clone() });
+                renamed.insert(to.clone(), value.clone());
+            }
+            // Left as it is: many tools take more than their schema says.
+            None => {
+                renamed.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    renamed
+}
+
+/// The one parameter among those not given that a name can mean: spelled the same but for case
+/// and separators, or an alias.
+fn meant<'a>(name: &str, free: Vec<&'a String>) -> Option<&'a String> {
+    let wanted = plain(name);
+    let spelled: Vec<_> = free.iter().filter(|free| plain(free) == wanted).collect();
+    if let [one] = spelled[..] {
+        return Some(one);
+    }
+    let same = |free: &str| {
+        let free = plain(free);
+        let both = |group: &&&[&str]| group.contains(&wanted.as_str()) && group.contains(&&*free);
+        ALIASES.iter().any(|group| both(&group))
+    };
+    let mut aliases = free.into_iter().filter(|free| same(free));
+    let one = aliases.next()?;
+    aliases.next().is_none().then_some(one)
+}
+
+/// `maxResults`, `max_results` and `Max-Results` are one name.
+pub(in super::super) fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether two parameters of different tools mean the same thing.
+pub(in super::super) fn alike(a: &str, b: &str) -> bool {
+    let (a, b) = (plain(a), plain(b));
+    a == b || ALIASES.iter().any(|group| group.contains(&&*a) && group.contains(&&*b))
+}

@@ -1,0 +1,172 @@
+use proptest::prelude::*;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::catalog::Tool;
+
+fn tool(schema: &Value) -> Tool {
+    let mut tool = Tool::new(Some("web"), "search", "Searches");
+    tool.input_schema = Some(Schema::new(to_raw_value(schema).unwrap()));
+    tool
+}
+
+fn prepare(schema: &Value, given: Value) -> Result<Prepared, Box<Clarification>> {
+    Parameters::default().prepare(&tool(schema), &into_members(given))
+}
+
+fn search() -> Value {
+    json!({"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
+        "query": {"type": "string", "description": "What to look for"},
+        "maxResults": {"type": "integer", "default": 10, "minimum": 1},
+        "safe": {"type": "boolean"},
+        "sites": {"type": "array", "items": {"type": "string"}},
+        "depth": {"enum": ["basic", "advanced"]},
+        "near": {"$ref": "#/$defs/point"}},
+        "$defs": {"point": {"type": "object", "properties": {"lat": {"type": "number"}}}}})
+}
+
+#[test]
+fn names_and_types_are_put_right_and_told() {
+    let given = json!({"q": 42, "max_results": "5", "safe": "true", "sites": "a.org",
+        "depth": "Advanced", "near": "{\"lat\": \"1.5\"}"});
+    let prepared = prepare(&search(), given).unwrap();
+    let expected = json!({"query": "42", "maxResults": 5, "safe": true, "sites": ["a.org"],
+        "depth": "advanced", "near": {"lat": 1.5}});
+    assert_eq!(Value::Object(prepared.arguments), expected);
+    let said: Vec<_> = prepared.changes.iter().map(ToString::to_string).collect();
+    assert!(said.contains(&"`q` is called `query`".to_owned()), "{said:?}");
+    assert!(said.contains(&"`maxResults`: \"5\" became 5".to_owned()), "{said:?}");
+}
+
+#[test]
+fn nothing_is_changed_that_would_lose_something() {
+    for given in ["5.5", "007", "five", "1e3", "99999999999999999999"] {
+        let refused = prepare(&search(), json!({"query": "x", "maxResults": given})).unwrap_err();
+        assert!(refused.unfit[0].contains("maxResults"), "{given}: {refused}");
+    }
+    let kept = prepare(&search(), json!({"query": "007", "sites": ["b"]})).unwrap();
+    assert_eq!(kept.arguments["query"], "007");
+    assert_eq!(kept.changes, [Change::Default { name: "maxResults".into(), value: "10".into() }]);
+}
+
+#[test]
+fn what_is_missing_is_asked_for_with_an_example() {
+    let asked = prepare(&search(), json!({"safe": null})).unwrap_err();
+    assert_eq!(asked.missing[0].name, "query");
+    assert_eq!(asked.example, json!({"query": "<query>"}));
+    let said = asked.to_string();
+    assert_eq!(said, r#"`query` (What to look for) is needed; for example {"query":"<query>"}"#);
+    assert!(prepare(&search(), json!({"query": null})).is_err());
+}
+
+#[test]
+fn an_unknown_argument_is_refused_only_where_the_schema_forbids_it() {
+    assert!(prepare(&search(), json!({"query": "x", "colour": 1})).is_err());
+    let open = json!({"properties": {"query": {"type": "string"}}});
+    assert!(prepare(&open, json!({"query": "x", "colour": 1})).is_ok());
+}
+
+#[test]
+fn a_schema_that_is_none_checks_nothing_and_stops_nothing() {
+    for schema in [
+        json!({"type": 7}),
+        json!({"$ref": "https://example.org/schema.json"}),
+        json!({"properties": {"a": {"pattern": "("}}}),
+    ] {
+        assert!(prepare(&schema, json!({"a": 1})).unwrap().unchecked, "{schema}");
+    }
+    let ring = json!({"properties": {"a": {"$ref": "#/properties/a"}}});
+    prepare(&ring, json!({"a": 1})).ok();
+}
+
+fn any_schema() -> impl Strategy<Value = Value> {
+    let leaf = prop::sample::select(vec![
+        json!({"type": "string"}),
+        json!({"type": "integer", "minimum": 0}),
+        json!({"type": "number"}),
+        json!({"type": "boolean", "default": true}),
+        json!({"type": ["integer", "null"]}),
+        json!({"enum": ["one", "Two", 3]}),
+        json!({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 2}]}),
+        json!({"type": "string", "format": "date", "default": 5}),
+    ]);
+    let nested = leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            inner.prop_map(
+                |of| json!({"type": "object", "properties": {"a": of}, "required": ["a"]})
+            ),
+        ]
+    });
+    let names = prop::sample::subsequence(vec!["query", "maxResults", "path", "a"], 1..4);
+    (names, prop::collection::vec(nested, 4), any::<bool>()).prop_map(|(names, schemas, closed)| {
+        let properties: Map<String, Value> =
+            names.iter().map(|name| (*name).to_owned()).zip(schemas).collect();
+        json!({"type": "object", "properties": properties, "required": [names[0]],
+            "additionalProperties": !closed})
+    })
+}
+
+fn any_arguments() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::sample::select(vec![
+            "5",
+            "true",
+            "-0",
+            "1.50",
+            "TWO",
+            "3",
+            "[1,2]",
+            "{\"a\":\"1\"}",
+            "",
+            "x"
+        ])
+        .prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            inner.prop_map(|value| json!({"a": value})),
+        ]
+    });
+    let name = prop::sample::select(vec![
+        "query",
+        "q",
+        "max_results",
+        "maxResults",
+        "file",
+        "path",
+        "a",
+        "z",
+    ]);
+    prop::collection::btree_map(name, value, 0..5)
+        .prop_map(|members| members.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+}
+
+proptest! {
+    #[test]
+    fn what_is_sent_fits_the_schema_or_nothing_is_sent(schema in any_schema(), given in any_arguments()) {
+        if let Ok(prepared) = prepare(&schema, given) {
+            let sent = Value::Object(prepared.arguments);
+            prop_assert!(jsonschema::is_valid(&schema, &sent), "{schema} {sent}");
+        }
+    }
+
+    #[test]
+    fn what_fits_already_is_sent_as_it_is_but_for_defaults(schema in any_schema(), given in any_arguments()) {
+        if jsonschema::is_valid(&schema, &given)
+            && let Ok(prepared) = prepare(&schema, given.clone())
+        {
+            for (name, value) in given.as_object().unwrap() {
+                if schema["properties"].get(name).is_some() && !value.is_null() {
+                    prop_assert_eq!(&prepared.arguments[name], value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Which tools may run at all.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::Serialize;
+
+use super::error::Error;
+use crate::catalog::{Tool, split_identifier};
+
+/// Patterns of tool ids, such as `files__*`.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    set: GlobSet,
+}
+
+impl Patterns {
+    /// `server:tool` may be written for `server__tool`.
+    ///
+    /// # Errors
+    /// A pattern that cannot be read.
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
+        let mut builder = GlobSetBuilder::new();
+        let failed = |pattern: &str, error: &globset::Error| Error::Pattern {
+            pattern: pattern.to_owned(),
+            because: error.kind().to_string(),
+        };
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            for spelled in [pattern.to_owned(), pattern.replacen(':', "__", 1)] {
+                let glob = GlobBuilder::new(&spelled).literal_separator(false).build();
+                builder.add(glob.map_err(|error| failed(pattern, &error))?);
+            }
+        }
+        let set = builder.build().map_err(|error| failed("", &error))?;
+        Ok(Self { set })
+    }
+
+    pub fn matches(&self, id: &str) -> bool {
+        self.set.is_match(id)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+}
+
+/// Which tools a person must agree to, each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confirm {
+    Never,
+    /// Those that say they destroy, and those that do not say but are named for it.
+    #[default]
+    Destructive,
+    /// All that do not say that they only read.
+    Writes,
+}
+
+/// What may run. By default everything may, and what destroys needs a yes.
+///
+/// A tool's hints come from its author. They can only make this stricter than it is for a tool
+/// that says nothing, except in read-only mode, where a tool has to say that it reads: it is as
+/// good as the word of the servers, and `allow` narrows whose word counts.
+#[derive(Clone, Debug, Default)]
+pub struct Permissions {
+    /// If not empty, only these run.
+    pub allow: Patterns,
+    /// These never run.
+    pub deny: Patterns,
+    /// Only tools that say they only read.
+    pub read_only: bool,
+    pub confirm: Confirm,
+}
+
+/// Whether a tool may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Allowed,
+    /// A person has to agree first.
+    NeedsConfirmation,
+    NotAllowed,
+    /// It may change something, in read-only mode.
+    NotReadOnly,
+}
+
+/// Whether the tool says that it changes nothing.
+pub(super) fn only_reads(tool: &Tool) -> bool {
+    tool.hints.read_only == Some(true) && tool.hints.destructive != Some(true)
+}
+
+/// Whether a second run leaves things as the first did.
+pub(super) fn may_repeat(tool: &Tool) -> bool {
+    only_reads(tool) || tool.hints.idempotent == Some(true)
+}
+
+fn destroys(tool: &Tool) -> bool {
+    const WORDS: [&str; 12] = [
+        "delete",
+        "remove",
+        "drop",
+        "destroy",
+        "purge",
+        "erase",
+        "wipe",
+        "truncate",
+        "uninstall",
+        "revoke",
+        "kill",
+        "overwrite",
+    ];
+    match tool.hints.destructive {
+        Some(destructive) => destructive,
+        None if only_reads(tool) => false,
+        None => {
+            let words = split_identifier(&tool.name).to_lowercase();
+            words.split_whitespace().any(|word| WORDS.contains(&word))
+        }
+    }
+}
+
+impl Permissions {
+    /// Whether the tool may run, given that a person agreed or not.
+    pub fn judge(&self, tool: &Tool, confirmed: bool) -> Verdict {
+        let id = tool.id.as_str();
+        if self.deny.matches(id) || !(self.allow.is_empty() || self.allow.matches(id)) {
+            return Verdict::NotAllowed;
+        }
+        if self.read_only && !only_reads(tool) {
+            return Verdict::NotReadOnly;
+        }
+        let asks = match self.confirm {
+            Confirm::Never => false,
+            Confirm::Destructive => destroys(tool),
+            Confirm::Writes => !only_reads(tool),
+        };
+        if asks && !confirmed { Verdict::NeedsConfirmation } else { Verdict::Allowed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, read_only: Option<bool>, destructive: Option<bool>) -> Tool {
+        let mut tool = Tool::new(Some("files"), name, "");
+        (tool.hints.read_only, tool.hints.destructive) = (read_only, destructive);
+        tool
+    }
+
+    #[test]
+    fn deny_decides_over_allow() {
+        let permissions = Permissions {
+            allow: Patterns::new(["files:*"]).unwrap(),
+            deny: Patterns::new(["*__write*"]).unwrap(),
+            ..Permissions::default()
+        };
+        assert_eq!(permissions.judge(&tool("read", None, None), false), Verdict::Allowed);
+        assert_eq!(permissions.judge(&tool("writeText", None, None), true), Verdict::NotAllowed);
+        let other = Tool::new(Some("web"), "fetch", "");
+        assert_eq!(permissions.judge(&other, true), Verdict::NotAllowed);
+    }
+
+    #[test]
+    fn a_tool_that_says_nothing_does_not_run_in_read_only_mode() {
+        let permissions = Permissions { read_only: true, ..Permissions::default() };
+        for (tool, verdict) in [
+            (tool("read", Some(true), None), Verdict::Allowed),
+            (tool("read", None, None), Verdict::NotReadOnly),
+            (tool("odd", Some(true), Some(true)), Verdict::NotReadOnly),
+        ] {
+            assert_eq!(permissions.judge(&tool, true), verdict);
+        }
+    }
+
+    #[test]
+    fn what_destroys_needs_a_yes() {
+        let permissions = Permissions::default();
+        for tool in [tool("deleteFile", None, None), tool("tidy", None, Some(true))] {
+            assert_eq!(permissions.judge(&tool, false), Verdict::NeedsConfirmation);
+            assert_eq!(permissions.judge(&tool, true), Verdict::Allowed);
+        }
+        for tool in [tool("deleted_items", None, None), tool("remove", None, Some(false))] {
+            assert_eq!(permissions.judge(&tool, false), Verdict::Allowed, "{}", tool.name);
+        }
+    }
+}

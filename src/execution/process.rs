@@ -1,0 +1,115 @@
+//! Programs that are run once a call: JSON in, JSON out.
+//!
+//! The program gets `{"tool": "name", "arguments": {…}}` on stdin, which is then closed, and writes
+//! one JSON value to stdout; anything that is no JSON is taken as text. An exit status other than 0
+//! means that the tool failed; what it wrote on stderr goes to the log. A call's program is killed
+//! with all that it started when the call is given up.
+
+use std::process::Stdio;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
+use super::servers::{Program, tool_of};
+use super::spawn::{self, ProcessGuard, ProcessOptions};
+use crate::catalog::Tool;
+
+/// More than this is no answer for an agent, and a program that writes for ever must be stopped.
+const MOST_OUTPUT: u64 = 64 << 20;
+const MOST_ERRORS: u64 = 64 << 10;
+
+/// A program and the tools that it has.
+pub struct ProcessTools {
+    program: Program,
+    tools: Vec<Tool>,
+    options: ProcessOptions,
+    guard: Arc<ProcessGuard>,
+}
+
+impl ProcessTools {
+    /// `tools` as MCP's `tools/list` would have them.
+    pub fn new(
+        name: &str,
+        (program, tools): (Program, &[Value]),
+        options: ProcessOptions,
+        guard: Arc<ProcessGuard>,
+    ) -> Self {
+        let tools = tools.iter().filter_map(|tool| tool_of(name, tool)).collect();
+        Self { program, tools, options, guard }
+    }
+
+    async fn run(&self, call: Call<'_>) -> Result<Output, Fault> {
+        let mut command = spawn::command(&self.program, &self.options);
+        let pipes = command.command_mut();
+        pipes.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            let said = format!("cannot start `{}`: {error}", self.program.command);
+            Fault::before(FaultKind::Unreachable, said)
+        })?;
+        let _lease = child.id().map(|leader| self.guard.lease(leader));
+        let (stdin, stdout, stderr) =
+            (child.stdin().take(), child.stdout().take(), child.stderr().take());
+        let asked = json!({"tool": call.tool.name, "arguments": call.arguments}).to_string();
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // A program that reads nothing may still answer.
+                stdin.write_all(asked.as_bytes()).await.ok();
+                stdin.shutdown().await.ok();
+            }
+        };
+        let ((), said, complaint) =
+            tokio::join!(write, read(stdout, MOST_OUTPUT), read(stderr, MOST_ERRORS));
+        if said.len() as u64 > MOST_OUTPUT {
+            return Err(Fault::after(FaultKind::Broken, "more output than is taken"));
+        }
+        let status = child.wait().await.map_err(|error| Fault::after(FaultKind::Broken, error))?;
+        answer(&said, &complaint, status)
+    }
+}
+
+/// What a program said, as an answer. One that was killed by a signal has crashed; one that exits
+/// with a status has something to say.
+fn answer(
+    said: &[u8],
+    complaint: &[u8],
+    status: std::process::ExitStatus,
+) -> Result<Output, Fault> {
+    let complaint = String::from_utf8_lossy(complaint);
+    if status.code().is_none() {
+        let said = format!("{status}: {}", complaint.trim());
+        return Err(Fault::after(FaultKind::Broken, said));
+    }
+    let text = String::from_utf8_lossy(said);
+    let mut output = match serde_json::from_str::<Value>(text.trim()) {
+        Ok(value) => Output::data(value),
+        Err(_) => Output::text(text.trim()),
+    };
+    if !status.success() {
+        output.is_error = true;
+        if output.text.is_empty() {
+            output.text = format!("{status}: {}", complaint.trim());
+        }
+    }
+    Ok(output)
+}
+
+async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        // What came before an error is still what was said.
+        from.take(most + 1).read_to_end(&mut bytes).await.ok();
+    }
+    bytes
+}
+
+impl Invoker for ProcessTools {
+    fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+        Box::pin(self.run(call))
+    }
+
+    fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
+        Box::pin(std::future::ready(Ok(self.tools.clone())))
+    }
+}

@@ -1,0 +1,115 @@
+//! The servers that tools are called on, each behind its invoker.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[cfg(feature = "mcp")]
+use super::http::HttpOperations;
+use super::invoker::{Fault, Invoker};
+#[cfg(feature = "mcp")]
+use super::mcp::{McpOptions, McpServer};
+#[cfg(feature = "mcp")]
+use super::process::ProcessTools;
+#[cfg(feature = "mcp")]
+use super::servers::{Entry, ServersFile};
+#[cfg(feature = "mcp")]
+use super::spawn::ProcessGuard;
+use crate::catalog::Tool;
+
+/// What servers say they have, by name.
+pub type Listed = BTreeMap<String, Result<Vec<Tool>, Fault>>;
+
+/// Servers by name. A tool goes to the server that it names; one without goes to the nameless one.
+#[derive(Clone, Default)]
+pub struct Servers {
+    by_name: BTreeMap<String, Arc<dyn Invoker>>,
+}
+
+impl Servers {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The servers of a file. None is started before it is needed.
+    ///
+    /// Gives the problems beside them: an entry that cannot be used costs that entry alone.
+    #[cfg(feature = "mcp")]
+    pub fn open(file: &ServersFile, options: &McpOptions) -> (Self, Vec<String>) {
+        let guard = Arc::new(ProcessGuard::default());
+        let mut servers = Self::new();
+        let mut problems = file.problems.clone();
+        for (name, entry) in &file.entries {
+            match invoker(name, entry, options, &guard) {
+                Ok(invoker) => servers.insert(name, invoker),
+                Err(error) => problems.push(format!("server `{name}`: {error}")),
+            }
+        }
+        (servers, problems)
+    }
+
+    /// Adds a server, or takes the place of the one of that name.
+    pub fn insert(&mut self, name: &str, invoker: Arc<dyn Invoker>) {
+        self.by_name.insert(name.to_owned(), invoker);
+    }
+
+    /// [`Servers::insert`], for building.
+    #[must_use]
+    pub fn with(mut self, name: &str, invoker: impl Invoker + 'static) -> Self {
+        self.insert(name, Arc::new(invoker));
+        self
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// Where calls of a tool go.
+    pub fn of(&self, tool: &Tool) -> Option<&Arc<dyn Invoker>> {
+        self.by_name.get(tool.server.as_deref().unwrap_or_default())
+    }
+
+    /// Asks the named servers at the same time for their tools; each answers or fails for itself.
+    pub async fn list(&self, names: impl IntoIterator<Item = String>) -> Listed {
+        let mut asked = tokio::task::JoinSet::new();
+        for name in names {
+            if let Some(invoker) = self.by_name.get(&name).map(Arc::clone) {
+                asked.spawn(async move { (name, invoker.tools().await) });
+            }
+        }
+        let mut listed = Listed::new();
+        while let Some(answered) = asked.join_next().await {
+            // A task that panicked has said so itself; its server is as one that said nothing.
+            listed.extend(answered.ok());
+        }
+        listed
+    }
+
+    /// Ends what was started, all at the same time.
+    pub async fn close(&self) {
+        let mut closing = tokio::task::JoinSet::new();
+        for invoker in self.by_name.values().map(Arc::clone) {
+            closing.spawn(async move { invoker.close().await });
+        }
+        closing.join_all().await;
+    }
+}
+
+#[cfg(feature = "mcp")]
+fn invoker(
+    name: &str,
+    entry: &Entry,
+    options: &McpOptions,
+    guard: &Arc<ProcessGuard>,
+) -> Result<Arc<dyn Invoker>, super::Error> {
+    Ok(match entry {
+        Entry::Stdio(program) => {
+            Arc::new(McpServer::stdio(name, program.clone(), options.clone(), Arc::clone(guard)))
+        }
+        Entry::Http(remote) => Arc::new(McpServer::http(name, remote.clone(), options.clone())),
+        Entry::Process(program, tools) => {
+            let parts = (program.clone(), tools.as_slice());
+            Arc::new(ProcessTools::new(name, parts, options.process.clone(), Arc::clone(guard)))
+        }
+        Entry::OpenApi(remote) => Arc::new(HttpOperations::new(remote.clone())?),
+    })
+}

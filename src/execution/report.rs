@@ -1,0 +1,138 @@
+//! What came of a request: one answer or one message, and every attempt on the way.
+
+use serde::Serialize;
+
+use super::fallback::Origin;
+use super::invoker::{FaultKind, Output};
+use super::loop_guard::Exceeded;
+use super::output::{Estimate, Truncation};
+use super::params::{Change, Clarification};
+use super::permission::Verdict;
+use crate::catalog::ToolId;
+
+/// Everything about one request.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    pub attempts: Vec<Attempt>,
+    /// From the request's first moment to its last, with all attempts and pauses.
+    pub took_ms: f64,
+}
+
+/// What the caller gets.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// A tool answered.
+    Answered(Box<Answer>),
+    /// Something must be asked first. Nothing was called.
+    Clarify { tool: ToolId, clarification: Box<Clarification>, message: String },
+    /// A person must agree first. Nothing was called.
+    Confirm { tool: ToolId, message: String },
+    /// No tool answered. The message says what was tried and what to do, in plain words.
+    Failed { message: String },
+}
+
+impl Outcome {
+    /// What is said to the caller where there is no answer.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Answered(_) => None,
+            Self::Clarify { message, .. }
+            | Self::Confirm { message, .. }
+            | Self::Failed { message } => Some(message),
+        }
+    }
+}
+
+/// A tool's answer, made to fit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The tool that gave it; not always the one that was asked for.
+    pub tool: ToolId,
+    #[serde(flatten)]
+    pub output: Output,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<Truncation>,
+    /// What was changed about the arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// One candidate's turn.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attempt {
+    pub tool: ToolId,
+    #[serde(flatten)]
+    pub origin: Origin,
+    #[serde(flatten)]
+    pub ending: Ending,
+    /// How often it was sent; more than once only for what may be repeated.
+    pub tries: u32,
+    /// Of the last try alone.
+    pub took_ms: f64,
+    pub estimate: Estimate,
+    /// Characters of the whole answer.
+    pub chars: usize,
+    /// Under which the raw errors are in the log.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub error_ids: Vec<String>,
+}
+
+/// How a candidate's turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "ending", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Ending {
+    Answered,
+    /// It answered that there is nothing.
+    Empty,
+    /// It says of itself that it failed.
+    ToolError {
+        hint: Hint,
+    },
+    Failed {
+        fault: FaultKind,
+    },
+    Skipped {
+        because: Skip,
+    },
+}
+
+/// Why a candidate was not called.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "skip", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Skip {
+    Permission {
+        verdict: Verdict,
+    },
+    /// Its breaker lets nothing through for so long.
+    BreakerOpen {
+        for_ms: u64,
+    },
+    /// The arguments cannot be made to fit it.
+    Parameters,
+    /// No server of that name is known.
+    NoServer,
+    Budget {
+        exceeded: Exceeded,
+    },
+    /// A write elsewhere may have happened already.
+    WriteElsewhere,
+}
+
+/// What a tool's own error seems to be about, from its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Hint {
+    NotFound,
+    NotPermitted,
+    BadInput,
+    TooMuch,
+    Other,
+}

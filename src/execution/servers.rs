@@ -1,0 +1,291 @@
+//! The `mcpServers` file: which servers there are and how each is reached.
+//!
+//! The same file that MCP clients read. Two kinds of entry are ours: `"type": "process"`, a program
+//! that is run once a call, and `"type": "openapi"`, where the operations of an API description
+//! are sent to.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::error::Error;
+use super::redact::{Redactor, is_secret_name};
+use crate::catalog::{Schema, Tool};
+
+/// How one server is reached. Variables are expanded.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Entry {
+    /// An MCP server that is a child process.
+    Stdio(Program),
+    /// An MCP server over Streamable HTTP.
+    Http(Remote),
+    /// A program run once a call, with a JSON contract; the tools that it has.
+    Process(Program, Vec<Value>),
+    /// The base address and headers for operations imported from OpenAPI.
+    OpenApi(Remote),
+}
+
+/// A program to start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub command: String,
+    pub args: Vec<String>,
+    /// All of its environment, but for the base that [`super::ProcessOptions`] gives every program.
+    pub env: BTreeMap<String, String>,
+    pub cwd: Option<PathBuf>,
+}
+
+/// An address to send to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remote {
+    /// May be empty for `openapi`, where the description names the server.
+    pub url: String,
+    pub headers: BTreeMap<String, String>,
+}
+
+/// A servers file, read. What is wrong with one entry costs that entry alone.
+#[derive(Clone, Debug, Default)]
+pub struct ServersFile {
+    /// By name.
+    pub entries: BTreeMap<String, Entry>,
+    /// What is wrong with entries that were left out, a sentence each.
+    pub problems: Vec<String>,
+    /// A hash of each entry as it stands in the file: what tells a changed entry.
+    pub fingerprints: BTreeMap<String, String>,
+    /// Knows the values that must not be seen in a log.
+    pub redactor: Redactor,
+}
+
+/// Gives the value of an environment variable.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Raw {
+    #[serde(rename = "type", alias = "transport")]
+    kind: Option<String>,
+    command: Option<String>,
+    args: Vec<String>,
+    env: BTreeMap<String, Value>,
+    cwd: Option<String>,
+    #[serde(alias = "serverUrl", alias = "httpUrl")]
+    url: Option<String>,
+    headers: BTreeMap<String, String>,
+    disabled: bool,
+    tools: Vec<Value>,
+}
+
+impl ServersFile {
+    /// Reads `{"mcpServers": {…}}`, or `{"servers": {…}}` as VS Code has it.
+    ///
+    /// # Errors
+    /// No JSON, or neither member is there.
+    pub fn parse(text: &str, variables: Variables<'_>) -> Result<Self, Error> {
+        let said = |found: String| Error::ServersFile { found };
+        let root: Value = serde_json::from_str(text).map_err(|error| said(error.to_string()))?;
+        let servers = ["mcpServers", "servers"].iter().find_map(|key| root.get(key)?.as_object());
+        let servers = servers.ok_or_else(|| said("an object without it".to_owned()))?;
+        let mut file = Self::default();
+        for (name, entry) in servers {
+            file.add(name, entry, variables);
+        }
+        Ok(file)
+    }
+
+    fn add(&mut self, name: &str, entry: &Value, variables: Variables<'_>) {
+        let mut expand = Expand { variables, missing: Vec::new(), secrets: Vec::new() };
+        match read(entry, &mut expand) {
+            Ok(None) => {}
+            Ok(Some(_)) if !expand.missing.is_empty() => self.problems.push(format!(
+                "server `{name}`: expected a value for {}; set it, or write ${{NAME:-default}}",
+                expand.missing.join(", ")
+            )),
+            Ok(Some(read)) => {
+                self.fingerprints.insert(name.to_owned(), fingerprint(entry));
+                self.entries.insert(name.to_owned(), read);
+            }
+            Err(said) => self.problems.push(format!("server `{name}`: {said}")),
+        }
+        self.redactor.hide(expand.secrets);
+    }
+}
+
+fn fingerprint(entry: &Value) -> String {
+    let hash = Sha256::digest(entry.to_string().as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String> {
+    let raw: Raw = serde_json::from_value(entry.clone()).map_err(|error| error.to_string())?;
+    if raw.disabled {
+        return Ok(None);
+    }
+    let kind = raw.kind.as_deref().unwrap_or(if raw.command.is_some() { "stdio" } else { "http" });
+    Ok(Some(match kind {
+        "stdio" => Entry::Stdio(program(&raw, expand)?),
+        "process" => Entry::Process(program(&raw, expand)?, raw.tools.clone()),
+        "http" | "streamable-http" | "streamableHttp" | "streamable_http" => {
+            Entry::Http(remote(&raw, true, expand)?)
+        }
+        "openapi" => Entry::OpenApi(remote(&raw, false, expand)?),
+        other => {
+            return Err(format!(
+                "expected type stdio, http, process or openapi, found `{other}`{}",
+                if other == "sse" { "; use the server's Streamable HTTP address" } else { "" }
+            ));
+        }
+    }))
+}
+
+fn program(raw: &Raw, expand: &mut Expand<'_>) -> Result<Program, String> {
+    let command = raw.command.as_deref().filter(|command| !command.trim().is_empty());
+    let command = command.ok_or("expected a `command`, found none")?;
+    let env = raw.env.iter().map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (name.clone(), expand.named(name, &text))
+    });
+    Ok(Program {
+        env: env.collect(),
+        command: expand.text(command),
+        args: raw.args.iter().map(|arg| expand.text(arg)).collect(),
+        cwd: raw.cwd.as_deref().map(|cwd| PathBuf::from(expand.text(cwd))),
+    })
+}
+
+fn remote(raw: &Raw, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote, String> {
+    let url = raw.url.as_deref().map(|url| expand.text(url)).unwrap_or_default();
+    let is_url = url.starts_with("http://") || url.starts_with("https://");
+    if !is_url && (needs_url || !url.is_empty()) {
+        return Err(format!("expected a `url` with http:// or https://, found `{url}`"));
+    }
+    let headers = raw.headers.iter();
+    let headers = headers.map(|(name, value)| (name.clone(), expand.named(name, value)));
+    Ok(Remote { url, headers: headers.collect() })
+}
+
+/// Puts variables in: `${NAME}`, `${NAME:-default}` and `${env:NAME}`.
+struct Expand<'a> {
+    variables: Variables<'a>,
+    missing: Vec<String>,
+    /// Values that came from the environment or stand under a name that says secret.
+    secrets: Vec<String>,
+}
+
+impl Expand<'_> {
+    fn named(&mut self, name: &str, text: &str) -> String {
+        let value = self.text(text);
+        if is_secret_name(name) {
+            // `Bearer abc`: the second word is the secret.
+            self.secrets.extend(value.split_whitespace().last().map(str::to_owned));
+        }
+        value
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let mut expanded = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            let Some(end) = rest[at..].find('}') else { break };
+            expanded.push_str(&rest[..at]);
+            expanded.push_str(&self.variable(&rest[at + 2..at + end]));
+            rest = &rest[at + end + 1..];
+        }
+        expanded + rest
+    }
+
+    fn variable(&mut self, inside: &str) -> String {
+        let inside = inside.strip_prefix("env:").unwrap_or(inside);
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let value = (self.variables)(name).filter(|value| !value.is_empty());
+        if let Some(value) = value {
+            if is_secret_name(name) {
+                self.secrets.push(value.clone());
+            }
+            return value;
+        }
+        if default.is_none() {
+            self.missing.push(name.to_owned());
+        }
+        default.unwrap_or_default().to_owned()
+    }
+}
+
+/// A servers file of one entry, for tests and for programs that have no file.
+impl FromIterator<(String, Entry)> for ServersFile {
+    fn from_iter<I: IntoIterator<Item = (String, Entry)>>(entries: I) -> Self {
+        Self { entries: entries.into_iter().collect(), ..Self::default() }
+    }
+}
+
+/// A tool as MCP's `tools/list` has it, and as entries of type `process` name theirs. What is not
+/// understood of it is left out: a server's odd annotation must not cost the tool.
+pub(super) fn tool_of(server: &str, value: &Value) -> Option<Tool> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let name = value["name"].as_str().filter(|name| !name.trim().is_empty())?;
+    let mut tool = Tool::new(Some(server), name, value["description"].as_str().unwrap_or_default());
+    tool.title = text(&value["title"]).or_else(|| text(&value["annotations"]["title"]));
+    let schema = ["inputSchema", "input_schema"].iter().find_map(|key| value.get(key));
+    let schema = schema.filter(|schema| schema.is_object());
+    tool.input_schema =
+        schema.and_then(|schema| serde_json::value::to_raw_value(schema).ok()).map(Schema::new);
+    let hint = |key: &str| value["annotations"][key].as_bool();
+    tool.hints.read_only = hint("readOnlyHint");
+    tool.hints.destructive = hint("destructiveHint");
+    tool.hints.idempotent = hint("idempotentHint");
+    Some(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> ServersFile {
+        ServersFile::parse(text, &|name| match name {
+            "TOKEN" => Some("s3cr3t-value".to_owned()),
+            "HOME" => Some("/home/me".to_owned()),
+            _ => None,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn entries_of_every_kind_are_read_and_variables_put_in() {
+        let file = parse(
+            r#"{"mcpServers": {
+                "files": {"command": "npx", "args": ["-y", "server", "${HOME}/docs"], "env": {"N": 1}, "cwd": "${DIR:-/tmp}"},
+                "web": {"type": "streamable-http", "url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}},
+                "local": {"type": "process", "command": "./run", "tools": [{"name": "add"}]},
+                "pets": {"type": "openapi"},
+                "off": {"command": "x", "disabled": true}}}"#,
+        );
+        assert_eq!(file.problems, [] as [&str; 0]);
+        let Entry::Stdio(files) = &file.entries["files"] else { panic!("stdio") };
+        assert_eq!(files.args[2], "/home/me/docs");
+        assert_eq!((files.cwd.as_deref(), &*files.env["N"]), (Some("/tmp".as_ref()), "1"));
+        let Entry::Http(web) = &file.entries["web"] else { panic!("http") };
+        assert_eq!(web.headers["Authorization"], "Bearer s3cr3t-value");
+        assert_eq!(file.redactor.clean("got s3cr3t-value back"), "got [secret] back");
+        assert!(matches!(&file.entries["local"], Entry::Process(_, tools) if tools.len() == 1));
+        assert!(!file.entries.contains_key("off"));
+    }
+
+    #[test]
+    fn a_bad_entry_costs_only_itself() {
+        let file = parse(
+            r#"{"servers": {"a": {"command": "x", "env": {"K": "${NOT_SET}"}}, "b": {"type": "sse", "url": "http://x"},
+                "c": {"url": "ftp://x"}, "d": {"command": "ok"}}}"#,
+        );
+        assert_eq!(file.entries.keys().collect::<Vec<_>>(), ["d"]);
+        assert_eq!(file.problems.len(), 3);
+        assert!(file.problems[0].contains("NOT_SET"), "{:?}", file.problems);
+        assert!(ServersFile::parse("{}", &|_| None).is_err());
+    }
+}

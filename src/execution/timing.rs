@@ -1,0 +1,172 @@
+//! How long a tool may take, when somebody is told that it takes long, and when it is tried again.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+
+use super::permission::Patterns;
+use crate::catalog::{LatencyTier, Tool};
+
+/// The default of the orchestration design that this room implements: 60 s, and 5 min for research.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+const RESEARCH_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Words in a tool's name, categories or tags that make it research.
+const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"];
+
+/// How long tools may take.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    pub default_timeout: Duration,
+    /// For tools that do research, or declare to be slow.
+    pub research_timeout: Duration,
+    /// Timeouts of tools by pattern; the first that matches counts.
+    pub timeouts: Vec<(Patterns, Duration)>,
+    /// Nobody is told that a tool is at work before it has taken so long.
+    pub feedback_delay: Duration,
+    /// The same for a tool that is known to take long: it is told nearly at once.
+    pub slow_feedback_delay: Duration,
+    pub retries: Retries,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            default_timeout: DEFAULT_TIMEOUT,
+            research_timeout: RESEARCH_TIMEOUT,
+            timeouts: Vec::new(),
+            feedback_delay: Duration::from_secs(3),
+            slow_feedback_delay: Duration::from_millis(500),
+            retries: Retries::default(),
+        }
+    }
+}
+
+impl Timing {
+    /// The longest that a call of this tool is waited for.
+    pub fn timeout(&self, tool: &Tool) -> Duration {
+        let named = self.timeouts.iter().find(|(tools, _)| tools.matches(tool.id.as_str()));
+        match named {
+            Some((_, timeout)) => *timeout,
+            None if is_research(tool) => self.research_timeout,
+            None => self.default_timeout,
+        }
+    }
+
+    /// When somebody is told that the tool is at work.
+    pub fn feedback_delay(&self, tool: &Tool) -> Duration {
+        match tool.latency_tier() {
+            Some(LatencyTier::Fast) | None => self.feedback_delay,
+            Some(_) => self.slow_feedback_delay,
+        }
+    }
+}
+
+fn is_research(tool: &Tool) -> bool {
+    let slow = tool.latency_tier() >= Some(LatencyTier::Slow);
+    let words = tool.categories.iter().chain(&tool.tags).map(|word| word.to_lowercase());
+    let name = tool.name.to_lowercase();
+    let named = RESEARCH.iter().any(|word| name.contains(word));
+    slow || named || words.into_iter().any(|word| RESEARCH.contains(&word.as_str()))
+}
+
+/// When a call that failed on the way is sent again. Only reads and idempotent tools are.
+#[derive(Clone, Debug)]
+pub struct Retries {
+    /// After the first try; 0 for none.
+    pub most: usize,
+    pub first_pause: Duration,
+    pub longest_pause: Duration,
+    /// Fixes the jitter, for tests.
+    pub seed: Option<u64>,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            most: 2,
+            first_pause: Duration::from_millis(200),
+            longest_pause: Duration::from_secs(5),
+            seed: None,
+        }
+    }
+}
+
+impl Retries {
+    /// The pauses before each further try: doubling, with jitter, so that many callers of a server
+    /// that comes back do not all come back with it.
+    pub fn pauses(&self) -> impl Iterator<Item = Duration> {
+        let mut builder = ExponentialBuilder::default()
+            .with_min_delay(self.first_pause)
+            .with_max_delay(self.longest_pause)
+            .with_max_times(self.most)
+            .with_jitter();
+        if let Some(seed) = self.seed {
+            builder = builder.with_jitter_seed(seed);
+        }
+        builder.build()
+    }
+}
+
+/// What a user is told while the tool works: `Researching with Perplexity…`.
+pub fn announcement(tool: &Tool) -> String {
+    const VERBS: [(&[&str], &str); 8] = [
+        (&["research", "investigate"], "Researching"),
+        (&["search", "find", "query", "lookup"], "Searching"),
+        (&["fetch", "download", "crawl", "browse", "scrape"], "Fetching"),
+        (&["read", "get", "list", "show", "open"], "Reading"),
+        (&["write", "create", "add", "edit", "update", "save"], "Writing"),
+        (&["send", "post", "publish"], "Sending"),
+        (&["analyze", "analyse", "think", "reason", "solve"], "Thinking"),
+        (&["run", "execute", "build", "test"], "Running"),
+    ];
+    let name = crate::catalog::split_identifier(&tool.name).to_lowercase();
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let verb = VERBS.iter().find(|(known, _)| known.iter().any(|known| words.contains(known)));
+    let verb = verb.map_or("Working", |(_, verb)| verb);
+    format!("{verb} with {}…", display_name(tool))
+}
+
+/// A tool's name for people, on one line and of a bearable length.
+pub(super) fn display_name(tool: &Tool) -> String {
+    const MOST: usize = 60;
+    let name = tool.title.as_deref().filter(|title| !title.trim().is_empty());
+    let name = name.unwrap_or(tool.id.as_str());
+    name.chars().filter(|c| !c.is_control()).take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn research_takes_five_minutes_and_a_pattern_decides_over_it() {
+        let mut timing = Timing::default();
+        let research = Tool::new(Some("perplexity"), "deep_research", "");
+        assert_eq!(timing.timeout(&research), RESEARCH_TIMEOUT);
+        assert_eq!(timing.timeout(&Tool::new(None, "fetch", "")), DEFAULT_TIMEOUT);
+        let pattern = Patterns::new(["perplexity__*"]).unwrap();
+        timing.timeouts.push((pattern, Duration::from_secs(7)));
+        assert_eq!(timing.timeout(&research), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn what_is_told_names_the_action_and_the_tool() {
+        let mut tool = Tool::new(Some("perplexity"), "perplexity_research", "");
+        tool.title = Some("Perplexity".to_owned());
+        assert_eq!(announcement(&tool), "Researching with Perplexity…");
+        assert_eq!(announcement(&Tool::new(None, "frobnicate", "")), "Working with frobnicate…");
+    }
+
+    #[test]
+    fn pauses_double_with_jitter_and_end() {
+        let retries = Retries { most: 4, seed: Some(7), ..Retries::default() };
+        let pauses: Vec<_> = retries.pauses().collect();
+        assert_eq!(pauses.len(), 4);
+        for (pause, least) in pauses.iter().zip([200, 400, 800, 1600]) {
+            let (least, most) = (Duration::from_millis(least), Duration::from_millis(least * 2));
+            assert!(*pause >= least && *pause <= most, "{pauses:?}");
+        }
+        assert_eq!(Retries { most: 0, ..retries }.pauses().count(), 0);
+    }
+}

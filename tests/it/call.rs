@@ -1,0 +1,295 @@
+//! `toolroute call`, `run`, `output` and `--servers`, with real servers.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::drill::{left_after, processes, python};
+use crate::support::{Sandbox, repo};
+
+/// A sandbox with a servers file; no process of the sandbox outlives a test.
+struct Site {
+    sandbox: Sandbox,
+    servers: PathBuf,
+}
+
+impl Site {
+    fn new(servers: &Value) -> Self {
+        let sandbox = Sandbox::new();
+        let servers = sandbox.write("servers.json", json!({ "mcpServers": servers }).to_string());
+        Self { sandbox, servers }
+    }
+
+    fn toolroute(&self, args: &[&str]) -> assert_cmd::Command {
+        let mut command = self.sandbox.toolroute();
+        command.args(args).arg("--servers").arg(&self.servers);
+        command.env("XDG_STATE_HOME", self.sandbox.path("state"));
+        command
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.toolroute(args).arg("--json").output().expect("a run");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn mark(&self) -> &str {
+        self.sandbox.dir.path().to_str().expect("UTF-8")
+    }
+}
+
+/// A site with the faulty server as `faulty`, and what else is given.
+fn site(python: &Path, more: Value) -> Site {
+    let mut servers = more;
+    let site = Site::new(&json!({}));
+    servers["faulty"] = json!({
+        "command": python, "args": [repo("tests/servers/faulty.py"), site.mark()],
+        "env": {"GIVEN": "${NOT_THERE:-given}"}
+    });
+    site.sandbox.write("servers.json", json!({ "mcpServers": servers }).to_string());
+    site
+}
+
+#[test]
+fn a_tool_of_a_server_is_called_with_its_arguments_put_right() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let ran = site.toolroute(&["call", "faulty:fine", "--args", r#"{"q": 7}"#]).assert().success();
+    let (out, err) = (&ran.get_output().stdout, String::from_utf8_lossy(&ran.get_output().stderr));
+    assert_eq!(String::from_utf8_lossy(out), "fine: 7\n");
+    assert!(err.contains("`q` is called `query`") && err.contains("7 became \"7\""), "{err}");
+    let listed = site.json(&["tools", "list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 17);
+    assert_eq!(listed[0]["hints"]["read_only"], true);
+    assert_eq!(left_after(site.mark(), Duration::from_secs(3)), [] as [&str; 0]);
+}
+
+#[test]
+fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let asked = site.json(&["call", "faulty__fine"]);
+    assert_eq!(asked["outcome"], "clarify");
+    assert_eq!(asked["clarification"]["missing"][0]["name"], "query");
+    let failed = site.toolroute(&["call", "faulty__error", "--args", r#"{"query": "x"}"#]);
+    let said = { failed }.assert().code(1).get_output().stderr.clone();
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.starts_with("No answer: faulty__error could not do it."), "{said}");
+    assert!(!said.contains("RAW-"), "{said}");
+    let id = said.split("under ").nth(1).unwrap().trim().trim_end_matches('.');
+    let log = std::fs::read_to_string(site.sandbox.path("state/toolroute/errors.jsonl")).unwrap();
+    assert!(
+        log.contains(id) && log.contains("RAW-error") && !log.contains("abcdef123456"),
+        "{log}"
+    );
+}
+
+#[test]
+fn another_tool_answers_where_the_first_does_not() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let args = r#"{"query": "x"}"#;
+    let report =
+        site.json(&["call", "faulty__crash", "--args", args, "--fallback", "faulty__fine"]);
+    assert_eq!((&report["tool"], &report["text"]), (&json!("faulty__fine"), &json!("fine: x")));
+    assert_eq!(report["attempts"][0]["ending"], "failed");
+    let refused = site.json(&["call", "faulty__fine", "--args", args, "--deny", "faulty:*"]);
+    assert_eq!(refused["attempts"][0]["because"]["skip"], "permission", "{refused}");
+    let write = site.json(&["call", "faulty__write_fine", "--args", args, "--read-only"]);
+    assert_eq!(write["outcome"], "failed", "{write}");
+}
+
+#[test]
+fn a_server_sees_only_what_its_entry_names() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let mut command = site.toolroute(&["call", "faulty__environment"]);
+    let ran = command.env("MY_SECRET", "do-not-pass").assert().success();
+    let seen: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
+    assert_eq!(seen["GIVEN"], "given");
+    assert!(seen.get("MY_SECRET").is_none() && seen.get("TOOLROUTE_MODELS").is_none(), "{seen}");
+}
+
+#[test]
+fn progress_is_told_and_a_timeout_ends_a_call() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let ran = site.toolroute(&["call", "faulty__progress"]).assert().success();
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    assert!(said.contains("2 of 3 step 2"), "{said}");
+    let slow =
+        ["call", "faulty__slow", "--args", r#"{"query": "x"}"#, "--timeout", "1", "--no-fallback"];
+    let report = site.json(&slow);
+    assert_eq!(report["attempts"][0]["fault"], "timeout");
+    assert!(report["took_ms"].as_f64().unwrap() < 4_000.0, "{report}");
+}
+
+#[test]
+fn ten_megabytes_are_cut_and_the_rest_can_be_had() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let report =
+        site.json(&["call", "faulty__huge", "--args", r#"{"query": "x"}"#, "--max-chars", "1000"]);
+    let text = report["text"].as_str().unwrap();
+    assert!(text.chars().count() <= 1_000 && text.contains("goes on.\n[truncated"), "{text}");
+    assert_eq!(report["truncation"]["of_chars"], 10_000_000);
+    let handle = report["truncation"]["handle"].as_str().unwrap();
+    let mut command = site.sandbox.toolroute();
+    let rest = command
+        .args(["output", handle, "--offset", "1000", "--chars", "25", "--json"])
+        .output()
+        .unwrap();
+    let rest: Value = serde_json::from_slice(&rest.stdout).unwrap();
+    assert_eq!(
+        (&rest["text"], &rest["next_offset"]),
+        (&json!("A sentence that goes on. "), &json!(1025))
+    );
+}
+
+#[test]
+fn a_server_that_does_not_start_costs_only_its_own_tools() {
+    let Some(python) = python() else { return };
+    let script = repo("tests/servers/faulty.py");
+    let site = site(
+        &python,
+        json!({
+            "dead": {"command": python, "args": [script, "dead", "--mode", "dies"]},
+            "none": {"command": "/no/such/program"},
+            "unset": {"command": "x", "env": {"A": "${NO_SUCH_VARIABLE}"}},
+        }),
+    );
+    let ran = site.toolroute(&["tools", "list", "--json"]).assert().success();
+    let listed: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 17);
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    for expected in
+        ["`dead` did not list", "module not found", "`none` did not list", "NO_SUCH_VARIABLE"]
+    {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn no_process_is_left_however_toolroute_ends() {
+    let Some(python) = python() else { return };
+    let script = repo("tests/servers/faulty.py");
+    for signal in ["KILL", "TERM", "INT"] {
+        let site = site(&python, json!({}));
+        let orphan = json!({"command": python, "args": [script, site.mark(), "--mode", "orphan"]});
+        site.sandbox.write("servers.json", json!({"mcpServers": {"orphan": orphan}}).to_string());
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("toolroute"))
+            .args(["call", "orphan__slow", "--args", r#"{"query": "x"}"#, "--servers"])
+            .arg(&site.servers)
+            .env("XDG_CACHE_HOME", site.sandbox.path("cache"))
+            .env("XDG_STATE_HOME", site.sandbox.path("state"))
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The server that lists its tools comes and goes first; the call's own stays.
+        let listed = site.sandbox.path("cache/toolroute/servers");
+        let ready = || listed.read_dir().is_ok_and(|mut files| files.next().is_some());
+        let began = std::time::Instant::now();
+        while !(ready() && processes(site.mark()).len() >= 3) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{:?}", processes(site.mark()));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let pid = child.id().to_string();
+        let sent = std::process::Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+        assert!(sent.success());
+        child.wait().unwrap();
+        let left = left_after(site.mark(), Duration::from_secs(5));
+        assert_eq!(left, [] as [&str; 0], "after {signal}");
+    }
+}
+
+/// The HTTP server of the tests, ended with the test.
+struct Http {
+    child: Child,
+    port: u16,
+}
+
+impl Http {
+    fn start(python: &Path) -> Self {
+        let mut child = std::process::Command::new(python)
+            .arg(repo("tests/servers/http.py"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a server");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Self { child, port: line.trim().parse().expect("a port") }
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+#[test]
+fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
+    let Some(python) = python() else { return };
+    let http = Http::start(&python);
+    let base = format!("http://127.0.0.1:{}", http.port);
+    let headers = json!({"X-Api-Key": "${TEST_KEY:-k3y-value}"});
+    let site = Site::new(&json!({
+        "web": {"type": "http", "url": format!("{base}/mcp"), "headers": headers},
+        "pet-store": {"type": "openapi", "url": format!("{base}/api"), "headers": headers},
+    }));
+    let greeted = site.json(&["call", "web__greet", "--args", r#"{"name": "you"}"#]);
+    assert_eq!(greeted["text"], "hello you with k3y-value");
+
+    let text = json!({"type": "string"});
+    let api = json!({"openapi": "3.0.0", "info": {"title": "Pet Store"}, "servers": [{"url": "https://elsewhere.example"}],
+        "paths": {
+            "/pets/{id}": {"post": {"operationId": "addNote", "parameters": [
+                {"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}},
+                {"name": "tags", "in": "query", "schema": {"type": "array", "items": text}},
+                {"name": "X-Trace", "in": "header", "schema": text}],
+                "requestBody": {"content": {"application/json": {"schema": {"type": "object", "properties": {"note": text}}}}}}},
+            "/down": {"get": {"operationId": "down"}}}});
+    let api = site.sandbox.write("api.json", api.to_string());
+    let api = api.to_str().unwrap();
+    let args = r#"{"id": "5", "tags": "a", "X-Trace": "t", "note": "n"}"#;
+    let report = site.json(&["call", "addNote", "--args", args, "--tools", api]);
+    assert_eq!(
+        report["data"],
+        json!({"method": "POST", "path": "/api/pets/5", "query": {"tags": ["a"]}, "trace": "t",
+            "key": "k3y-value", "body": {"note": "n"}}),
+        "{report}"
+    );
+    let down = site.json(&["call", "down", "--tools", api]);
+    assert_eq!(
+        (&down["attempts"][0]["fault"], &down["attempts"][0]["tries"]),
+        (&json!("busy"), &json!(3))
+    );
+}
+
+#[test]
+fn a_local_program_answers_json_with_json() {
+    let Some(python) = python() else { return };
+    let code = "import json, sys; asked = json.load(sys.stdin); a = asked['arguments']; \
+                sys.exit('RAW-no') if a['n'] < 0 else print(json.dumps({'tool': asked['tool'], 'double': a['n'] * 2}))";
+    let site = Site::new(
+        &json!({"sums": {"type": "process", "command": python, "args": ["-c", code], "tools": [
+        {"name": "double", "description": "Doubles a number",
+         "inputSchema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}}]}}),
+    );
+    let report = site.json(&["call", "double", "--args", r#"{"n": "21"}"#]);
+    assert_eq!(report["data"], json!({"tool": "double", "double": 42}));
+    let failed = site.json(&["call", "double", "--args", r#"{"n": -1}"#]);
+    assert_eq!(failed["attempts"][0]["ending"], "tool_error", "{failed}");
+}
+
+#[test]
+fn run_ranks_and_calls_the_first() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let report = site.json(&["run", "`environment`", "--min-confidence", "0"]);
+    assert_eq!(report["tool"], "faulty__environment", "{report}");
+}
