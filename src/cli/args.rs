@@ -14,6 +14,10 @@ use crate::engine::{
     Undeclared,
 };
 
+mod conduct;
+
+pub use conduct::{ConductArgs, LedgerArgs, LedgerChoice, LedgerCommand, ShowArgs};
+
 /// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
 #[derive(Parser)]
 #[command(name = "toolroute", version, max_term_width = 100, after_help = AFTER)]
@@ -59,6 +63,10 @@ pub enum Command {
     Eval(EvalArgs),
     /// Measure latency by stage and throughput
     Bench(BenchArgs),
+    /// Discharge the obligations of a request by tools, and keep a ledger of it
+    Conduct(ConductArgs),
+    /// Look at the ledger of the conductor
+    Ledger(LedgerArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell to write for

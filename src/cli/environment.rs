@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::args::{
-    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
-    ModelCommand, ToolsCommand,
+    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, LedgerChoice, LedgerCommand,
+    ModelArgs, ModelChoice, ModelCommand, ToolsCommand,
 };
 
 /// Fills in what was not typed.
@@ -34,6 +34,13 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
         },
         Command::Model(args) => model(args, variables),
+        Command::Conduct(args) => {
+            both(&mut args.catalog, &mut args.engine, variables);
+            ledger(&mut args.ledger, variables);
+        }
+        Command::Ledger(args) => match &mut args.command {
+            LedgerCommand::Show(args) => ledger(&mut args.ledger, variables),
+        },
         Command::Completions { .. } => {}
     }
 }
@@ -44,6 +51,10 @@ fn both(tools: &mut CatalogArgs, args: &mut EngineArgs, variables: Variables<'_>
     if !args.no_save {
         fill_path(&mut args.index, "TOOLROUTE_INDEX", variables);
     }
+}
+
+fn ledger(choice: &mut LedgerChoice, variables: Variables<'_>) {
+    fill_path(&mut choice.ledger, "TOOLROUTE_LEDGER", variables);
 }
 
 fn choice(choice: &mut ModelChoice, variables: Variables<'_>) {

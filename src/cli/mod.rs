@@ -17,11 +17,13 @@ mod args;
 mod batch;
 mod bench;
 mod bench_encoder;
+mod conduct;
 mod environment;
 mod eval;
 mod eval_suite;
 mod exit;
 mod index;
+mod ledger;
 mod limit;
 mod logging;
 mod model;
@@ -81,6 +83,8 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Batch(args) => batch::run(args, global),
         Command::Eval(args) => eval::run(args, global),
         Command::Bench(args) => bench::run(args, global),
+        Command::Conduct(args) => conduct::run(args, global),
+        Command::Ledger(args) => ledger::run(args, global),
         Command::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();

@@ -24,6 +24,7 @@ mod builder;
 mod config;
 mod error;
 mod indexing;
+mod obligations;
 mod ranking;
 mod request;
 mod select;

@@ -32,7 +32,7 @@ pub use explanation::{Explanation, Part, Tiers};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
-pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared};
+pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared, order as policy_order};
 pub use retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
