@@ -172,3 +172,45 @@ fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_settled_row_stays_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
+        let base = &ledger.connection;
+        base.execute_batch(
+            "INSERT INTO requests VALUES (1, 'd', '{}', 'u', 'planned', NULL, 0); \
+             INSERT INTO obligations VALUES (1, 1, NULL, 'o1', 'REPORT(x)', '{}', NULL, 'active', NULL); \
+             INSERT INTO runs VALUES (1, 'k', 1, 'plan', 'T', '{}', '{}', 'completed', 0, 1, NULL, 0, 1); \
+             UPDATE obligations SET status = 'resolved'",
+        )
+        .unwrap();
+        for (sql, wanted) in [
+            ("UPDATE obligations SET status = 'active'", "settled"),
+            ("UPDATE obligations SET status = 'failed'", "settled"),
+            ("UPDATE runs SET status = 'started'", "ended"),
+            ("UPDATE runs SET attempts = 2", "ended"),
+            ("DELETE FROM obligations", "cannot be deleted"),
+            ("UPDATE requests SET status = 'lost'", "CHECK"),
+        ] {
+            let said = base.execute_batch(sql).unwrap_err().to_string();
+            assert!(said.contains(wanted), "{sql}: {said}");
+        }
+        assert!(ledger.obligations(Some(1)).unwrap()[0].note.is_none());
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger");
+        let ledger = Ledger::open(&path).unwrap();
+        ledger.connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        drop(ledger);
+        let refused = Ledger::open(&path).err().unwrap();
+        assert!(matches!(refused, Error::Version { found, .. } if found == VERSION + 1));
+    }
+}

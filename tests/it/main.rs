@@ -4,6 +4,7 @@
 
 mod batch;
 mod built_in;
+mod conduct;
 mod formats;
 mod golden;
 mod hub;
