@@ -19,18 +19,23 @@ pub fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<ExitCode> {
 fn show(args: &ShowArgs, global: &Global) -> anyhow::Result<()> {
     let ledger = Ledger::look(&paths::ledger(args.ledger.ledger.as_deref())?)?;
     let what = &args.what;
-    if what.runs {
-        let header = ["run", "tool", "for", "status", "times", "inputs", "outputs"];
-        table(&ledger.runs()?, &header, run_row, global)
-    } else if what.assertions {
-        let header = ["assertion", "kind", "standing", "source", "subject", "value"];
-        table(&ledger.assertions(None)?, &header, assertion_row, global)
-    } else if what.events {
-        let header = ["event", "request", "obligation", "run", "what", "detail"];
-        table(&ledger.events()?, &header, event_row, global)
-    } else {
-        let header = ["obligation", "request", "name", "type", "status", "note"];
-        table(&ledger.obligations(None)?, &header, obligation_row, global)
+    match (what.obligations, what.runs, what.assertions, what.events) {
+        (_, true, ..) => {
+            let header = ["run", "tool", "for", "status", "times", "inputs", "outputs"];
+            table(&ledger.runs()?, &header, run_row, global)
+        }
+        (_, _, true, _) => {
+            let header = ["assertion", "kind", "standing", "source", "subject", "value"];
+            table(&ledger.assertions(None)?, &header, assertion_row, global)
+        }
+        (_, _, _, true) => {
+            let header = ["event", "request", "obligation", "run", "what", "detail"];
+            table(&ledger.events()?, &header, event_row, global)
+        }
+        _ => {
+            let header = ["obligation", "request", "name", "type", "status", "note"];
+            table(&ledger.obligations(None)?, &header, obligation_row, global)
+        }
     }
 }
 

@@ -135,7 +135,8 @@ fn ask(database: &Path, query: &str, arguments: &Value) -> Result<Value, String>
     for place in 1..=statement.parameter_count() {
         let name = statement.parameter_name(place).unwrap_or_default().to_owned();
         let value = arguments.get(name.trim_start_matches([':', '@', '$']));
-        let value = value.ok_or_else(|| format!("the query's `{name}` is not among the arguments"))?;
+        let value =
+            value.ok_or_else(|| format!("the query's `{name}` is not among the arguments"))?;
         statement.raw_bind_parameter(place, to_sql(value)).map_err(said)?;
     }
     let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();

@@ -92,6 +92,11 @@ fn shortened(text: &str) -> String {
     }
 }
 
+/// Whether the facts of the ledger can matter to a condition.
+pub(super) fn asks_the_ledger(condition: &str) -> bool {
+    condition.contains("ledger") || is_bare_name(condition)
+}
+
 fn is_bare_name(condition: &str) -> bool {
     let name = condition.trim();
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -274,7 +279,8 @@ mod tests {
 
     #[test]
     fn conditions_speak_of_inputs_outputs_and_the_ledger() {
-        let outputs = json!({"result": 42, "share": 0.5, "rows": [{"n": 1}, {"n": 2}], "sent": true});
+        let outputs =
+            json!({"result": 42, "share": 0.5, "rows": [{"n": 1}, {"n": 2}], "sent": true});
         for met in [
             "outputs.result == 42",
             "outputs.share > 0",

@@ -1,10 +1,10 @@
 //! The top-level loop: from a document to an answer, over as many processes as it takes.
 
+use super::Error;
 use super::answer::Answer;
 use super::ledger::{Ledger, RequestRow, RequestStatus};
 use super::runner::Runner;
 use super::translate::{JsonTranslator, Templates, TranslatorIn, TranslatorOut};
-use super::Error;
 use crate::engine::{Engine, fingerprint};
 
 /// What to do with a document that the ledger knows already.
@@ -96,8 +96,9 @@ impl<'a> Conductor<'a> {
         let mut answer = Answer::gather(self.ledger, request)?;
         answer.text = self.telling.tell(&answer);
         let kept = serde_json::to_value(&answer);
-        let kept = kept.map_err(|error| {
-            Error::Ledger { action: "take the answer", said: error.to_string() }
+        let kept = kept.map_err(|error| Error::Ledger {
+            action: "take the answer",
+            said: error.to_string(),
         })?;
         self.ledger.answer(request, &kept)?;
         Ok(answer)

@@ -7,16 +7,22 @@ use thiserror::Error as ThisError;
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("the request is no JSON: {said}; expected an object with `utterance` and `obligations`")]
+    #[error(
+        "the request is no JSON: {said}; expected an object with `utterance` and `obligations`"
+    )]
     NotJson { said: String },
 
-    #[error("the request at {place} is wrong: {said}; expected what the schema of obligations says, `toolroute conduct --schema` prints it")]
+    #[error(
+        "the request at {place} is wrong: {said}; expected what the schema of obligations says, `toolroute conduct --schema` prints it"
+    )]
     Schema { place: String, said: String },
 
     #[error("the request names `{id}` twice; expected a name of its own for each obligation")]
     SameId { id: String },
 
-    #[error("`{id}` takes a value from `{from}`, which does not come before it; expected the id of an earlier obligation")]
+    #[error(
+        "`{id}` takes a value from `{from}`, which does not come before it; expected the id of an earlier obligation"
+    )]
     NotBefore { id: String, from: String },
 
     #[error(
@@ -40,7 +46,9 @@ pub enum Error {
     #[error("cannot {action} {}", .path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
 
-    #[error("the ledger does not {action}: {said}; check the disk's space and that nobody else changed the file")]
+    #[error(
+        "the ledger does not {action}: {said}; check the disk's space and that nobody else changed the file"
+    )]
     Ledger { action: &'static str, said: String },
 
     #[error("{said}")]

@@ -1,9 +1,11 @@
 //! Whether a tool can be called for an obligation: are its inputs at hand, and do its preconditions
 //! hold?
 
+use std::cell::OnceCell;
+
 use serde_json::{Map, Value, json};
 
-use super::condition::{self, Scene};
+use super::condition::{self, Scene, check};
 use super::ledger::{AssertionRow, Ledger, ObligationRow, Standing};
 use super::obligation::Status;
 use super::translate::{Reference, reference};
@@ -45,34 +47,43 @@ impl Lack {
 pub struct Known<'a> {
     pub ledger: &'a Ledger,
     pub obligation: &'a ObligationRow,
-    facts: Vec<AssertionRow>,
+    facts: OnceCell<Vec<AssertionRow>>,
 }
 
 impl<'a> Known<'a> {
-    pub fn new(ledger: &'a Ledger, obligation: &'a ObligationRow) -> Result<Self, Error> {
-        let mut facts = ledger.assertions(Some(obligation.request))?;
+    pub fn new(ledger: &'a Ledger, obligation: &'a ObligationRow) -> Self {
+        Self { ledger, obligation, facts: OnceCell::new() }
+    }
+
+    /// Read only where somebody asks: most tools want nothing of them.
+    fn facts(&self) -> Result<&[AssertionRow], Error> {
+        if let Some(facts) = self.facts.get() {
+            return Ok(facts);
+        }
+        let mut facts = self.ledger.assertions(Some(self.obligation.request))?;
         facts.retain(|fact| matches!(fact.standing, Standing::Held | Standing::Verified));
-        Ok(Self { ledger, obligation, facts })
+        Ok(self.facts.get_or_init(|| facts))
     }
 
     /// The facts as conditions see them.
-    pub fn as_json(&self) -> Value {
+    fn as_json(&self) -> Result<Value, Error> {
         let fact = |fact: &AssertionRow| {
             let AssertionRow { kind, subject, value, source, .. } = fact;
             json!({"kind": kind, "subject": subject, "value": value, "source": source})
         };
-        self.facts.iter().map(fact).collect()
+        Ok(self.facts()?.iter().map(fact).collect())
     }
 
     /// The obligation as conditions see it.
-    pub fn obligation_as_json(&self) -> Value {
+    fn obligation_as_json(&self) -> Value {
         let ObligationRow { name, what, payload, .. } = self.obligation;
         json!({"id": name, "type": what, "payload": payload})
     }
 
     /// The latest fact of a kind.
-    fn fact(&self, kind: &str) -> Option<&Value> {
-        self.facts.iter().rev().find(|fact| fact.kind == kind).map(|fact| &fact.value)
+    fn fact(&self, kind: &str) -> Result<Option<&Value>, Error> {
+        let latest = self.facts()?.iter().rev().find(|fact| fact.kind == kind);
+        Ok(latest.map(|fact| &fact.value))
     }
 
     /// A part of what an earlier obligation came to.
@@ -100,7 +111,7 @@ impl<'a> Known<'a> {
         }
         let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
         let schema = schema.unwrap_or(Value::Null);
-        self.consume(tool, &schema, &mut given, &mut lack);
+        self.consume(tool, &schema, &mut given, &mut lack)?;
         keep_what_is_taken(&schema, &mut given);
         for name in required(&schema).filter(|name| !given.contains_key(*name)) {
             lack.missing.push(described(name, &schema));
@@ -111,14 +122,20 @@ impl<'a> Known<'a> {
             lack.wrong.extend(faults.into_iter().map(|fault| fault.said));
         }
         if lack.is_none() {
-            lack.unmet = self.unmet(&tool.preconditions, &arguments, &Value::Null);
+            lack.unmet = self.unmet(&tool.preconditions, &arguments, &Value::Null)?;
         }
         lack.missing.dedup();
         Ok(if lack.is_none() { Ok(arguments) } else { Err(lack) })
     }
 
     /// Takes what a tool consumes from the payload, or else from the facts.
-    fn consume(&self, tool: &Tool, schema: &Value, given: &mut Map<String, Value>, lack: &mut Lack) {
+    fn consume(
+        &self,
+        tool: &Tool,
+        schema: &Value,
+        given: &mut Map<String, Value>,
+        lack: &mut Lack,
+    ) -> Result<(), Error> {
         for kind in &tool.consumes {
             let short = kind.rsplit('.').next().unwrap_or(kind);
             if given.contains_key(kind) || given.contains_key(short) {
@@ -126,21 +143,29 @@ impl<'a> Known<'a> {
             }
             let full = schema["properties"].get(kind).is_some();
             let name = if full { kind.as_str() } else { short };
-            match self.fact(kind) {
+            match self.fact(kind)? {
                 Some(value) => drop(given.insert(name.to_owned(), value.clone())),
                 None => lack.missing.push(described(name, schema)),
             }
         }
+        Ok(())
     }
 
     /// The conditions that do not hold, each with its reason.
-    pub fn unmet(&self, conditions: &[String], inputs: &Value, outputs: &Value) -> Vec<String> {
-        if conditions.is_empty() {
-            return Vec::new();
-        }
-        let (ledger, obligation) = (self.as_json(), self.obligation_as_json());
+    pub fn unmet(
+        &self,
+        conditions: &[String],
+        inputs: &Value,
+        outputs: &Value,
+    ) -> Result<Vec<String>, Error> {
+        let ledger = match conditions.iter().any(|condition| condition::asks_the_ledger(condition))
+        {
+            true => self.as_json()?,
+            false => Value::Array(Vec::new()),
+        };
+        let obligation = self.obligation_as_json();
         let scene = Scene { inputs, outputs, obligation: &obligation, ledger: &ledger };
-        conditions.iter().filter_map(|condition| condition::check(condition, &scene).err()).collect()
+        Ok(conditions.iter().filter_map(|condition| check(condition, &scene).err()).collect())
     }
 }
 

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn equal_values_are_spelled_alike() {
-        let one: Value = serde_json::from_str(r#"{"b": [1, {"y": 2, "x": 1}], "a": null}"#).unwrap();
+        let one: Value =
+            serde_json::from_str(r#"{"b": [1, {"y": 2, "x": 1}], "a": null}"#).unwrap();
         assert_eq!(canonical(&one), r#"{"a":null,"b":[1,{"x":1,"y":2}]}"#);
     }
 

@@ -62,8 +62,7 @@ impl Ledger {
         }
         // Not read-only: what a killed conductor left in the log must be brought in first.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
         connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
         let ledger = Self { connection, path: path.to_owned(), _lock: None };
         ledger.recognise()?;
@@ -107,10 +106,15 @@ impl Ledger {
     fn recognise(&self) -> Result<(), Error> {
         let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
         let path = || self.path.clone();
-        let application: i64 =
-            number("application_id").map_err(|error| self.not_ours(error))?;
+        let application: i64 = number("application_id").map_err(|error| self.not_ours(error))?;
         if application != APPLICATION {
-            return Err(Error::Foreign { path: path() });
+            // One that was killed before it made its tables leaves none behind.
+            let empty = self.is_empty()?;
+            return Err(if empty {
+                Error::Missing { path: path() }
+            } else {
+                Error::Foreign { path: path() }
+            });
         }
         let found = number("user_version").map_err(self.failed("open"))?;
         if found != VERSION {
@@ -156,7 +160,8 @@ fn lock(path: &Path) -> Result<File, Error> {
     name.push(".lock");
     let beside = PathBuf::from(name);
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&beside);
-    let file = opened.map_err(|source| Error::Io { action: "write", path: beside.clone(), source })?;
+    let file =
+        opened.map_err(|source| Error::Io { action: "write", path: beside.clone(), source })?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),

@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 
 use super::inputs::Known;
 use super::json::{canonical, contradict, shown};
-use super::ledger::{
-    Assert, Change, ObligationRow, Origin, Purpose, Standing,
-};
+use super::ledger::{Assert, Change, ObligationRow, Origin, Purpose, Standing};
 use super::obligation::{Duty, ObligationType, Status};
 use super::plan::{settle, why_not};
 use super::{Conductor, Error};
@@ -64,9 +62,8 @@ impl Conductor<'_> {
     fn near(&mut self, obligation: &ObligationRow) -> Result<Value, Error> {
         let wanted = obligation.payload.get("for").and_then(Value::as_str);
         let wanted: Option<ObligationType> = wanted.and_then(|text| text.parse().ok());
-        let wanted = wanted.or_else(|| {
-            Some(ObligationType::new(Duty::Report, obligation.what.kind.as_deref()?))
-        });
+        let wanted = wanted
+            .or_else(|| Some(ObligationType::new(Duty::Report, obligation.what.kind.as_deref()?)));
         let prompt = self.prompt(obligation)?;
         let found = self.engine.select(&SelectRequest::new(&prompt).limit(NEAR))?;
         let tools = found.tools.iter().map(|near| (near.tool.id.as_str(), near.score));
@@ -121,7 +118,7 @@ impl Conductor<'_> {
             lacks.push(format!("is kept out by the policy: {because}"));
         }
         let about = self.of(obligation)?.unwrap_or_else(|| obligation.clone());
-        if let Err(lack) = Known::new(self.ledger, &about)?.arguments(tool)? {
+        if let Err(lack) = Known::new(self.ledger, &about).arguments(tool)? {
             lacks.push(lack.told());
         }
         Ok(lacks)
@@ -191,12 +188,9 @@ impl Conductor<'_> {
             return Ok(Err(why.to_owned()));
         };
         let subject = payload.get("subject").cloned().unwrap_or_else(|| json!({}));
-        let mut facts = self.ledger.assertions(Some(obligation.request))?;
-        facts.retain(|fact| {
-            fact.standing != Standing::Rejected
-                && fact.kind == *kind
-                && canonical(&fact.subject) == canonical(&subject)
-        });
+        let mut facts =
+            self.ledger.assertions_of(obligation.request, kind, &canonical(&subject))?;
+        facts.retain(|fact| fact.standing != Standing::Rejected);
         let against = facts.iter().find(|fact| contradict(&fact.value, value));
         let (holds, text) = match (against, facts.first()) {
             (Some(fact), _) => (false, format!("{} says {}", fact.source, shown(&fact.value))),

@@ -25,7 +25,7 @@ impl Conductor<'_> {
         let mut candidates = self.engine.satisfying(&obligation.what.names());
         candidates.retain(|tool| untried(tool));
         let mut short = Vec::new();
-        let known = Known::new(self.ledger, obligation)?;
+        let known = Known::new(self.ledger, obligation);
         for tool in candidates {
             match known.arguments(&tool)? {
                 Ok(inputs) => return self.attempt(obligation, &tool, &inputs),
@@ -72,8 +72,8 @@ impl Conductor<'_> {
                 changes
             }
             Outcome::Done(output) => {
-                let known = Known::new(self.ledger, obligation)?;
-                let unmet = known.unmet(&tool.postconditions, &run.inputs, &output);
+                let known = Known::new(self.ledger, obligation);
+                let unmet = known.unmet(&tool.postconditions, &run.inputs, &output)?;
                 let said = (!unmet.is_empty()).then(|| unmet.join("; "));
                 let finished = finish(RunStatus::Completed, Some(output.clone()), said.clone());
                 let mut changes = vec![finished, found(obligation, run, output, said.clone())];
@@ -181,7 +181,12 @@ fn ended(obligation: &ObligationRow, run: &RunRow, status: RunStatus, said: &str
 }
 
 /// What a tool said, as an assertion with its source.
-fn found(obligation: &ObligationRow, run: &RunRow, value: Value, against: Option<String>) -> Change {
+fn found(
+    obligation: &ObligationRow,
+    run: &RunRow,
+    value: Value,
+    against: Option<String>,
+) -> Change {
     let kind = obligation.what.kind.clone().unwrap_or_else(|| obligation.what.to_string());
     Change::Assert(Assert {
         obligation: Some(obligation.id),

@@ -280,7 +280,8 @@ fn no_tool_is_a_search_and_all_failed_is_a_reason() {
     let told = why.output.as_ref().unwrap()["text"].as_str().unwrap();
     assert!(told.contains("`Adder` (the disk is full)") && told.contains("`Summer`"), "{told}");
 
-    let other = json!({"utterance": "sum of numbers", "obligations": [{"type": "REPORT(query.sum)"}]});
+    let other =
+        json!({"utterance": "sum of numbers", "obligations": [{"type": "REPORT(query.sum)"}]});
     let (answer, _folder) = ask(tools, &broken, &other);
     let found = &answer.entries[0].brought_about[0];
     assert_eq!(found.what.to_string(), "DISCOVER_OP(query.sum)");
@@ -328,11 +329,16 @@ fn results_flow_on_and_claims_are_checked() {
     let (answer, folder) = ask(vec![tool("Adder", Reliability::High)], &runner, &request);
     assert!(answer.text.contains("in all 13"), "{}", answer.text);
     let output = |place: usize| answer.entries[place].output.clone().unwrap();
-    assert_eq!((output(2)["holds"].clone(), output(3)["holds"].clone()), (json!(true), json!(false)));
+    assert_eq!(
+        (output(2)["holds"].clone(), output(3)["holds"].clone()),
+        (json!(true), json!(false))
+    );
     assert!(output(4)["text"].as_str().unwrap().contains("`Adder` said"), "{answer:?}");
     let ledger = Ledger::look(&folder.path().join("ledger")).unwrap();
     let kinds: HashSet<String> = ledger.events().unwrap().into_iter().map(|e| e.kind).collect();
-    for kind in ["user_utterance", "run_started", "run_completed", "assertion_made", "final_response"] {
+    for kind in
+        ["user_utterance", "run_started", "run_completed", "assertion_made", "final_response"]
+    {
         assert!(kinds.contains(kind), "{kind} is missing");
     }
 }

@@ -95,8 +95,10 @@ impl TranslatorOut for Templates {
 /// What is told of an obligation and of those that it brought about.
 fn lines(entry: &Entry) -> Vec<String> {
     let mut lines = vec![line(entry)];
-    // A question or a reason of ours is told with what it is about; what was asked for stands alone.
-    lines.extend(entry.brought_about.iter().map(|child| format!("  {}", line(child))));
+    // A reason stands in the line of what it is about already, and so may a question.
+    let told = |child: &&Entry| child.what.duty != Duty::Justify && child.note != entry.note;
+    let children = entry.brought_about.iter().filter(told);
+    lines.extend(children.map(|child| format!("  {}", line(child))));
     lines
 }
 
@@ -171,7 +173,8 @@ mod tests {
     #[test]
     fn what_the_schema_does_not_allow_is_refused_with_its_place() {
         let read = |value: Value| JsonTranslator.translate(&value.to_string());
-        let good = read(json!({"utterance": "2+2?", "obligations": [{"type": "REPORT(query.math)"}]}));
+        let good =
+            read(json!({"utterance": "2+2?", "obligations": [{"type": "REPORT(query.math)"}]}));
         assert_eq!(good.unwrap().obligations[0].id, "o1");
         for (bad, wanted) in [
             (json!({"utterance": "x", "obligations": []}), "/obligations"),

@@ -47,8 +47,8 @@ impl Conductor<'_> {
     }
 
     fn owner(&self, found: &AssertionRow) -> Result<Option<ObligationRow>, Error> {
-        let Some(id) = found.obligation else { return Ok(None) };
-        Ok(self.ledger.obligations(None)?.into_iter().find(|obligation| obligation.id == id))
+        let owner = found.obligation.map(|id| self.ledger.obligation_at(id));
+        Ok(owner.transpose()?.flatten())
     }
 
     /// Cross-checks with the ledger: is there a source that said so, and does none say otherwise?
@@ -66,12 +66,10 @@ impl Conductor<'_> {
             let why = format!("the ledger has no run of `{}` that said so", found.source);
             return Ok(Some(Doubt::Unfounded(why)));
         }
-        let others = self.ledger.assertions(Some(request))?;
+        let others = self.ledger.assertions_of(request, &found.kind, &canonical(&found.subject))?;
         let against = others.iter().find(|other| {
             other.id != found.id
                 && other.standing != Standing::Rejected
-                && other.kind == found.kind
-                && canonical(&other.subject) == canonical(&found.subject)
                 && contradict(&other.value, &found.value)
         });
         Ok(against.map(|other| {
@@ -99,8 +97,7 @@ impl Conductor<'_> {
         }
         let run = self.begin_again(request, obligation, &tool, found)?;
         let begun = Instant::now();
-        let outcome =
-            self.runner.run(&Call { tool: &tool, arguments: &run.inputs, key: &run.key });
+        let outcome = self.runner.run(&Call { tool: &tool, arguments: &run.inputs, key: &run.key });
         let mut finish = Finish {
             run: run.id,
             obligation,
@@ -161,10 +158,7 @@ fn is_deterministic(tool: &Tool) -> bool {
         && tool.tags.iter().all(|tag| tag != VOLATILE)
 }
 
-fn cleared_up(
-    parent: &ObligationRow,
-    doubt: Doubt,
-) -> super::obligation::NewObligation {
+fn cleared_up(parent: &ObligationRow, doubt: Doubt) -> super::obligation::NewObligation {
     match doubt {
         Doubt::Contradicted(why) => {
             let question = format!("which is right? {why}");

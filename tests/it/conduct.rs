@@ -87,13 +87,21 @@ fn what_cannot_be_done_is_asked_searched_or_explained() {
     let brought = |id: &str| of(id)["brought_about"][0].clone();
     assert_eq!(of("team")["output"]["rows"].as_array().unwrap().len(), 3);
     assert_eq!(of("checked")["output"]["holds"], true);
-    assert_eq!((&of("which")["status"], &brought("which")["type"]), (&json!("escalated"), &json!("CLARIFY(input)")));
+    assert_eq!(
+        (&of("which")["status"], &brought("which")["type"]),
+        (&json!("escalated"), &json!("CLARIFY(input)"))
+    );
     assert!(brought("which")["note"].as_str().unwrap().contains("what is 2 + 2 * 10"));
     assert_eq!(brought("flight")["type"], "DISCOVER_OP(query.flight)");
     let lacks = &brought("flight")["output"]["near"][0]["lacks"][0];
     assert!(lacks.as_str().unwrap().contains("REPORT(query.flight)"), "{told}");
-    assert_eq!((&of("nobody")["status"], &brought("nobody")["type"]), (&json!("failed"), &json!("JUSTIFY(failure)")));
-    assert!(brought("nobody")["output"]["text"].as_str().unwrap().contains("outputs.rows.size() > 0"));
+    assert_eq!(
+        (&of("nobody")["status"], &brought("nobody")["type"]),
+        (&json!("failed"), &json!("JUSTIFY(failure)"))
+    );
+    assert!(
+        brought("nobody")["output"]["text"].as_str().unwrap().contains("outputs.rows.size() > 0")
+    );
     let kinds: Vec<String> =
         rows(&sandbox, "--events").iter().map(|e| e["kind"].as_str().unwrap().to_owned()).collect();
     assert_eq!(kinds[0], "user_utterance");
@@ -129,7 +137,8 @@ fn wrong_requests_and_files_have_codes_of_their_own() {
     let fails = |code, typed: &[String]| {
         sandbox.fails(code, &typed.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let bad = sandbox.write("bad.json", "{\"utterance\": \"x\", \"obligations\": [{\"type\": \"DO\"}]}");
+    let bad =
+        sandbox.write("bad.json", "{\"utterance\": \"x\", \"obligations\": [{\"type\": \"DO\"}]}");
     let said = fails(3, &with(1, &bad));
     assert!(said.contains("/obligations/0/type") && said.contains("--schema"), "{said}");
     assert!(fails(3, &with(1, &sandbox.write("text", "what is 2+2?"))).contains("no JSON"));

@@ -43,6 +43,11 @@ impl Ledger {
         self.one(ask, &[&request, &name], ObligationRow::read)
     }
 
+    /// By the number of its row.
+    pub fn obligation_at(&self, id: i64) -> Result<Option<ObligationRow>, Error> {
+        self.one("SELECT * FROM obligations WHERE id = ?1", &[&id], ObligationRow::read)
+    }
+
     /// Of one request, or of all.
     pub fn obligations(&self, request: Option<i64>) -> Result<Vec<ObligationRow>, Error> {
         let ask = "SELECT * FROM obligations WHERE ?1 IS NULL OR request = ?1 ORDER BY id";
@@ -70,6 +75,21 @@ impl Ledger {
             AssertionRow::QUERY
         );
         self.all(&ask, &[&request], AssertionRow::read)
+    }
+
+    /// What is said in a request of one subject; `subject` in its canonical spelling.
+    pub fn assertions_of(
+        &self,
+        request: i64,
+        kind: &str,
+        subject: &str,
+    ) -> Result<Vec<AssertionRow>, Error> {
+        let ask = format!(
+            "{} WHERE assertions.request = ?1 AND assertions.kind = ?2 \
+             AND assertions.subject = ?3 ORDER BY assertions.id",
+            AssertionRow::QUERY
+        );
+        self.all(&ask, &[&request, &kind, &subject], AssertionRow::read)
     }
 
     /// What an obligation came to: the latest that no postcondition has rejected.
@@ -114,7 +134,9 @@ impl Ledger {
         with: &[&dyn ToSql],
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let rows = || self.connection.prepare(ask)?.query_map(with, read)?.collect();
+        let rows = || -> rusqlite::Result<Vec<T>> {
+            self.connection.prepare(ask)?.query_map(with, read)?.collect()
+        };
         rows().map_err(self.failed("give its rows"))
     }
 }

@@ -72,7 +72,9 @@ CREATE TABLE assertions (
     standing TEXT NOT NULL CHECK (standing IN ('held', 'rejected', 'verified', 'disputed')),
     because TEXT
 ) STRICT;
-CREATE INDEX assertions_by_request ON assertions (request, kind);
+CREATE INDEX assertions_by_subject ON assertions (request, kind, subject);
+CREATE INDEX assertions_by_obligation ON assertions (obligation);
+CREATE INDEX assertions_by_standing ON assertions (request, standing);
 
 CREATE TABLE events (
     id INTEGER PRIMARY KEY,

@@ -29,10 +29,21 @@ pub enum Change {
     Finish(Finish),
     Assert(Assert),
     Settle(Settle),
-    Judge { assertion: i64, standing: Standing, because: Option<String> },
+    Judge {
+        assertion: i64,
+        standing: Standing,
+        because: Option<String>,
+    },
     /// A further obligation that an obligation brings about.
-    Owe { parent: i64, obligation: NewObligation },
-    Log { obligation: Option<i64>, kind: &'static str, detail: Value },
+    Owe {
+        parent: i64,
+        obligation: NewObligation,
+    },
+    Log {
+        obligation: Option<i64>,
+        kind: &'static str,
+        detail: Value,
+    },
 }
 
 /// The end of a run.
@@ -95,7 +106,8 @@ impl Ledger {
                 "UPDATE requests SET status = ?1, utterance = ?2 WHERE id = ?3",
                 params![RequestStatus::Planned, wanted.utterance, request],
             )?;
-            let counted = json!({"obligations": wanted.obligations.len(), "facts": wanted.facts.len()});
+            let counted =
+                json!({"obligations": wanted.obligations.len(), "facts": wanted.facts.len()});
             log(tx, request, None, None, "obligations_planned", &counted)
         })
     }
@@ -223,7 +235,8 @@ fn assert(tx: &Transaction<'_>, request: i64, made: &Assert) -> rusqlite::Result
             made.because
         ],
     )?;
-    let detail = json!({"assertion": tx.last_insert_rowid(), "kind": made.kind, "standing": made.standing});
+    let detail =
+        json!({"assertion": tx.last_insert_rowid(), "kind": made.kind, "standing": made.standing});
     log(tx, request, made.obligation, made.run, "assertion_made", &detail)
 }
 
