@@ -26,8 +26,10 @@ use crate::engine::{
     Strategy, Undeclared,
 };
 
+mod conduct;
 mod learn;
 
+pub use conduct::{ConductArgs, LedgerArgs, LedgerChoice, LedgerCommand, ShowArgs};
 pub use learn::{LearnArgs, UsageArgs};
 
 /// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
@@ -109,6 +111,10 @@ pub enum Command {
     Candidates(CandidatesArgs),
     /// Look at the configuration: show, check
     Config(ConfigArgs),
+    /// Discharge the obligations of a request by tools, and keep a ledger of it
+    Conduct(ConductArgs),
+    /// Look at the ledger of the conductor
+    Ledger(LedgerArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell to write for

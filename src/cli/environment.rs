@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::args::{
-    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
-    ModelCommand, SelectArgs, ToolsCommand,
+    BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, LedgerChoice, LedgerCommand,
+    ModelArgs, ModelChoice, ModelCommand, SelectArgs, ToolsCommand,
 };
 use super::context_args::ListArgs;
 use super::feedback_args::{FeedbackArgs, FeedbackCommand};
@@ -57,6 +57,13 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
         Command::Feedback(args) => feedback(args, variables),
+        Command::Conduct(args) => {
+            both(&mut args.catalog, &mut args.engine, variables);
+            ledger(&mut args.ledger, variables);
+        }
+        Command::Ledger(args) => match &mut args.command {
+            LedgerCommand::Show(args) => ledger(&mut args.ledger, variables),
+        },
         Command::Completions { .. } | Command::Config(_) => {}
     }
 }
@@ -79,6 +86,10 @@ fn both(tools: &mut CatalogArgs, args: &mut EngineArgs, variables: Variables<'_>
     if !args.no_save {
         fill_path(&mut args.index, "TOOLROUTE_INDEX", variables);
     }
+}
+
+fn ledger(choice: &mut LedgerChoice, variables: Variables<'_>) {
+    fill_path(&mut choice.ledger, "TOOLROUTE_LEDGER", variables);
 }
 
 fn choice(choice: &mut ModelChoice, variables: Variables<'_>) {

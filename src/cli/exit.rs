@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::render::{self, StdoutError};
-use crate::{catalog, embedding, engine, eval, feedback, index, query, selection};
+use crate::{catalog, conductor, embedding, engine, eval, feedback, index, query, selection};
 
 /// Anything that has no code of its own.
 pub const FAILED: u8 = 1;
@@ -86,6 +86,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_embedding(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_eval(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_conductor(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_feedback(error))
     } else if let Some(error) = cause.downcast_ref() {
@@ -213,6 +215,16 @@ fn of_eval(error: &eval::Error) -> u8 {
         | Of::BadSignalSet { .. }
         | Of::BadGate { .. } => BAD_DATA,
         Of::Engine(error) => of_engine(error),
+    }
+}
+
+fn of_conductor(error: &conductor::Error) -> u8 {
+    use conductor::Error as Of;
+    match error {
+        Of::Unfinished { .. } => BAD_ARGUMENTS,
+        Of::Io { .. } | Of::Ledger { .. } | Of::Missing { .. } | Of::Busy { .. } => IO,
+        Of::Engine(error) => of_engine(error),
+        _ => BAD_DATA,
     }
 }
 

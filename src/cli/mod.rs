@@ -21,6 +21,7 @@ mod bench_encoder;
 #[cfg(feature = "mcp")]
 mod call;
 mod candidates;
+mod conduct;
 mod config;
 mod configure;
 mod context_args;
@@ -34,6 +35,7 @@ mod feedback_add;
 mod feedback_args;
 mod index;
 mod learn;
+mod ledger;
 mod limit;
 mod logging;
 mod model;
@@ -117,6 +119,8 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Bench(args) => bench::run(args, global),
         Command::Candidates(args) => candidates::run(args, global),
         Command::Config(args) => configure::run(args, global),
+        Command::Conduct(args) => conduct::run(args, global),
+        Command::Ledger(args) => ledger::run(args, global),
         Command::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();

@@ -29,6 +29,21 @@ pub fn feedback(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(data.join("toolroute").join("feedback.db"))
 }
 
+/// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder, which
+/// is made where there is none.
+pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return Ok(chosen.to_owned());
+    }
+    let data = dirs::data_dir().context(
+        "this user has no data folder; say where the ledger is with --ledger or TOOLROUTE_LEDGER",
+    )?;
+    let folder = data.join("toolroute");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    Ok(folder.join("ledger.sqlite"))
+}
+
 /// The default file for the vectors of a catalog: one for each set of paths and model, so that
 /// two catalogs never overwrite each other's.
 pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {

@@ -152,6 +152,9 @@ fn check(config: &EngineConfig) -> Result<(), Error> {
     if !(0.0..=1.0).contains(&config.min_confidence) {
         return Err(Error::BadConfidence { found: config.min_confidence });
     }
+    if let Some((found, _)) = config.small_models.bad_pattern() {
+        return Err(Error::BadModelRule { found: found.to_owned() });
+    }
     match config.fusion {
         Fusion::Weighted { semantic_weight: found, .. } if !(0.0..=1.0).contains(&found) => {
             Err(Error::BadWeight { found })

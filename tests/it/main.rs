@@ -5,6 +5,7 @@
 mod batch;
 mod built_in;
 mod call;
+mod conduct;
 mod context;
 mod drill;
 mod feedback;

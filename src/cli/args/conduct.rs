@@ -1,0 +1,76 @@
+//! What may be typed after `conduct` and `ledger`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{CatalogArgs, EngineArgs, SelectArgs};
+
+#[derive(Args)]
+pub struct ConductArgs {
+    /// A request: what was said and what it obliges to, as JSON; `-` is stdin
+    #[arg(value_name = "FILE", required_unless_present = "schema")]
+    pub file: Option<PathBuf>,
+    /// Print the JSON Schema of a request and do nothing else
+    #[arg(long)]
+    pub schema: bool,
+    /// Go on with this request where it stopped; one that is finished gives its answer again
+    #[arg(long)]
+    pub resume: bool,
+    /// How tools are run: a table for each by its id, TOML, such as builtin = "math"
+    #[arg(long, value_name = "FILE")]
+    pub runners: Option<PathBuf>,
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+}
+
+#[derive(Args)]
+pub struct LedgerChoice {
+    /// The file that keeps what was owed, run and found [default: one in the user's data folder]
+    /// [env: TOOLROUTE_LEDGER]
+    #[arg(long, value_name = "PATH")]
+    pub ledger: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct LedgerArgs {
+    #[command(subcommand)]
+    pub command: LedgerCommand,
+}
+
+#[derive(Subcommand)]
+pub enum LedgerCommand {
+    /// Show what the ledger holds; obligations, where nothing else is asked for
+    Show(ShowArgs),
+}
+
+#[derive(Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
+    #[command(flatten)]
+    pub what: Shown,
+}
+
+#[derive(Args)]
+#[group(multiple = false)]
+pub struct Shown {
+    /// What is or was owed, and what became of it
+    #[arg(long)]
+    pub obligations: bool,
+    /// Which tools ran, with what, and how it ended
+    #[arg(long)]
+    pub runs: bool,
+    /// What is held to be true, and who says so
+    #[arg(long)]
+    pub assertions: bool,
+    /// Everything that happened, in order
+    #[arg(long)]
+    pub events: bool,
+}

@@ -1,0 +1,254 @@
+//! Tools that the program brings itself: arithmetic, questions to a SQLite file, and a journal.
+//!
+//! Which tool of a catalog is one of these says a file of the user's, never the catalog: a catalog
+//! comes from elsewhere, and must not decide what is read and written here.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::{Value as SqlValue, ValueRef};
+use rusqlite::{Connection, OpenFlags};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::Error;
+use super::runner::{Call, Effect, Outcome, Runner};
+
+/// Characters of an expression; the evaluator goes through it more than once.
+const LONGEST: usize = 1_000;
+/// Brackets within brackets of an expression.
+const DEEPEST: usize = 50;
+/// Rows that a query gives at most; what is more is told as cut.
+const MOST_ROWS: usize = 1_000;
+/// Whole numbers above it have neighbours that a double cannot tell apart.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// One tool.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "builtin", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Builtin {
+    /// Evaluates the argument `expression` or `expr`; gives `result`.
+    Math {},
+    /// Asks a SQLite file one fixed question, whose `:name` are arguments; gives `rows`.
+    Sql { database: PathBuf, query: String },
+    /// Appends a line with the call's key and arguments to a file; gives `written`. A tool that
+    /// changes something, to try things out with.
+    Journal {
+        file: PathBuf,
+        /// Waits so long before it writes, and so long after.
+        #[serde(default)]
+        wait_ms: u64,
+    },
+}
+
+/// The built-in tools, by the ids that they have in the catalog.
+#[derive(Clone, Debug, Default)]
+pub struct Builtins {
+    tools: BTreeMap<String, Builtin>,
+    folder: PathBuf,
+}
+
+impl Builtins {
+    /// `folder` is where relative paths begin.
+    pub fn new(tools: BTreeMap<String, Builtin>, folder: impl Into<PathBuf>) -> Self {
+        Self { tools, folder: folder.into() }
+    }
+
+    /// Reads a table of tools, TOML: `[EvalMath]` with `builtin = "math"` below it.
+    ///
+    /// # Errors
+    /// Where the text is no such table.
+    pub fn from_toml(text: &str, folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let wrong = |error: toml::de::Error| Error::Builtin {
+            said: format!(
+                "{}; expected tables such as [EvalMath] with builtin = \"math\", \"sql\" or \
+                 \"journal\" below it",
+                error.to_string().trim_end()
+            ),
+        };
+        Ok(Self::new(toml::from_str(text).map_err(wrong)?, folder))
+    }
+}
+
+impl Runner for Builtins {
+    fn run(&self, call: &Call<'_>) -> Outcome {
+        let id = call.tool.id.as_str();
+        let done = match self.tools.get(id) {
+            None => Err((format!("nothing says how `{id}` is run"), Effect::None)),
+            Some(Builtin::Math {}) => math(call.arguments).map_err(harmless),
+            Some(Builtin::Sql { database, query }) => {
+                ask(&self.folder.join(database), query, call.arguments).map_err(harmless)
+            }
+            Some(Builtin::Journal { file, wait_ms }) => {
+                let wait = Duration::from_millis(*wait_ms);
+                note(&self.folder.join(file), call, wait).map_err(|said| (said, Effect::Unknown))
+            }
+        };
+        match done {
+            Ok(output) => Outcome::Done(output),
+            Err((said, effect)) => Outcome::Failed { said, effect },
+        }
+    }
+}
+
+fn harmless(said: String) -> (String, Effect) {
+    (said, Effect::None)
+}
+
+fn math(arguments: &Value) -> Result<Value, String> {
+    let text = ["expression", "expr"].iter().find_map(|name| arguments[*name].as_str());
+    let text = text.ok_or("there is no `expression` among the arguments")?;
+    let length = text.chars().count();
+    if length > LONGEST {
+        return Err(format!("the expression has {length} characters; at most {LONGEST} are taken"));
+    }
+    let deepest = text.chars().scan(0_usize, |depth, c| {
+        match c {
+            '(' => *depth += 1,
+            ')' => *depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some(*depth)
+    });
+    if deepest.max().unwrap_or_default() > DEEPEST {
+        return Err(format!("the expression's brackets are nested more than {DEEPEST} deep"));
+    }
+    let found: f64 = exmex::eval_str(text).map_err(|error| format!("`{text}`: {error}"))?;
+    if !found.is_finite() {
+        return Err(format!("`{text}` has no finite value"));
+    }
+    let whole = found.fract() == 0.0 && found.abs() < EXACT;
+    Ok(if whole { json!({"result": found as i64}) } else { json!({"result": found}) })
+}
+
+fn ask(database: &Path, query: &str, arguments: &Value) -> Result<Value, String> {
+    let said = |error: rusqlite::Error| format!("{}: {error}", database.display());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags).map_err(said)?;
+    let mut statement = connection.prepare(query).map_err(said)?;
+    if !statement.readonly() {
+        return Err("the query would change the database; only one that reads is run".to_owned());
+    }
+    for place in 1..=statement.parameter_count() {
+        let name = statement.parameter_name(place).unwrap_or_default().to_owned();
+        let value = arguments.get(name.trim_start_matches([':', '@', '$']));
+        let value =
+            value.ok_or_else(|| format!("the query's `{name}` is not among the arguments"))?;
+        statement.raw_bind_parameter(place, to_sql(value)).map_err(said)?;
+    }
+    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let mut found = Vec::new();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(said)? {
+        if found.len() == MOST_ROWS {
+            return Ok(json!({"rows": found, "cut": true}));
+        }
+        let mut fields = Map::new();
+        for (place, name) in columns.iter().enumerate() {
+            fields.insert(name.clone(), from_sql(row.get_ref(place).map_err(said)?));
+        }
+        found.push(Value::Object(fields));
+    }
+    Ok(json!({ "rows": found }))
+}
+
+fn to_sql(value: &Value) -> SqlValue {
+    match value {
+        Value::Null => SqlValue::Null,
+        Value::Bool(flag) => SqlValue::Integer((*flag).into()),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => SqlValue::Integer(whole),
+            None => SqlValue::Real(number.as_f64().unwrap_or_default()),
+        },
+        Value::String(text) => SqlValue::Text(text.clone()),
+        other => SqlValue::Text(other.to_string()),
+    }
+}
+
+fn from_sql(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(whole) => whole.into(),
+        ValueRef::Real(number) => number.into(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+        ValueRef::Blob(bytes) => json!({ "bytes": bytes.len() }),
+    }
+}
+
+/// One write of one line, so that a killed process leaves all of it or nothing.
+fn note(file: &Path, call: &Call<'_>, wait: Duration) -> Result<Value, String> {
+    std::thread::sleep(wait);
+    let line = json!({"key": call.key, "tool": call.tool.id, "arguments": call.arguments});
+    let write = || {
+        let mut file = OpenOptions::new().create(true).append(true).open(file)?;
+        file.write_all(format!("{line}\n").as_bytes())?;
+        file.sync_data()
+    };
+    write().map_err(|error| format!("{}: {error}", file.display()))?;
+    std::thread::sleep(wait);
+    Ok(json!({ "written": true }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::catalog::Tool;
+
+    #[test]
+    fn arithmetic_is_exact_where_numbers_are_whole_and_bounded_elsewhere() {
+        let ask = |text: &str| math(&json!({ "expression": text }));
+        assert_eq!(ask("2 + 2 * 10"), Ok(json!({"result": 22})));
+        assert_eq!(ask("(3 + 4)^2 / 4"), Ok(json!({"result": 12.25})));
+        assert_eq!(math(&json!({"expr": "sqrt(5184) + 12"})), Ok(json!({"result": 84})));
+        for bad in ["1/0", "2 +", "x + 1", ""] {
+            assert!(ask(bad).is_err(), "{bad}");
+        }
+        assert!(ask(&"1+".repeat(2_000)).unwrap_err().contains("characters"));
+        assert!(ask(&format!("{}1{}", "(".repeat(400), ")".repeat(400))).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_expression_panics(text in "[-0-9a-eινπsqrtln(){}.,+*/^% ]{0,80}") {
+            let _ = math(&json!({ "expression": text }));
+        }
+    }
+
+    #[test]
+    fn a_database_is_only_read_and_values_are_never_sql() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("people.sqlite");
+        let made = Connection::open(&path).unwrap();
+        made.execute_batch(
+            "CREATE TABLE person (name TEXT, team TEXT); \
+             INSERT INTO person VALUES ('Noa', 'search'), ('Dana', 'mail');",
+        )
+        .unwrap();
+        let query = "SELECT name FROM person WHERE team = :team ORDER BY name";
+        let found = ask(&path, query, &json!({"team": "search"}));
+        assert_eq!(found, Ok(json!({"rows": [{"name": "Noa"}]})));
+        let sly = json!({"team": "x' OR '1'='1"});
+        assert_eq!(ask(&path, query, &sly), Ok(json!({"rows": []})));
+        assert!(ask(&path, query, &json!({})).unwrap_err().contains(":team"));
+        let writes = ask(&path, "DELETE FROM person", &json!({})).unwrap_err();
+        assert!(writes.contains("only one that reads"), "{writes}");
+        assert!(ask(&folder.path().join("none.sqlite"), query, &sly).is_err());
+        assert!(!folder.path().join("none.sqlite").exists());
+    }
+
+    #[test]
+    fn a_tool_that_nothing_is_said_of_does_nothing() {
+        let tools = Builtins::from_toml("[EvalMath]\nbuiltin = \"math\"\n", ".").unwrap();
+        let tool = Tool::new(None, "Other", "");
+        let call = Call { tool: &tool, arguments: &json!({}), key: "k" };
+        let Outcome::Failed { effect, .. } = tools.run(&call) else { panic!("it ran") };
+        assert_eq!(effect, Effect::None);
+        assert!(Builtins::from_toml("[X]\nbuiltin = \"shell\"", ".").is_err());
+        assert!(Builtins::from_toml("[X]\nbuiltin = \"math\"\nfile = \"y\"", ".").is_err());
+    }
+}

@@ -1,0 +1,339 @@
+//! Preconditions and postconditions: expressions in CEL, the Common Expression Language.
+//!
+//! CEL has no loops but those over what is there, no side effects and no way out. Its cost is
+//! bounded before it runs: the tree is walked with the sizes of what it will see, and an expression
+//! that might take more than [`MOST_STEPS`] is refused. What cannot be compiled or evaluated is not
+//! met: a check that could not be made has not been passed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, LiteralValue};
+use cel::objects::Key;
+use cel::{Context, IdedExpr, Program};
+use serde_json::{Map, Value};
+
+/// Characters of an expression.
+const LONGEST: usize = 2_000;
+/// Brackets within brackets: the parser goes down by recursion.
+const DEEPEST: usize = 24;
+/// Comprehensions within comprehensions: each multiplies the work, that of the estimate too.
+const MOST_NESTED: usize = 4;
+/// Steps that an expression may take, at about a tenth of a microsecond each.
+const MOST_STEPS: f64 = 5e6;
+
+/// What a condition can speak of.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The arguments of the call.
+    pub inputs: &'a Value,
+    /// What came back; `null` before the call.
+    pub outputs: &'a Value,
+    /// `id`, `type` and `payload` of the obligation.
+    pub obligation: &'a Value,
+    /// What the ledger holds of this request: a list of `kind`, `subject`, `value`, `source`.
+    pub ledger: &'a Value,
+}
+
+impl Scene<'_> {
+    fn variables(&self) -> [(&'static str, &Value); 4] {
+        [
+            ("inputs", self.inputs),
+            ("outputs", self.outputs),
+            ("obligation", self.obligation),
+            ("ledger", self.ledger),
+        ]
+    }
+
+    /// A bare name is met where the outputs, or a fact of that kind, say `true`.
+    fn says(&self, name: &str) -> bool {
+        let fact = |fact: &Value| fact["kind"] == name && fact["value"] == true;
+        self.outputs.get(name) == Some(&Value::Bool(true))
+            || self.ledger.as_array().is_some_and(|facts| facts.iter().any(fact))
+    }
+}
+
+/// Whether the condition holds.
+///
+/// # Errors
+/// Why not, in a line.
+pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
+    let said = |why: String| format!("`{}`: {why}", shortened(condition));
+    if is_bare_name(condition) {
+        let bare = || said("neither the outputs nor a fact say that it is true".to_owned());
+        return scene.says(condition.trim()).then_some(()).ok_or_else(bare);
+    }
+    let program = compile(condition).map_err(said)?;
+    let variables = scene.variables();
+    let sizes = variables.iter().map(|(name, value)| ((*name).to_owned(), size(value))).collect();
+    let steps = Estimate { sizes, depth: 0 }.of(program.expression()).steps;
+    if steps > MOST_STEPS {
+        let why = format!("it may take {steps:.0} steps, and at most {MOST_STEPS:.0} are allowed");
+        return Err(said(why));
+    }
+    let mut context = Context::default();
+    for (name, value) in variables {
+        context.add_variable_from_value(name, convert(value));
+    }
+    match program.execute(&context) {
+        Ok(cel::Value::Bool(true)) => Ok(()),
+        Ok(cel::Value::Bool(false)) => Err(said("it does not hold".to_owned())),
+        Ok(other) => Err(said(format!("it is a {}, not true or false", other.type_of()))),
+        Err(error) => Err(said(shortened(&error.to_string()))),
+    }
+}
+
+/// What a person can act on: an error that shows a value whole may be as long as that.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 160;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether the facts of the ledger can matter to a condition.
+pub(super) fn asks_the_ledger(condition: &str) -> bool {
+    condition.contains("ledger") || is_bare_name(condition)
+}
+
+fn is_bare_name(condition: &str) -> bool {
+    let name = condition.trim();
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !["true", "false", "null"].contains(&name)
+}
+
+fn compile(condition: &str) -> Result<Program, String> {
+    let length = condition.chars().count();
+    if length > LONGEST {
+        return Err(format!("it has {length} characters, and at most {LONGEST} are allowed"));
+    }
+    let mut depth = 0_usize;
+    for c in condition.chars() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(format!("its brackets are nested more than {DEEPEST} deep"));
+        }
+    }
+    Program::compile(condition).map_err(|errors| {
+        let first = errors.errors.first().map_or_else(String::new, |error| error.msg.clone());
+        format!("it is no CEL expression: {}", shortened(first.lines().next().unwrap_or_default()))
+    })
+}
+
+/// JSON as CEL has it. Whole numbers are `int`, so that `outputs.rows == 3` needs no suffix.
+fn convert(value: &Value) -> cel::Value {
+    match value {
+        Value::Null => cel::Value::Null,
+        Value::Bool(flag) => cel::Value::Bool(*flag),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => cel::Value::Int(whole),
+            (None, Some(large)) => cel::Value::UInt(large),
+            _ => cel::Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => cel::Value::String(Arc::new(text.clone())),
+        Value::Array(items) => cel::Value::List(Arc::new(items.iter().map(convert).collect())),
+        Value::Object(fields) => {
+            let fields: HashMap<Key, cel::Value> = fields
+                .iter()
+                .map(|(name, value)| (Key::String(Arc::new(name.clone())), convert(value)))
+                .collect();
+            cel::Value::Map(fields.into())
+        }
+    }
+}
+
+/// Elements and, as they cost like elements when compared, characters in tens.
+fn size(value: &Value) -> f64 {
+    1.0 + match value {
+        Value::String(text) => text.len() as f64 / 10.0,
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(fields) => members(fields),
+        _ => 0.0,
+    }
+}
+
+fn members(fields: &Map<String, Value>) -> f64 {
+    fields.iter().map(|(name, value)| 1.0 + name.len() as f64 / 10.0 + size(value)).sum()
+}
+
+/// An upper bound of what evaluating an expression costs, and of what it gives.
+struct Estimate {
+    /// Of variables, those of comprehensions included.
+    sizes: HashMap<String, f64>,
+    /// Comprehensions around what is looked at.
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Cost {
+    steps: f64,
+    size: f64,
+}
+
+impl Estimate {
+    fn of(&mut self, expression: &IdedExpr) -> Cost {
+        match &expression.expr {
+            Expr::Ident(name) => {
+                Cost { steps: 1.0, size: self.sizes.get(name).copied().unwrap_or(1.0) }
+            }
+            // A part is never larger than the whole.
+            Expr::Select(select) => {
+                let operand = self.of(&select.operand);
+                Cost { steps: operand.steps + 1.0, ..operand }
+            }
+            Expr::Call(call) => {
+                let parts = call.target.as_deref().into_iter().chain(&call.args);
+                let parts: Vec<Cost> = parts.map(|part| self.of(part)).collect();
+                let sum = total(parts.iter().copied());
+                // A pattern is tried at each character.
+                let matching = if call.func_name == "matches" {
+                    parts.iter().map(|part| 10.0 * part.size).product()
+                } else {
+                    0.0
+                };
+                let reading = if is_cheap(&call.func_name) { 0.0 } else { sum.size };
+                Cost { steps: 1.0 + sum.steps + reading + matching, size: 1.0 + sum.size }
+            }
+            Expr::List(list) => total(list.elements.iter().map(|element| self.of(element))),
+            Expr::Map(map) => self.entries(map.entries.iter().map(|entry| &entry.expr)),
+            Expr::Struct(made) => self.entries(made.entries.iter().map(|entry| &entry.expr)),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Literal(LiteralValue::String(text)) => {
+                Cost { steps: 1.0, size: 1.0 + text.inner().len() as f64 / 10.0 }
+            }
+            Expr::Literal(_) | Expr::Unspecified => Cost { steps: 1.0, size: 1.0 },
+        }
+    }
+
+    fn entries<'e>(&mut self, entries: impl Iterator<Item = &'e EntryExpr>) -> Cost {
+        let costs = entries.map(|entry| match entry {
+            EntryExpr::StructField(field) => self.of(&field.value),
+            EntryExpr::MapEntry(entry) => total([self.of(&entry.key), self.of(&entry.value)]),
+        });
+        let costs: Vec<Cost> = costs.collect();
+        total(costs)
+    }
+
+    /// The elements of a range are together as large as the range. What a round costs grows at least
+    /// in proportion with its element, so the dearest case is one element that is all of the range
+    /// and the smallest ones besides. The result grows by what each round adds.
+    fn comprehension(&mut self, looped: &ComprehensionExpr) -> Cost {
+        if self.depth == MOST_NESTED {
+            return Cost { steps: f64::INFINITY, size: f64::INFINITY };
+        }
+        let (range, start) = (self.of(&looped.iter_range), self.of(&looped.accu_init));
+        let outer = self.sizes.clone();
+        self.depth += 1;
+        let (whole, least) = (self.round(looped, range.size), self.round(looped, 1.0));
+        let grown = start.size + whole.size + range.size * least.size;
+        self.sizes.insert(looped.accu_var.clone(), grown);
+        let result = self.of(&looped.result);
+        (self.sizes, self.depth) = (outer, self.depth - 1);
+        let steps = range.steps + start.steps + result.steps + whole.steps;
+        Cost { steps: steps + range.size * least.steps, size: grown }
+    }
+
+    /// What is gathered costs a round nothing: it is added to in place, and no user's expression
+    /// can name it.
+    fn round(&mut self, looped: &ComprehensionExpr, element: f64) -> Cost {
+        for variable in [Some(&looped.iter_var), looped.iter_var2.as_ref()].into_iter().flatten() {
+            self.sizes.insert(variable.clone(), element);
+        }
+        self.sizes.insert(looped.accu_var.clone(), 0.0);
+        total([self.of(&looped.loop_step), self.of(&looped.loop_cond)])
+    }
+}
+
+/// What looks at no more than a place.
+fn is_cheap(function: &str) -> bool {
+    matches!(function, "_[_]" | "_&&_" | "_||_" | "!_" | "_?_:_" | "size" | "@not_strictly_false")
+}
+
+fn total(costs: impl IntoIterator<Item = Cost>) -> Cost {
+    costs.into_iter().fold(Cost { steps: 1.0, size: 1.0 }, |sum, cost| Cost {
+        steps: sum.steps + cost.steps,
+        size: sum.size + cost.size,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn holds(condition: &str, outputs: &Value) -> Result<(), String> {
+        let ledger = json!([{"kind": "signed_in", "subject": {}, "value": true}]);
+        let (inputs, obligation) = (json!({"expr": "6*7"}), json!({"type": "REPORT(query.math)"}));
+        let scene = Scene { inputs: &inputs, outputs, obligation: &obligation, ledger: &ledger };
+        check(condition, &scene)
+    }
+
+    #[test]
+    fn conditions_speak_of_inputs_outputs_and_the_ledger() {
+        let outputs =
+            json!({"result": 42, "share": 0.5, "rows": [{"n": 1}, {"n": 2}], "sent": true});
+        for met in [
+            "outputs.result == 42",
+            "outputs.share > 0",
+            "outputs.rows.size() == 2 && outputs.rows.all(row, row.n > 0)",
+            "outputs.rows.map(row, row.n) == [1, 2]",
+            "has(outputs.result) && !has(outputs.error)",
+            "inputs.expr.matches('^[0-9*]+$')",
+            "ledger.exists(fact, fact.kind == 'signed_in' && fact.value)",
+            "obligation.type.startsWith('REPORT')",
+            "signed_in",
+            "sent",
+            "true",
+        ] {
+            holds(met, &outputs).unwrap_or_else(|why| panic!("{met}: {why}"));
+        }
+        for (unmet, why) in [
+            ("outputs.result == 43", "does not hold"),
+            ("outputs.result", "not true or false"),
+            ("outputs.missing > 1", "No such key"),
+            ("outputs.result >", "no CEL expression"),
+            ("file_written", "neither the outputs nor a fact"),
+            ("system('ls')", "system"),
+        ] {
+            let said = holds(unmet, &outputs).unwrap_err();
+            assert!(said.contains(why), "{unmet}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_might_take_long_is_refused_before_it_runs() {
+        let many = json!({"rows": vec![json!(1); 2_000]});
+        holds("outputs.rows.all(a, a == 1)", &many).unwrap();
+        let nested = "outputs.rows.all(a, outputs.rows.all(b, outputs.rows.all(c, a == b)))";
+        let doubling = "outputs.rows.map(a, outputs.rows + outputs.rows).map(b, b + b).size() > 0";
+        for slow in [nested, doubling] {
+            let said = holds(slow, &many).unwrap_err();
+            assert!(said.contains("steps"), "{slow}: {said}");
+        }
+        assert!(holds(&"(".repeat(10_000), &many).is_err());
+        assert!(holds(&format!("{}true{}", "(".repeat(200), ")".repeat(200)), &many).is_err());
+        assert!(holds(&"!".repeat(1_900), &many).is_err());
+        assert!(holds(&format!("true{}", " || true".repeat(200)), &many).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_or_hangs(text in "[-a-z0-9(){}.,:?!&|<>=+*/%'\"\\[\\] ]{0,120}") {
+            let _ = holds(&text, &json!({"rows": [1, "a", null, {"x": 2.5}]}));
+        }
+
+        #[test]
+        fn arithmetic_ends_in_an_answer(a in any::<i64>(), b in any::<i64>(), op in "[-+*/%]") {
+            let _ = holds(&format!("({a} {op} {b}) == 0"), &Value::Null);
+        }
+    }
+}

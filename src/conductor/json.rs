@@ -1,0 +1,71 @@
+//! JSON as the ledger compares it.
+
+use serde_json::Value;
+
+/// One spelling for equal values: members sorted by name, no white space.
+pub fn canonical(value: &Value) -> String {
+    sorted(value).to_string()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut names: Vec<&String> = fields.keys().collect();
+            names.sort();
+            names.into_iter().map(|name| (name.clone(), sorted(&fields[name]))).collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Whether two things said of one subject cannot both be true: objects where a field that both have
+/// differs, anything else where it is not the same.
+pub fn contradict(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let differs = |(name, value): (&String, &Value)| {
+                other.get(name).is_some_and(|said| contradict(value, said))
+            };
+            one.iter().any(differs)
+        }
+        (Value::Number(one), Value::Number(other)) => one.as_f64() != other.as_f64(),
+        (one, other) => canonical(one) != canonical(other),
+    }
+}
+
+/// A value in a line, cut where it is long.
+pub fn shown(value: &Value) -> String {
+    const MOST: usize = 400;
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn equal_values_are_spelled_alike() {
+        let one: Value =
+            serde_json::from_str(r#"{"b": [1, {"y": 2, "x": 1}], "a": null}"#).unwrap();
+        assert_eq!(canonical(&one), r#"{"a":null,"b":[1,{"x":1,"y":2}]}"#);
+    }
+
+    #[test]
+    fn only_what_both_speak_of_can_contradict() {
+        assert!(contradict(&json!({"n": 1}), &json!({"n": 2})));
+        assert!(!contradict(&json!({"n": 1}), &json!({"n": 1.0, "unit": "m"})));
+        assert!(!contradict(&json!({"a": 1}), &json!({"b": 2})));
+        assert!(contradict(&json!("x"), &json!("y")));
+        assert!(contradict(&json!([1, 2]), &json!([2, 1])));
+    }
+}

@@ -1,0 +1,221 @@
+//! Everything the conductor knows, in one SQLite file.
+//!
+//! Nothing lives in memory between two steps: each step reads what it needs, does one thing, and
+//! writes it in one transaction. A run is written down as started before the tool is called, and as
+//! completed together with its assertion, event and source, so that a process killed anywhere
+//! leaves either the whole step or none of it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use super::Error;
+use crate::engine::fingerprint;
+
+mod read;
+mod rows;
+mod tables;
+mod write;
+
+pub use rows::{
+    AssertionRow, EventRow, ObligationRow, Origin, Purpose, RequestRow, RequestStatus, RunRow,
+    RunStatus, Standing,
+};
+pub use write::{Assert, Change, Finish, Settle, Start};
+
+use tables::{APPLICATION, TABLES, VERSION};
+
+/// How long a reader waits for a writer's moment.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The file, open. One conductor at a time writes it; anybody may look.
+pub struct Ledger {
+    connection: Connection,
+    path: PathBuf,
+    /// Given back by the system however this process ends.
+    _lock: Option<File>,
+}
+
+impl Ledger {
+    /// Opens the ledger to work with it, and makes it where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while another conductor works in it; [`Error::Foreign`] and
+    /// [`Error::Version`] for files that are not ours, which stay as they are.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let lock = lock(path)?;
+        let connection = Connection::open(path).map_err(failed("open", path))?;
+        let mut ledger = Self { connection, path: path.to_owned(), _lock: Some(lock) };
+        ledger.prepare()?;
+        Ok(ledger)
+    }
+
+    /// Opens the ledger to look at it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] where there is none; else as [`Ledger::open`], but never busy.
+    pub fn look(path: &Path) -> Result<Self, Error> {
+        if !path.exists() {
+            return Err(Error::Missing { path: path.to_owned() });
+        }
+        // Not read-only: what a killed conductor left in the log must be brought in first.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
+        connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
+        let ledger = Self { connection, path: path.to_owned(), _lock: None };
+        ledger.recognise()?;
+        Ok(ledger)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn prepare(&mut self) -> Result<(), Error> {
+        self.connection.busy_timeout(PATIENCE).map_err(self.failed("open"))?;
+        if self.is_empty()? {
+            let id = fingerprint(&[
+                &self.path.to_string_lossy(),
+                &format!("{:?}", SystemTime::now()),
+                &std::process::id().to_string(),
+            ]);
+            self.connection
+                .execute_batch("PRAGMA journal_mode = WAL")
+                .map_err(self.failed("open"))?;
+            self.write("make its tables", |tx| {
+                tx.execute_batch(TABLES)?;
+                tx.execute("INSERT INTO meta VALUES ('id', ?1)", [&id])?;
+                tx.pragma_update(None, "application_id", APPLICATION)?;
+                tx.pragma_update(None, "user_version", VERSION)
+            })?;
+        }
+        self.recognise()?;
+        // FULL, not NORMAL: a completed run must outlive a power cut as well.
+        let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
+        self.connection.execute_batch(settings).map_err(self.failed("open"))
+    }
+
+    fn is_empty(&self) -> Result<bool, Error> {
+        let tables = "SELECT count(*) = 0 FROM sqlite_schema";
+        let ask = || self.connection.query_row(tables, [], |row| row.get(0));
+        ask().map_err(|error| self.not_ours(error))
+    }
+
+    fn recognise(&self) -> Result<(), Error> {
+        let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
+        let path = || self.path.clone();
+        let application: i64 = number("application_id").map_err(|error| self.not_ours(error))?;
+        if application != APPLICATION {
+            // One that was killed before it made its tables leaves none behind.
+            let empty = self.is_empty()?;
+            return Err(if empty {
+                Error::Missing { path: path() }
+            } else {
+                Error::Foreign { path: path() }
+            });
+        }
+        let found = number("user_version").map_err(self.failed("open"))?;
+        if found != VERSION {
+            return Err(Error::Version { path: path(), found, expected: VERSION });
+        }
+        Ok(())
+    }
+
+    fn not_ours(&self, error: rusqlite::Error) -> Error {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::NotADatabase) => Error::Foreign { path: self.path.clone() },
+            _ => self.failed("open")(error),
+        }
+    }
+
+    fn failed(&self, action: &'static str) -> impl Fn(rusqlite::Error) -> Error + use<> {
+        failed(action, &self.path)
+    }
+
+    /// All of it, or nothing.
+    fn write<T>(
+        &mut self,
+        action: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        let failed = self.failed(action);
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let tx = begun.map_err(&failed)?;
+        let done = work(&tx).map_err(&failed)?;
+        tx.commit().map_err(failed)?;
+        Ok(done)
+    }
+}
+
+fn failed(action: &'static str, path: &Path) -> impl Fn(rusqlite::Error) -> Error + use<> {
+    let path = path.display().to_string();
+    move |error| Error::Ledger { action, said: format!("{path}: {error}") }
+}
+
+/// A file beside the ledger: SQLite's own locks come and go with each transaction.
+fn lock(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let beside = PathBuf::from(name);
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&beside);
+    let file =
+        opened.map_err(|source| Error::Io { action: "write", path: beside.clone(), source })?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
+        Err(TryLockError::Error(error)) => {
+            tracing::debug!("{} cannot be locked: {error}", beside.display());
+        }
+    }
+    Ok(file)
+}
+
+/// Milliseconds since 1970; 0 on a clock before that.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_settled_row_stays_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
+        let base = &ledger.connection;
+        base.execute_batch(
+            "INSERT INTO requests VALUES (1, 'd', '{}', 'u', 'planned', NULL, 0); \
+             INSERT INTO obligations VALUES (1, 1, NULL, 'o1', 'REPORT(x)', '{}', NULL, 'active', NULL); \
+             INSERT INTO runs VALUES (1, 'k', 1, 'plan', 'T', '{}', '{}', 'completed', 0, 1, NULL, 0, 1); \
+             UPDATE obligations SET status = 'resolved'",
+        )
+        .unwrap();
+        for (sql, wanted) in [
+            ("UPDATE obligations SET status = 'active'", "settled"),
+            ("UPDATE obligations SET status = 'failed'", "settled"),
+            ("UPDATE runs SET status = 'started'", "ended"),
+            ("UPDATE runs SET attempts = 2", "ended"),
+            ("DELETE FROM obligations", "cannot be deleted"),
+            ("UPDATE requests SET status = 'lost'", "CHECK"),
+        ] {
+            let said = base.execute_batch(sql).unwrap_err().to_string();
+            assert!(said.contains(wanted), "{sql}: {said}");
+        }
+        assert!(ledger.obligations(Some(1)).unwrap()[0].note.is_none());
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger");
+        let ledger = Ledger::open(&path).unwrap();
+        ledger.connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        drop(ledger);
+        let refused = Ledger::open(&path).err().unwrap();
+        assert!(matches!(refused, Error::Version { found, .. } if found == VERSION + 1));
+    }
+}

@@ -1,0 +1,186 @@
+//! What the conductor owes: duties, their kinds, and what may become of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What is to be done with the kind of an obligation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Duty {
+    /// Find something out and tell it.
+    Report,
+    /// Check what is held to be true.
+    Verify,
+    /// Ask the user.
+    Clarify,
+    /// Say which tools come near, where none does it.
+    DiscoverOp,
+    /// Say why, from what was recorded.
+    Justify,
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Report => "REPORT",
+            Self::Verify => "VERIFY",
+            Self::Clarify => "CLARIFY",
+            Self::DiscoverOp => "DISCOVER_OP",
+            Self::Justify => "JUSTIFY",
+        })
+    }
+}
+
+/// A duty and its kind, written `REPORT(query.math)`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ObligationType {
+    pub duty: Duty,
+    pub kind: Option<String>,
+}
+
+impl ObligationType {
+    pub fn new(duty: Duty, kind: &str) -> Self {
+        Self { duty, kind: Some(kind.to_owned()) }
+    }
+
+    /// Under which names a tool may declare that it satisfies this. A bare kind, as most catalogs
+    /// write it, is something to report.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = vec![self.to_string()];
+        if let (Duty::Report, Some(kind)) = (self.duty, &self.kind) {
+            names.push(kind.clone());
+        }
+        names
+    }
+}
+
+impl fmt::Display for ObligationType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Some(kind) => write!(f, "{}({kind})", self.duty),
+            None => write!(f, "{}", self.duty),
+        }
+    }
+}
+
+impl FromStr for ObligationType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (duty, kind) = match text.split_once('(') {
+            Some((duty, rest)) => (duty, rest.strip_suffix(')').filter(|kind| !kind.is_empty())),
+            None => (text, None),
+        };
+        let named = serde_json::from_value(Value::String(duty.to_owned())).ok();
+        match named {
+            Some(duty) if kind.is_some() || !text.contains('(') => {
+                Ok(Self { duty, kind: kind.map(str::to_owned) })
+            }
+            _ => Err(format!("`{text}` is no obligation; expected one such as REPORT(query.math)")),
+        }
+    }
+}
+
+impl Serialize for ObligationType {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ObligationType {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What has become of an obligation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Still owed.
+    Active,
+    /// Done.
+    Resolved,
+    /// Tried, and not done.
+    Failed,
+    /// Handed to somebody else: the user, or who can bring a tool.
+    Escalated,
+}
+
+impl Status {
+    /// Whether the status may change so: only what is owed can be settled, and that once.
+    pub fn may_become(self, next: Self) -> bool {
+        self == Self::Active && next != Self::Active
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Active => "active",
+            Self::Resolved => "resolved",
+            Self::Failed => "failed",
+            Self::Escalated => "escalated",
+        })
+    }
+}
+
+/// What a user's words come to: what is known, and what is owed.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Request {
+    pub utterance: String,
+    #[serde(default)]
+    pub facts: Vec<Fact>,
+    pub obligations: Vec<NewObligation>,
+}
+
+/// Something known beforehand.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Fact {
+    pub kind: String,
+    #[serde(default)]
+    pub subject: Map<String, Value>,
+    pub value: Value,
+}
+
+/// An obligation that is not in the ledger yet.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct NewObligation {
+    /// Its name in the request.
+    #[serde(default)]
+    pub id: String,
+    #[serde(rename = "type")]
+    pub what: ObligationType,
+    #[serde(default)]
+    pub payload: Map<String, Value>,
+    #[serde(default)]
+    pub say: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_read_as_it_is_written() {
+        for text in ["REPORT(query.math)", "VERIFY", "DISCOVER_OP(op)", "JUSTIFY(failure)"] {
+            assert_eq!(text.parse::<ObligationType>().unwrap().to_string(), text);
+        }
+        for text in ["report(x)", "REPORT(", "REPORT()", "REPORT(x", "DO(x)", ""] {
+            assert!(text.parse::<ObligationType>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_owed_can_be_settled() {
+        use Status::{Active, Escalated, Failed, Resolved};
+        for from in [Active, Resolved, Failed, Escalated] {
+            for to in [Active, Resolved, Failed, Escalated] {
+                assert_eq!(from.may_become(to), from == Active && to != Active);
+            }
+        }
+    }
+}

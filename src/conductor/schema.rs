@@ -1,0 +1,48 @@
+//! JSON Schema: of requests, which this room ships, and of tools, which come with them.
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// The schema of what [`JsonTranslator`](super::JsonTranslator) reads, as it ships.
+pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// A JSON pointer; empty for the whole.
+    pub place: String,
+    pub said: String,
+}
+
+/// The first fault of a request.
+pub fn fault_of_request(request: &Value) -> Option<Fault> {
+    static SCHEMA: OnceLock<Validator> = OnceLock::new();
+    let validator = SCHEMA.get_or_init(|| {
+        let schema = serde_json::from_str(OBLIGATIONS_SCHEMA);
+        let schema: Value = schema.expect("the shipped schema is JSON. This is a bug.");
+        jsonschema::validator_for(&schema).expect("the shipped schema is a schema. This is a bug.")
+    });
+    faults(validator, request).into_iter().next()
+}
+
+/// What is wrong with arguments. A schema that is none, or that refers to elsewhere, asks for
+/// nothing: nothing is fetched.
+pub fn faults_of_arguments(schema: &Value, arguments: &Value) -> Vec<Fault> {
+    match jsonschema::validator_for(schema) {
+        Ok(validator) => faults(&validator, arguments),
+        Err(error) => {
+            tracing::debug!("a tool's schema cannot be used: {error}");
+            Vec::new()
+        }
+    }
+}
+
+fn faults(validator: &Validator, value: &Value) -> Vec<Fault> {
+    let fault = |error: jsonschema::ValidationError<'_>| Fault {
+        place: error.instance_path().to_string(),
+        said: super::json::shown(&Value::String(error.to_string())),
+    };
+    validator.iter_errors(value).map(fault).collect()
+}

@@ -1,0 +1,360 @@
+//! The state machine: any tools, any outcomes, killed anywhere.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::catalog::{Catalog, Reliability, Tool};
+use crate::engine::Engine;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Behaviour {
+    Right,
+    Wrong,
+    Refuses,
+    Breaks,
+}
+
+#[derive(Clone, Debug)]
+struct Plan {
+    kind: usize,
+    behaviour: Behaviour,
+    read_only: bool,
+    idempotent: bool,
+    needs_more: bool,
+    reliability: usize,
+}
+
+impl Plan {
+    fn tool(&self, number: usize) -> Tool {
+        let mut tool = Tool::new(None, &format!("tool{number}"), "Answers a question");
+        tool.satisfies = vec![format!("query.k{}", self.kind)];
+        tool.hints.read_only = Some(self.read_only);
+        tool.hints.idempotent = Some(self.idempotent);
+        let tiers = [Reliability::Low, Reliability::Medium, Reliability::High];
+        tool.reliability = Some(tiers[self.reliability]);
+        tool.postconditions = vec!["outputs.ok".to_owned()];
+        tool.consumes = if self.needs_more { vec!["more".to_owned()] } else { Vec::new() };
+        tool
+    }
+
+    fn repeatable(&self) -> bool {
+        self.read_only || self.idempotent
+    }
+}
+
+fn plans() -> impl Strategy<Value = Vec<Plan>> {
+    use Behaviour::{Breaks, Refuses, Right, Wrong};
+    let behaviour = prop::sample::select(vec![Right, Right, Wrong, Refuses, Breaks]);
+    let plan = (0..3_usize, behaviour, any::<bool>(), any::<bool>(), 0..5_u8, 0..3_usize).prop_map(
+        |(kind, behaviour, read_only, idempotent, more, reliability)| Plan {
+            kind,
+            behaviour,
+            read_only,
+            idempotent,
+            needs_more: more == 0,
+            reliability,
+        },
+    );
+    prop::collection::vec(plan, 0..7)
+}
+
+/// Where a process ends: before or after the effect of the call of that number.
+type Crash = (usize, bool);
+
+#[derive(Default)]
+struct Record {
+    calls: usize,
+    /// Each call's key, tool number and whether it changed something.
+    made: Vec<(String, usize, bool)>,
+}
+
+struct Fake<'a> {
+    plans: &'a [Plan],
+    record: &'a Mutex<Record>,
+    crashes: &'a HashSet<Crash>,
+}
+
+impl Runner for Fake<'_> {
+    fn run(&self, call: &Call<'_>) -> Outcome {
+        let number: usize = call.tool.name.trim_start_matches("tool").parse().unwrap();
+        let plan = &self.plans[number];
+        let mut record = self.record.lock().unwrap();
+        let this = record.calls;
+        record.calls += 1;
+        if self.crashes.contains(&(this, false)) {
+            drop(record);
+            resume_unwind(Box::new("killed"));
+        }
+        let effect = !plan.read_only && plan.behaviour != Behaviour::Refuses;
+        record.made.push((call.key.to_owned(), number, effect));
+        drop(record);
+        if self.crashes.contains(&(this, true)) {
+            resume_unwind(Box::new("killed"));
+        }
+        let failed = |effect| Outcome::Failed { said: "it broke".to_owned(), effect };
+        match plan.behaviour {
+            Behaviour::Right => Outcome::Done(json!({"ok": true, "tool": number})),
+            Behaviour::Wrong => Outcome::Done(json!({"ok": false})),
+            Behaviour::Refuses => failed(Effect::None),
+            Behaviour::Breaks => failed(Effect::Unknown),
+        }
+    }
+}
+
+fn document(kinds: &[usize]) -> String {
+    let obligations: Vec<Value> =
+        kinds.iter().map(|kind| json!({"type": format!("REPORT(query.k{kind})")})).collect();
+    json!({"utterance": "answer the question", "obligations": obligations}).to_string()
+}
+
+struct World {
+    engine: Engine,
+    plans: Vec<Plan>,
+    document: String,
+}
+
+impl World {
+    fn new(plans: Vec<Plan>, kinds: &[usize]) -> Self {
+        let tools = plans.iter().enumerate().map(|(number, plan)| plan.tool(number)).collect();
+        let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
+        Self { engine, plans, document: document(kinds) }
+    }
+
+    /// Runs to the end, over as many processes as it takes; after each the ledger is opened anew.
+    fn conduct(&self, path: &Path, crashes: &HashSet<Crash>) -> (Answer, Record) {
+        let record = Mutex::new(Record::default());
+        let runner = Fake { plans: &self.plans, record: &record, crashes };
+        for _ in 0..=crashes.len() {
+            let mut ledger = Ledger::open(path).unwrap();
+            let runs = ledger.runs().unwrap();
+            let ended = runs.iter().filter(|run| run.status != RunStatus::Started);
+            let ended: HashSet<String> = ended.map(|run| run.key.clone()).collect();
+            let before = record.lock().unwrap().made.len();
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                Conductor::new(&self.engine, &runner, &mut ledger)
+                    .conduct(&self.document, Begin::Resume)
+                    .unwrap()
+            }));
+            let again = record.lock().unwrap();
+            let repeated = again.made[before..].iter().find(|(key, ..)| ended.contains(key));
+            assert!(repeated.is_none(), "a run that had ended was made again: {repeated:?}");
+            drop(again);
+            if let Ok(answer) = done {
+                return (answer, record.into_inner().unwrap());
+            }
+        }
+        panic!("more processes than crashes, and no answer");
+    }
+}
+
+fn check_ledger(path: &Path, wanted: usize) {
+    let ledger = Ledger::look(path).unwrap();
+    let obligations = ledger.obligations(None).unwrap();
+    assert_eq!(obligations.iter().filter(|o| o.parent.is_none()).count(), wanted);
+    for obligation in &obligations {
+        assert_ne!(obligation.status, Status::Active, "{obligation:?}");
+        let owed = obligations.iter().filter(|child| child.parent == Some(obligation.id)).count();
+        assert!(owed <= 1, "{obligation:?} brought about {owed}");
+    }
+    assert!(ledger.runs().unwrap().iter().all(|run| run.status != RunStatus::Started));
+    for assertion in ledger.assertions(None).unwrap() {
+        assert_eq!(assertion.run.is_some(), assertion.origin == Origin::Tool, "{assertion:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_plan_ends_whatever_is_killed_and_nothing_is_done_twice(
+        plans in plans(),
+        kinds in prop::collection::vec(0..3_usize, 1..5),
+        crashes in prop::collection::hash_set((0..12_usize, any::<bool>()), 0..5),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::new(plans, &kinds);
+        let clean = folder.path().join("clean");
+        let (undisturbed, _) = world.conduct(&clean, &HashSet::new());
+        check_ledger(&clean, kinds.len());
+        let path = folder.path().join("killed");
+        let (answer, record) = world.conduct(&path, &crashes);
+        check_ledger(&path, kinds.len());
+
+        let mut calls: HashMap<&str, usize> = HashMap::new();
+        for (key, number, _) in &record.made {
+            *calls.entry(key).or_default() += 1;
+            prop_assert!(calls[key.as_str()] == 1 || world.plans[*number].repeatable());
+        }
+        let ledger = Ledger::look(&path).unwrap();
+        let mut changed: HashMap<i64, HashSet<&str>> = HashMap::new();
+        let runs = ledger.runs().unwrap();
+        for (key, _, effect) in &record.made {
+            let run = runs.iter().find(|run| run.key == *key).unwrap();
+            if *effect {
+                changed.entry(run.obligation).or_default().insert(key);
+            }
+        }
+        prop_assert!(changed.values().all(|keys| keys.len() == 1), "two writes for one obligation");
+        if world.plans.iter().all(Plan::repeatable) {
+            prop_assert_eq!(&answer, &undisturbed);
+        }
+        let mut ledger = Ledger::open(&path).unwrap();
+        let idle = |_: &Call<'_>| -> Outcome { panic!("a finished request ran a tool") };
+        let kept = Conductor::new(&world.engine, &idle, &mut ledger)
+            .conduct(&world.document, Begin::Resume);
+        prop_assert_eq!(kept.unwrap(), answer);
+    }
+}
+
+fn tool(name: &str, reliability: Reliability) -> Tool {
+    let mut tool = Tool::new(None, name, "Computes a sum of numbers");
+    tool.satisfies = vec!["query.math".to_owned()];
+    (tool.reliability, tool.hints.read_only) = (Some(reliability), Some(true));
+    tool
+}
+
+fn ask(tools: Vec<Tool>, runner: &dyn Runner, request: &Value) -> (Answer, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
+    let mut ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
+    let mut conductor = Conductor::new(&engine, runner, &mut ledger);
+    (conductor.conduct(&request.to_string(), Begin::Anew).unwrap(), folder)
+}
+
+fn math(payload: Value) -> Value {
+    json!({"utterance": "how much is it", "obligations": [
+        {"id": "sum", "type": "REPORT(query.math)", "payload": payload}]})
+}
+
+#[test]
+fn the_more_reliable_runs_first_and_the_next_takes_over() {
+    let order = Mutex::new(Vec::new());
+    let runner = |call: &Call<'_>| {
+        order.lock().unwrap().push(call.tool.name.clone());
+        Outcome::Done(json!({"result": if call.tool.name == "Good" { 0 } else { 42 }}))
+    };
+    let mut tools = vec![tool("Poor", Reliability::Low), tool("Good", Reliability::High)];
+    for tool in &mut tools {
+        tool.postconditions = vec!["outputs.result == 42".to_owned()];
+    }
+    let (answer, _folder) = ask(tools, &runner, &math(json!({})));
+    assert_eq!(*order.lock().unwrap(), ["Good", "Poor"]);
+    assert_eq!(answer.entries[0].source.as_deref(), Some("Poor"));
+    assert!(answer.is_complete(), "{answer:?}");
+}
+
+#[test]
+fn a_missing_input_is_a_question() {
+    let mut tools = vec![tool("EvalMath", Reliability::High)];
+    tools[0].consumes = vec!["math.expr".to_owned()];
+    tools[0].examples = vec!["what is 2+2".to_owned()];
+    let idle = |_: &Call<'_>| -> Outcome { panic!("it ran without its input") };
+    let (answer, _folder) = ask(tools.clone(), &idle, &math(json!({})));
+    assert_eq!(answer.entries[0].status, Status::Escalated);
+    let asked = &answer.entries[0].brought_about[0];
+    assert_eq!(asked.what.to_string(), "CLARIFY(input)");
+    assert!(asked.note.as_ref().unwrap().contains("`expr`; for example: what is 2+2"));
+
+    let runner = |call: &Call<'_>| Outcome::Done(call.arguments["expr"].clone());
+    let known = json!({"utterance": "how much", "facts": [{"kind": "math.expr", "value": "1+1"}],
+        "obligations": [{"type": "REPORT(query.math)"}]});
+    assert_eq!(ask(tools, &runner, &known).0.entries[0].output, Some(json!("1+1")));
+}
+
+#[test]
+fn no_tool_is_a_search_and_all_failed_is_a_reason() {
+    let broken = |_: &Call<'_>| Outcome::Failed {
+        said: "the disk is full".to_owned(),
+        effect: Effect::Unknown,
+    };
+    let tools = vec![tool("Adder", Reliability::High), tool("Summer", Reliability::Low)];
+    let (answer, _folder) = ask(tools.clone(), &broken, &math(json!({})));
+    let why = &answer.entries[0].brought_about[0];
+    assert_eq!((answer.entries[0].status, why.status), (Status::Failed, Status::Resolved));
+    let told = why.output.as_ref().unwrap()["text"].as_str().unwrap();
+    assert!(told.contains("`Adder` (the disk is full)") && told.contains("`Summer`"), "{told}");
+
+    let other =
+        json!({"utterance": "sum of numbers", "obligations": [{"type": "REPORT(query.sum)"}]});
+    let (answer, _folder) = ask(tools, &broken, &other);
+    let found = &answer.entries[0].brought_about[0];
+    assert_eq!(found.what.to_string(), "DISCOVER_OP(query.sum)");
+    let near = &found.output.as_ref().unwrap()["near"];
+    assert!(near[0]["lacks"][0].as_str().unwrap().contains("REPORT(query.sum)"), "{near}");
+}
+
+#[test]
+fn what_is_not_said_twice_or_is_contradicted_is_told_as_uncertain() {
+    let count = Mutex::new(0);
+    let fickle = |_: &Call<'_>| {
+        *count.lock().unwrap() += 1;
+        Outcome::Done(json!({"result": *count.lock().unwrap()}))
+    };
+    let (answer, _folder) = ask(vec![tool("T", Reliability::High)], &fickle, &math(json!({})));
+    assert_eq!(answer.entries[0].standing, Some(Standing::Disputed));
+    assert_eq!(answer.entries[0].output, None);
+    assert_eq!(answer.entries[0].brought_about[0].what.to_string(), "JUSTIFY(verification)");
+    assert!(answer.text.contains("I am not sure of this"), "{}", answer.text);
+
+    let steady = |_: &Call<'_>| Outcome::Done(json!({"result": 4}));
+    let mut request = math(json!({"expr": "2+2"}));
+    request["facts"] =
+        json!([{"kind": "query.math", "subject": {"expr": "2+2"}, "value": {"result": 5}}]);
+    let (answer, _folder) = ask(vec![tool("T", Reliability::High)], &steady, &request);
+    let asked = &answer.entries[0].brought_about[0];
+    assert_eq!(asked.what.to_string(), "CLARIFY(contradiction)");
+    assert!(asked.note.as_ref().unwrap().contains("which is right?"), "{asked:?}");
+}
+
+#[test]
+fn results_flow_on_and_claims_are_checked() {
+    let runner = |call: &Call<'_>| {
+        let of = |name: &str| call.arguments[name].as_i64().unwrap_or_default();
+        Outcome::Done(json!({"result": of("a") + of("b")}))
+    };
+    let request = json!({"utterance": "add", "obligations": [
+        {"id": "one", "type": "REPORT(query.math)", "payload": {"a": 1, "b": 2}},
+        {"id": "two", "type": "REPORT(query.math)",
+         "payload": {"a": {"$from": "one", "at": "/result"}, "b": 10}, "say": "in all {result}"},
+        {"id": "check", "type": "VERIFY(fact)", "payload": {"of": "two"}},
+        {"id": "claim", "type": "VERIFY(fact)", "payload":
+            {"kind": "query.math", "subject": {"a": 1, "b": 2}, "value": {"result": 7}}},
+        {"id": "why", "type": "JUSTIFY(result)", "payload": {"of": "one"}}]});
+    let (answer, folder) = ask(vec![tool("Adder", Reliability::High)], &runner, &request);
+    assert!(answer.text.contains("in all 13"), "{}", answer.text);
+    let output = |place: usize| answer.entries[place].output.clone().unwrap();
+    assert_eq!(
+        (output(2)["holds"].clone(), output(3)["holds"].clone()),
+        (json!(true), json!(false))
+    );
+    assert!(output(4)["text"].as_str().unwrap().contains("`Adder` said"), "{answer:?}");
+    let ledger = Ledger::look(&folder.path().join("ledger")).unwrap();
+    let kinds: HashSet<String> = ledger.events().unwrap().into_iter().map(|e| e.kind).collect();
+    for kind in
+        ["user_utterance", "run_started", "run_completed", "assertion_made", "final_response"]
+    {
+        assert!(kinds.contains(kind), "{kind} is missing");
+    }
+}
+
+#[test]
+fn a_ledger_is_one_conductors_and_no_other_file_is_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    assert!(matches!(Ledger::look(&path), Err(Error::Missing { .. })));
+    let first = Ledger::open(&path).unwrap();
+    assert!(matches!(Ledger::open(&path), Err(Error::Busy { .. })));
+    Ledger::look(&path).unwrap();
+    drop(first);
+    Ledger::open(&path).unwrap();
+    let foreign = folder.path().join("notes.txt");
+    std::fs::write(&foreign, "x".repeat(5_000)).unwrap();
+    assert!(matches!(Ledger::open(&foreign), Err(Error::Foreign { .. })));
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap().len(), 5_000);
+}

@@ -1,0 +1,175 @@
+//! The verify loop: nothing is told before it was looked at a second time.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::json::{canonical, contradict, shown};
+use super::ledger::{
+    AssertionRow, Change, Finish, ObligationRow, Purpose, RunRow, RunStatus, Standing, Start,
+};
+use super::obligation::{Duty, ObligationType};
+use super::plan::{brought_about, is_read_only};
+use super::runner::{Call, Outcome};
+use super::{Conductor, Error};
+use crate::catalog::{Reliability, Tool};
+
+/// A tag for tools whose answer changes with time: asking again proves nothing.
+const VOLATILE: &str = "volatile";
+
+/// What speaks against an assertion.
+enum Doubt {
+    /// Somebody else says otherwise.
+    Contradicted(String),
+    /// It is not what its source says, or its source does not say it again.
+    Unfounded(String),
+}
+
+impl Conductor<'_> {
+    /// Judges one assertion of a report, and on a doubt brings about who is to clear it up.
+    pub(super) fn verify(&mut self, request: i64, found: &AssertionRow) -> Result<(), Error> {
+        let mut changes = Vec::new();
+        let doubt = match self.doubt_of_the_facts(request, found)? {
+            Some(doubt) => Some(doubt),
+            None => self.doubt_of_the_tool(request, found, &mut changes)?,
+        };
+        let (standing, because) = match &doubt {
+            None => (Standing::Verified, None),
+            Some(Doubt::Contradicted(why) | Doubt::Unfounded(why)) => {
+                (Standing::Disputed, Some(why.clone()))
+            }
+        };
+        changes.push(Change::Judge { assertion: found.id, standing, because });
+        if let (Some(doubt), Some(parent)) = (doubt, self.owner(found)?) {
+            changes.push(Change::Owe { parent: parent.id, obligation: cleared_up(&parent, doubt) });
+        }
+        self.ledger.commit(request, &changes)
+    }
+
+    fn owner(&self, found: &AssertionRow) -> Result<Option<ObligationRow>, Error> {
+        let owner = found.obligation.map(|id| self.ledger.obligation_at(id));
+        Ok(owner.transpose()?.flatten())
+    }
+
+    /// Cross-checks with the ledger: is there a source that said so, and does none say otherwise?
+    fn doubt_of_the_facts(
+        &self,
+        request: i64,
+        found: &AssertionRow,
+    ) -> Result<Option<Doubt>, Error> {
+        let run = found.run.map(|run| self.ledger.run(run)).transpose()?.flatten();
+        let founded = run.is_some_and(|run| {
+            let outputs = run.outputs.as_ref().map(canonical);
+            run.status == RunStatus::Completed && outputs == Some(canonical(&found.value))
+        });
+        if !founded {
+            let why = format!("the ledger has no run of `{}` that said so", found.source);
+            return Ok(Some(Doubt::Unfounded(why)));
+        }
+        let others = self.ledger.assertions_of(request, &found.kind, &canonical(&found.subject))?;
+        let against = others.iter().find(|other| {
+            other.id != found.id
+                && other.standing != Standing::Rejected
+                && contradict(&other.value, &found.value)
+        });
+        Ok(against.map(|other| {
+            Doubt::Contradicted(format!(
+                "`{}` says {}, and {} says {}",
+                found.source,
+                shown(&found.value),
+                other.source,
+                shown(&other.value)
+            ))
+        }))
+    }
+
+    /// Asks a deterministic tool again and compares.
+    fn doubt_of_the_tool(
+        &mut self,
+        request: i64,
+        found: &AssertionRow,
+        changes: &mut Vec<Change>,
+    ) -> Result<Option<Doubt>, Error> {
+        let tool = self.engine.catalog().get(&found.source).cloned();
+        let (Some(tool), Some(obligation)) = (tool, found.obligation) else { return Ok(None) };
+        if !is_deterministic(&tool) {
+            return Ok(None);
+        }
+        let run = self.begin_again(request, obligation, &tool, found)?;
+        let begun = Instant::now();
+        let outcome = self.runner.run(&Call { tool: &tool, arguments: &run.inputs, key: &run.key });
+        let mut finish = Finish {
+            run: run.id,
+            obligation,
+            status: RunStatus::Completed,
+            outputs: None,
+            said: None,
+            took: begun.elapsed(),
+        };
+        let doubt = match outcome {
+            Outcome::Done(output) if canonical(&output) == canonical(&found.value) => {
+                finish.outputs = Some(output);
+                None
+            }
+            Outcome::Done(output) => {
+                let (before, now) = (shown(&found.value), shown(&output));
+                finish.outputs = Some(output);
+                Some(format!("`{}` said {before} at first and then {now}", tool.id))
+            }
+            Outcome::Failed { said, .. } => {
+                finish.status = RunStatus::Failed;
+                finish.said = Some(said.clone());
+                Some(format!("`{}` could not say it again: {said}", tool.id))
+            }
+        };
+        changes.push(Change::Finish(finish));
+        Ok(doubt.map(Doubt::Unfounded))
+    }
+
+    /// The run that asks again; one that a killed process began is gone on with.
+    fn begin_again(
+        &mut self,
+        request: i64,
+        obligation: i64,
+        tool: &Tool,
+        found: &AssertionRow,
+    ) -> Result<RunRow, Error> {
+        let begun = self.ledger.runs_for(obligation, Purpose::Verify)?;
+        if let Some(run) = begun.into_iter().find(|run| run.status == RunStatus::Started) {
+            self.ledger.repeat(request, &run)?;
+            return Ok(run);
+        }
+        self.ledger.start(&Start {
+            request,
+            obligation,
+            purpose: Purpose::Verify,
+            tool: tool.id.as_str(),
+            inputs: &found.subject,
+            repeatable: true,
+        })
+    }
+}
+
+/// Whether the same question has the same answer. High reliability means deterministic behaviour in
+/// the source documents; and only what changes nothing is asked twice.
+fn is_deterministic(tool: &Tool) -> bool {
+    is_read_only(tool)
+        && tool.reliability == Some(Reliability::High)
+        && tool.tags.iter().all(|tag| tag != VOLATILE)
+}
+
+fn cleared_up(parent: &ObligationRow, doubt: Doubt) -> super::obligation::NewObligation {
+    match doubt {
+        Doubt::Contradicted(why) => {
+            let question = format!("which is right? {why}");
+            let payload = json!({"of": parent.name, "question": question});
+            let what = ObligationType::new(Duty::Clarify, "contradiction");
+            brought_about(parent, "clarify", what, payload)
+        }
+        Doubt::Unfounded(why) => {
+            let payload = json!({"of": parent.name, "because": why});
+            let what = ObligationType::new(Duty::Justify, "verification");
+            brought_about(parent, "justify", what, payload)
+        }
+    }
+}

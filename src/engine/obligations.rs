@@ -1,0 +1,65 @@
+//! Which tools discharge an obligation, in the order of the policy.
+
+use std::sync::Arc;
+
+use super::Engine;
+use crate::catalog::Tool;
+use crate::selection::order;
+
+impl Engine {
+    /// The tools that declare one of these names under `satisfies` and that the policy admits:
+    /// higher reliability first, then lower cost, lower latency, and the name.
+    ///
+    /// No scores: a tool either declares it or is no candidate.
+    pub fn satisfying(&self, names: &[String]) -> Vec<Arc<Tool>> {
+        let declares = |tool: &Tool| tool.satisfies.iter().any(|said| names.contains(said));
+        let policy = self.config().policy;
+        let catalog = self.catalog();
+        let tools = catalog.tools().iter();
+        let mut found: Vec<Arc<Tool>> =
+            tools.filter(|tool| declares(tool) && policy.admit(tool).is_ok()).cloned().collect();
+        found.sort_by(|a, b| order(a, b));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Catalog, Cost, Reliability};
+    use crate::engine::{EngineConfig, Policy};
+
+    fn tool(name: &str, reliability: Reliability, cost: Cost, latency_ms: u64) -> Tool {
+        let mut tool = Tool::new(None, name, "Answers");
+        tool.satisfies = vec!["query.complex".to_owned()];
+        (tool.reliability, tool.cost) = (Some(reliability), Some(cost));
+        tool.latency_ms = Some(latency_ms);
+        tool
+    }
+
+    #[test]
+    fn reliability_then_cost_then_latency_then_name_decide() {
+        let (high, medium) = (Reliability::High, Reliability::Medium);
+        let mut other = Tool::new(None, "Other", "Does something else");
+        other.satisfies = vec!["query.other".to_owned()];
+        let tools = vec![
+            tool("Simple", medium, Cost::Tiny, 1),
+            tool("Slow", high, Cost::Low, 900),
+            tool("B", high, Cost::Low, 5),
+            tool("A", high, Cost::Low, 5),
+            tool("Dear", high, Cost::High, 1),
+            other,
+        ];
+        let names = ["query.complex".to_owned()];
+        let found = |policy| {
+            let config = EngineConfig { policy, ..EngineConfig::default() };
+            let catalog = Catalog::from_tools(tools.clone()).catalog;
+            let engine = Engine::builder(catalog).config(config).build().unwrap();
+            let found = engine.satisfying(&names);
+            found.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(found(Policy::default()), ["A", "B", "Slow", "Dear", "Simple"]);
+        let cheap = Policy { max_cost: Some(Cost::Low), ..Policy::default() };
+        assert_eq!(found(cheap), ["A", "B", "Slow", "Simple"]);
+    }
+}

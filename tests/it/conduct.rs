@@ -1,0 +1,268 @@
+//! `toolroute conduct` and `toolroute ledger`: the examples, resuming, and kills.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toolroute::conductor::{Ledger, RunStatus, Status};
+
+use crate::support::{Sandbox, repo};
+
+/// The examples' folder in a sandbox, with the database that they ask.
+fn examples(sandbox: &Sandbox) -> String {
+    let folder = sandbox.path("conductor");
+    std::fs::create_dir_all(&folder).unwrap();
+    for entry in std::fs::read_dir(repo("examples/conductor")).unwrap() {
+        let from = entry.unwrap().path();
+        std::fs::copy(&from, folder.join(from.file_name().unwrap())).unwrap();
+    }
+    let _ = std::fs::remove_file(folder.join("people.sqlite"));
+    let people = rusqlite::Connection::open(folder.join("people.sqlite")).unwrap();
+    let made = std::fs::read_to_string(folder.join("people.sql")).unwrap();
+    people.execute_batch(&made).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+/// The arguments for one of the examples, in a ledger of the sandbox.
+fn arguments(sandbox: &Sandbox, folder: &str, name: &str) -> Vec<String> {
+    let path = |file: &str| format!("{folder}/{file}");
+    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+    [
+        "conduct",
+        &path(&format!("{name}.json")),
+        "--tools",
+        &path("tools.jsonl"),
+        "--runners",
+        &path("runners.toml"),
+        "--ledger",
+        &ledger,
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn answer(sandbox: &Sandbox, folder: &str, name: &str) -> Value {
+    let arguments = arguments(sandbox, folder, name);
+    sandbox.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn rows(sandbox: &Sandbox, what: &str) -> Vec<Value> {
+    let ledger = sandbox.path("ledger.sqlite");
+    let shown = sandbox.json(&["ledger", "show", what, "--ledger", ledger.to_str().unwrap()]);
+    shown.as_array().unwrap().clone()
+}
+
+#[test]
+fn the_documents_own_examples_run_with_real_tools() {
+    let sandbox = Sandbox::new();
+    let folder = examples(&sandbox);
+    let math = answer(&sandbox, &folder, "math");
+    assert_eq!((&math["text"], &math["complete"]), (&json!("It is 22."), &json!(true)));
+    assert_eq!(math["obligations"][0]["source"], "EvalMath");
+    assert_eq!(math["obligations"][0]["standing"], "verified");
+    let people = answer(&sandbox, &folder, "people");
+    assert_eq!(people["text"], "Noa has been there since 2019-03-01.");
+    assert_eq!(people["obligations"][0]["source"], "PeopleSQL");
+    // Two candidates: the more reliable one is taken, though it costs more and takes longer.
+    let complex = answer(&sandbox, &folder, "complex");
+    assert_eq!(complex["obligations"][0]["source"], "ComplexTool");
+    assert_eq!(complex["obligations"][0]["output"]["rows"][1]["lead"], "Noa");
+    let runs = rows(&sandbox, "--runs");
+    assert_eq!(runs.len(), 6, "three runs, and each once more to verify");
+    assert!(runs.iter().all(|run| run["status"] == "completed"));
+}
+
+#[test]
+fn what_cannot_be_done_is_asked_searched_or_explained() {
+    let sandbox = Sandbox::new();
+    let folder = examples(&sandbox);
+    let told = answer(&sandbox, &folder, "everything");
+    assert_eq!(told["complete"], false);
+    let of = |id: &str| {
+        let all = told["obligations"].as_array().unwrap();
+        all.iter().find(|obligation| obligation["id"] == id).unwrap().clone()
+    };
+    let brought = |id: &str| of(id)["brought_about"][0].clone();
+    assert_eq!(of("team")["output"]["rows"].as_array().unwrap().len(), 3);
+    assert_eq!(of("checked")["output"]["holds"], true);
+    assert_eq!(
+        (&of("which")["status"], &brought("which")["type"]),
+        (&json!("escalated"), &json!("CLARIFY(input)"))
+    );
+    assert!(brought("which")["note"].as_str().unwrap().contains("what is 2 + 2 * 10"));
+    assert_eq!(brought("flight")["type"], "DISCOVER_OP(query.flight)");
+    let lacks = &brought("flight")["output"]["near"][0]["lacks"][0];
+    assert!(lacks.as_str().unwrap().contains("REPORT(query.flight)"), "{told}");
+    assert_eq!(
+        (&of("nobody")["status"], &brought("nobody")["type"]),
+        (&json!("failed"), &json!("JUSTIFY(failure)"))
+    );
+    assert!(
+        brought("nobody")["output"]["text"].as_str().unwrap().contains("outputs.rows.size() > 0")
+    );
+    let kinds: Vec<String> =
+        rows(&sandbox, "--events").iter().map(|e| e["kind"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(kinds[0], "user_utterance");
+    assert_eq!(kinds.last().unwrap(), "final_response");
+    assert!(!rows(&sandbox, "--assertions").is_empty());
+    let ledger = sandbox.path("ledger.sqlite");
+    let table = sandbox.run(&["ledger", "show", "--ledger", ledger.to_str().unwrap()]).stdout;
+    assert!(String::from_utf8(table).unwrap().contains("CLARIFY(input)"));
+}
+
+#[test]
+fn a_finished_request_is_answered_again_without_a_run() {
+    let sandbox = Sandbox::new();
+    let folder = examples(&sandbox);
+    let first = answer(&sandbox, &folder, "math");
+    let mut arguments = arguments(&sandbox, &folder, "math");
+    arguments.push("--resume".to_owned());
+    let again = sandbox.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(first, again);
+    assert_eq!(rows(&sandbox, "--runs").len(), 2);
+}
+
+#[test]
+fn wrong_requests_and_files_have_codes_of_their_own() {
+    let sandbox = Sandbox::new();
+    let folder = examples(&sandbox);
+    let typed = arguments(&sandbox, &folder, "math");
+    let with = |place: usize, path: &Path| {
+        let mut typed = typed.clone();
+        typed[place] = path.to_str().unwrap().to_owned();
+        typed
+    };
+    let fails = |code, typed: &[String]| {
+        sandbox.fails(code, &typed.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let bad =
+        sandbox.write("bad.json", "{\"utterance\": \"x\", \"obligations\": [{\"type\": \"DO\"}]}");
+    let said = fails(3, &with(1, &bad));
+    assert!(said.contains("/obligations/0/type") && said.contains("--schema"), "{said}");
+    assert!(fails(3, &with(1, &sandbox.write("text", "what is 2+2?"))).contains("no JSON"));
+    fails(5, &with(1, &sandbox.path("none.json")));
+    let foreign = sandbox.write("foreign", "x".repeat(5_000));
+    assert!(fails(3, &with(7, &foreign)).contains("not a ledger"));
+    let runners = sandbox.write("runners", "[EvalMath]\nbuiltin = \"shell\"\n");
+    assert!(fails(3, &with(5, &runners)).contains("math"));
+    let missing = sandbox.path("none.sqlite");
+    sandbox.fails(5, &["ledger", "show", "--ledger", missing.to_str().unwrap()]);
+    let schema = sandbox.run(&["conduct", "--schema"]).stdout;
+    let schema: Value = serde_json::from_slice(&schema).unwrap();
+    assert_eq!(schema["required"], json!(["utterance", "obligations"]));
+}
+
+/// A plan of 24 obligations: tools that note each of their calls from outside the ledger.
+fn drill(sandbox: &Sandbox) -> Vec<String> {
+    let mut tools = String::new();
+    let mut runners = String::new();
+    for (name, read_only, idempotent) in
+        [("Writer", false, false), ("Setter", false, true), ("Reader", true, true)]
+    {
+        let hints = json!({"read_only": read_only, "idempotent": idempotent});
+        let row = json!({"id": name, "name": name, "description": "Notes its call",
+            "satisfies": [format!("REPORT(drill.{name})")], "reliability": "high", "hints": hints});
+        tools += &format!("{row}\n");
+        runners += &format!("[{name}]\nbuiltin = \"journal\"\nfile = \"journal\"\nwait_ms = 3\n");
+    }
+    let names = ["Writer", "Setter", "Reader"];
+    let obligations: Vec<Value> = (0..24)
+        .map(|n| json!({"type": format!("REPORT(drill.{})", names[n % 3]), "payload": {"n": n}}))
+        .collect();
+    let request = json!({"utterance": "drill", "obligations": obligations}).to_string();
+    let write = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
+    let (tools, runners) = (write("tools.jsonl", &tools), write("runners.toml", &runners));
+    let (request, ledger) = (write("request.json", &request), sandbox.path("ledger.sqlite"));
+    let ledger = ledger.to_str().unwrap();
+    ["conduct", &request, "--resume", "-s", "keyword", "--json", "--tools", &tools]
+        .into_iter()
+        .chain(["--runners", &runners, "--ledger", ledger])
+        .map(str::to_owned)
+        .collect()
+}
+
+/// How often each call was noted, by its key.
+fn noted(sandbox: &Sandbox) -> HashMap<String, usize> {
+    let journal = std::fs::read_to_string(sandbox.path("journal")).unwrap_or_default();
+    let mut noted = HashMap::new();
+    for line in journal.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        *noted.entry(line["key"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    noted
+}
+
+#[test]
+fn thirty_kills_lose_no_obligation_and_repeat_no_completed_run() {
+    let sandbox = Sandbox::new();
+    let typed = drill(&sandbox);
+    let program = sandbox.toolroute().get_program().to_owned();
+    let mut ended: HashMap<String, usize> = HashMap::new();
+    let (mut kills, mut begun) = (0, 0);
+    while kills < 30 {
+        let mut child = Command::new(&program)
+            .args(&typed)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        begun += 1;
+        // A sequence that is the same at each run of the test and spreads over 0 to 250 ms.
+        let wait = Duration::from_millis(begun * 97 % 251);
+        let start = Instant::now();
+        while start.elapsed() < wait && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let killed = child.try_wait().unwrap().is_none();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += usize::from(killed);
+        if !killed {
+            // Done sooner than 30 kills: another ledger, another plan.
+            assert_eq!(finished(&sandbox), 24);
+            for file in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "journal"] {
+                let _ = std::fs::remove_file(sandbox.path(file));
+            }
+            ended.clear();
+            continue;
+        }
+        check_after_a_kill(&sandbox, &mut ended);
+    }
+    sandbox.run(&typed.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(finished(&sandbox), 24);
+}
+
+/// The ledger as a kill left it, held against what the tools noted themselves.
+fn check_after_a_kill(sandbox: &Sandbox, ended: &mut HashMap<String, usize>) {
+    let path = sandbox.path("ledger.sqlite");
+    // Killed before there was a ledger, or before its tables were there.
+    let Ok(ledger) = Ledger::look(&path) else {
+        assert!(noted(sandbox).is_empty(), "a tool ran and there is no ledger");
+        return;
+    };
+    let obligations = ledger.obligations(None).unwrap().len();
+    assert!(obligations == 0 || obligations >= 24, "{obligations} obligations");
+    let noted = noted(sandbox);
+    for run in ledger.runs().unwrap() {
+        let times = noted.get(&run.key).copied().unwrap_or_default();
+        assert!(run.repeatable || times <= 1, "{run:?} was done {times} times");
+        if run.status != RunStatus::Started {
+            let before = *ended.entry(run.key.clone()).or_insert(times);
+            assert_eq!(times, before, "{run:?} was done again after its end");
+        }
+    }
+}
+
+/// The obligations of a finished plan, all settled.
+fn finished(sandbox: &Sandbox) -> usize {
+    let ledger = Ledger::look(&sandbox.path("ledger.sqlite")).unwrap();
+    let mut obligations = ledger.obligations(None).unwrap();
+    assert!(obligations.iter().all(|obligation| obligation.status != Status::Active));
+    obligations.retain(|obligation| obligation.parent.is_none());
+    for run in ledger.runs().unwrap() {
+        assert_ne!(run.status, RunStatus::Started);
+    }
+    obligations.len()
+}
