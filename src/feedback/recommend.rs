@@ -123,6 +123,7 @@ fn failing(tool: &ToolId, seen: &Observed) -> Option<Recommendation> {
 /// What came of the prompts for which a tool stood first.
 #[derive(Default)]
 struct FirstPlaces {
+    /// Those that it or another served, or it failed.
     all: f64,
     /// Another tool of the answer served the prompt.
     served_by_other: f64,
@@ -153,12 +154,14 @@ fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
     let mut places: BTreeMap<ToolId, FirstPlaces> = BTreeMap::new();
     for (at, execution, first) in ends {
         let of_tool = places.entry(first.clone()).or_default();
-        of_tool.all += weights[at];
         match (execution.tool == *first, execution.success) {
             (false, true) => of_tool.served_by_other += weights[at],
             (true, false) => of_tool.failed += weights[at],
-            _ => {}
+            (true, true) => {}
+            // Whom the prompt was for nobody knows.
+            (false, false) => continue,
         }
+        of_tool.all += weights[at];
     }
     places
 }
@@ -166,7 +169,7 @@ fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
 fn wrong(tool: &ToolId, places: &FirstPlaces) -> Option<Recommendation> {
     let FirstPlaces { all, served_by_other, failed } = places;
     // One that fails where it belongs has another fault: that of failing.
-    let share = (served_by_other + failed) / all;
+    let share = (served_by_other + failed) / all.max(f64::MIN_POSITIVE);
     if *all < FIRST_PLACES || share < WRONG || served_by_other < failed {
         return None;
     }

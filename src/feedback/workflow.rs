@@ -13,7 +13,7 @@ const GAP_MS: i64 = 30 * 60 * 1_000;
 /// Times that one session is believed that one tool follows another: a loop is no habit of others.
 const PER_SESSION: u32 = 3;
 
-/// Steps that what is usual after any tool counts as, beside what followed this one.
+/// Steps that how often tools run at all counts as, beside what followed this one.
 const PRIOR_STEPS: f64 = 5.0;
 
 /// Once may be chance.
@@ -28,7 +28,7 @@ pub struct Next {
     pub tool: ToolId,
     /// That it comes next, 0 to 1.
     pub probability: f64,
-    /// How many times as likely as after any tool; above 1.
+    /// How many times as likely as that it runs at all; above 1.
     pub lift: f64,
     /// Times it was seen.
     pub count: u32,
@@ -43,19 +43,16 @@ pub struct Workflow {
 impl Workflow {
     /// From a log in order of time. Executions without a session have no next step.
     pub(super) fn new(log: &[Execution]) -> Self {
+        let runs = runs(log);
+        let all: f64 = runs.values().map(|runs| f64::from(*runs)).sum();
         let counts = count(log);
-        let mut ends: BTreeMap<&ToolId, f64> = BTreeMap::new();
-        for ((_, to), count) in &counts {
-            *ends.entry(to).or_default() += f64::from(*count);
-        }
-        let all: f64 = ends.values().sum();
         let mut starts: BTreeMap<&ToolId, f64> = BTreeMap::new();
         for ((from, _), count) in &counts {
             *starts.entry(from).or_default() += f64::from(*count);
         }
         let mut after: BTreeMap<ToolId, Vec<Next>> = BTreeMap::new();
         for ((from, to), &count) in &counts {
-            let usual = ends[to] / all;
+            let usual = f64::from(runs[to]) / all;
             let seen = f64::from(count) + PRIOR_STEPS * usual;
             let probability = seen / (starts[from] + PRIOR_STEPS);
             let lift = probability / usual;
@@ -72,12 +69,28 @@ impl Workflow {
         Self { after }
     }
 
-    /// What tends to follow a tool more often than it follows others, the likeliest first.
+    /// What follows a tool more often than it runs at all, the likeliest first.
     pub fn next_after(&self, tool: &str) -> &[Next] {
         self.after.get(tool).map_or(&[], Vec::as_slice)
     }
 }
 
+/// How often each tool worked within sessions, of each session a few times.
+fn runs(log: &[Execution]) -> BTreeMap<ToolId, u32> {
+    let mut by_session: HashMap<(&str, &ToolId), u32> = HashMap::new();
+    let mut runs = BTreeMap::new();
+    for execution in log.iter().filter(|execution| execution.success) {
+        let Some(session) = execution.session.as_deref() else { continue };
+        let seen = by_session.entry((session, &execution.tool)).or_default();
+        *seen += 1;
+        if *seen <= PER_SESSION {
+            *runs.entry(execution.tool.clone()).or_default() += 1;
+        }
+    }
+    runs
+}
+
+/// How often each tool followed each.
 fn count(log: &[Execution]) -> BTreeMap<(ToolId, ToolId), u32> {
     let mut last: HashMap<&str, (i64, &ToolId)> = HashMap::new();
     let mut by_session: HashMap<(&str, &ToolId, &ToolId), u32> = HashMap::new();

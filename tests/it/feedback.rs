@@ -42,7 +42,7 @@ fn log_rows(sessions: usize) -> String {
             "tool": "git__push", "success": success, "prompt": format!("publish it {n}"),
             "at": at + 60_000, "session": format!("s{n}"), "duration_ms": 900,
             "choice": {"rank": 2, "offered": ["greedy", "git__push"],
-                       "parts": {"semantic": 0.5, "keyword": good}},
+                       "parts": {"semantic": (n * 31 % 97) as f64 / 97.0, "keyword": good}},
         })
         .to_string();
         rows.push('\n');
