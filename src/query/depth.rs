@@ -18,7 +18,7 @@ pub enum Depth {
     Deep,
 }
 
-/// Up to here everything is read: 2 MB take some 60 ms.
+/// Up to here everything is read.
 const DEEP: Size = Size { files: 200, bytes: 2_000_000 };
 /// Up to here the beginning of each file is: 2,000 of them are at most 32 MB.
 const MEDIUM: Size = Size { files: 2_000, bytes: 40_000_000 };
