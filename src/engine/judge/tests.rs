@@ -106,19 +106,19 @@ fn critical_tools_are_always_there_but_for_the_policy_and_patterns() {
 
 #[test]
 fn what_was_seen_what_follows_and_what_is_planned_changes_the_next_answer() {
-    let engine = engine(named(&["a", "b", "c"]), EngineConfig::default());
+    let engine = engine(named(&["k", "l", "m"]), EngineConfig::default());
     let first = |context: SelectContext| ids(&engine, &ask(context)).swap_remove(0);
-    assert_eq!(first(SelectContext::default()), "a");
-    let planned = SelectContext { planned_tools: vec!["c".into()], ..SelectContext::default() };
-    assert_eq!(first(planned), "c");
+    assert_eq!(first(SelectContext::default()), "k");
+    let planned = SelectContext { planned_tools: vec!["m".into()], ..SelectContext::default() };
+    assert_eq!(first(planned), "m");
     let mut seen = Observations::default();
-    seen.tools.insert("s__b".into(), Observed::from_counts(50, 50, None));
+    seen.tools.insert("s__l".into(), Observed::from_counts(50, 50, None));
     seen.tools.insert("gone".into(), Observed::from_counts(50, 50, None));
-    seen.follows.entry("s:a".into()).or_default().insert("c".into(), 1.0);
+    seen.follows.entry("s:k".into()).or_default().insert("m".into(), 1.0);
     engine.observe(seen);
-    assert_eq!(first(SelectContext::default()), "b", "and no older answer from the cache");
-    let after = SelectContext { last_tool: Some("a".into()), ..SelectContext::default() };
-    assert_eq!(first(after), "c");
+    assert_eq!(first(SelectContext::default()), "l", "and no older answer from the cache");
+    let after = SelectContext { last_tool: Some("k".into()), ..SelectContext::default() };
+    assert_eq!(first(after), "m");
 }
 
 #[test]
