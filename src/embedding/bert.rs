@@ -17,7 +17,7 @@ use super::tokenizer::TextTokenizer;
 
 /// Tells vectors of int8 inference from those of f32, and of earlier ways to round: raise it
 /// whenever the same text would get another vector.
-const INT8_ARITHMETIC: &str = "-int8-2";
+const INT8_ARITHMETIC: &str = "-int8-3";
 
 /// How a model is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl BertEmbedder {
         }
         let weights = match (options.precision, files.int8()) {
             (Precision::F32, Int8File::Only) => int8_weights(files, &config)?.dequantized(),
-            (Precision::F32, _) => read_weights(files, &config, Precision::F32)?,
+            (Precision::F32, _) => read_weights(files, &config)?,
             (Precision::Int8, _) => int8_weights(files, &config)?,
         };
         let encoder = Encoder::new(weights, &config, options.threads);
@@ -242,13 +242,31 @@ impl Embedder for BertEmbedder {
 pub(super) fn read_weights(
     files: &ModelFiles,
     config: &ModelConfig,
-    precision: Precision,
 ) -> Result<BertWeights<'static>, Error> {
     let path = files.path(WEIGHTS_FILE);
     let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
     let weights = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
-        .and_then(|tensors| BertWeights::new(&tensors, &config.bert, precision));
+        .and_then(|tensors| BertWeights::new(&tensors, &config.bert));
     weights.map_err(|error| Error::bad_weights(path, &error))
+}
+
+/// Texts of ours, prompts and tools, that show how large the inputs of each layer are. Another word
+/// in it is another rounding: see [`INT8_ARITHMETIC`], and the hashes in `models/`.
+const EXAMPLES: &str = include_str!("calibration.txt");
+
+/// Rounds a model's weights; the tokenizer may lie elsewhere.
+pub(super) fn round_weights(
+    weights: &ModelFiles,
+    tokenizer: &ModelFiles,
+    config: &ModelConfig,
+) -> Result<BertWeights<'static>, Error> {
+    let tokenizer = TextTokenizer::load(tokenizer, config.max_tokens)?;
+    let ids: Vec<Vec<u32>> =
+        EXAMPLES.lines().map(|text| tokenizer.ids(text)).collect::<Result<_, _>>()?;
+    let threads = EncoderOptions::default().threads;
+    // Read twice, because the encoder packs its own and keeps nothing.
+    let encoder = Encoder::new(read_weights(weights, config)?, config, threads);
+    encoder::rounded(read_weights(weights, config)?, &encoder, &ids)
 }
 
 /// Rounded weights from their own file or, where there is none yet, from the model's; then they
@@ -257,7 +275,7 @@ fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<
     if matches!(files.int8(), Int8File::Whole | Int8File::Only) {
         return rounded_weights(files, config);
     }
-    let weights = read_weights(files, config, Precision::Int8)?;
+    let weights = round_weights(files, files, config)?;
     if files.int8() == Int8File::Missing {
         let kept = encoder::to_bytes(&weights, files.fingerprint()).and_then(|bytes| {
             encoder::write(&bytes, &files.path(INT8_FILE)).map_err(|error| error.to_string())

@@ -164,7 +164,8 @@ fn weights(from: &Path, to: &Path, files: &[&'static str]) -> Result<&'static st
         });
     }
     let read = ModelFiles::just_verified(&manifest, from.to_owned());
-    let rounded = bert::read_weights(&read, &config, Precision::Int8)?;
+    let tokenizer = ModelFiles::just_verified(&manifest, to.to_owned());
+    let rounded = bert::round_weights(&read, &tokenizer, &config)?;
     let problem = |problem| Error::BadFile { path: source.clone(), expected: "weights", problem };
     let bytes = encoder::to_bytes(&rounded, &sha256_file(&source)?).map_err(problem)?;
     let path = to.join(INT8_FILE);

@@ -3,12 +3,15 @@
 use std::ops::Range;
 
 use super::weights::LinearWeights;
-use crate::embedding::kernels::{Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles};
+use crate::embedding::kernels::{
+    Aligned, Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles,
+};
 
 /// `x · weightᵀ + bias`, packed for the machine.
 pub(super) enum Linear {
     F32(PackedF32),
-    Int8(PackedI8),
+    /// With what each input is multiplied by before it is rounded.
+    Int8(PackedI8, Aligned<f32>),
 }
 
 /// Activations, and the same in bytes where the next layer wants them.
@@ -24,21 +27,27 @@ impl Linear {
             LinearWeights::F32 { weight, bias, inputs } => {
                 Self::F32(PackedF32::pack(isa, &weight, &bias, inputs))
             }
-            LinearWeights::Int8 { weight, bias } => Self::Int8(PackedI8::pack(isa, &weight, &bias)),
+            LinearWeights::Int8 { weight, input_scales, bias } => {
+                let mut factors = Aligned::zeros(input_scales.len());
+                for (factor, scale) in factors.iter_mut().zip(&input_scales) {
+                    *factor = 1.0 / scale;
+                }
+                Self::Int8(PackedI8::pack(isa, &weight, &bias), factors)
+            }
         }
     }
 
     pub fn panels(&self) -> usize {
         match self {
             Self::F32(packed) => packed.panels(),
-            Self::Int8(packed) => packed.panels(),
+            Self::Int8(packed, _) => packed.panels(),
         }
     }
 
     /// Brings the input into the form that [`Linear::multiply`] reads.
     pub fn prepare(&self, input: &mut Input, math: &Math) {
-        if let Self::Int8(_) = self {
-            math.quantize(&input.tiles, &mut input.bytes);
+        if let Self::Int8(_, factors) = self {
+            math.quantize(&input.tiles, factors, &mut input.bytes);
         }
     }
 
@@ -46,7 +55,7 @@ impl Linear {
     pub fn multiply(&self, input: &Input, panels: Range<usize>, out: &mut [f32]) {
         match self {
             Self::F32(packed) => packed.multiply(&Left::all(&input.tiles), panels, out),
-            Self::Int8(packed) => packed.multiply(&input.bytes, panels, out),
+            Self::Int8(packed, _) => packed.multiply(&input.bytes, panels, out),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod attention;
 mod linear;
+mod rounding;
 mod store;
 mod weights;
 
@@ -17,6 +18,7 @@ use super::kernels::{Isa, Math, PANEL, Pool, Tiles, Turn};
 use super::{Error, Pooling};
 use attention::HeadScratch;
 use linear::{Input, Linear};
+pub(super) use rounding::rounded;
 pub(super) use store::{from_bytes, to_bytes, write};
 pub(super) use weights::{BertWeights, Norm, Table};
 
@@ -27,7 +29,8 @@ pub enum Precision {
     /// As the weights are stored.
     #[default]
     F32,
-    /// Weights rounded to int8 with a scale an output, activations with a scale a row.
+    /// Weights rounded to int8 with a scale an output, activations with a scale a row; before that
+    /// large inputs are made smaller and their weights larger ([`rounded`]).
     Int8,
 }
 
@@ -159,6 +162,28 @@ impl Encoder {
             }
             Ok(spans.iter().map(|span| self.pooled(&scratch.x.tiles, *span)).collect())
         })
+    }
+
+    /// Runs the sequences as one pass and shows `see`, layer by layer, what its linear layers take
+    /// in, in the order of [`LayerWeights::linears`], and how many rows of that are tokens.
+    fn watch(
+        &self,
+        sequences: &[&[u32]],
+        mut see: impl FnMut([&Tiles<f32>; 4], usize),
+    ) -> Result<(), Error> {
+        let mut scratch = Scratch::default();
+        let turn = self.pool.take();
+        let spans = self.look_up(sequences, &mut scratch.x.tiles)?;
+        let tokens = spans.iter().map(|span| span.len).sum();
+        for layer in &self.layers {
+            let entered = scratch.x.tiles.clone();
+            self.attend(layer, &mut scratch, &spans, turn.as_ref());
+            let attended = scratch.x.tiles.clone();
+            self.feed_forward(layer, &mut scratch, turn.as_ref());
+            let Scratch { context, wide, .. } = &scratch;
+            see([&entered, &context.tiles, &attended, &wide.tiles], tokens);
+        }
+        Ok(())
     }
 
     /// Word, position and type embeddings of every token, normed.

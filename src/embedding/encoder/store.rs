@@ -13,7 +13,7 @@ use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
 use crate::embedding::kernels::{QuantizedWeight, signed};
 
 /// Raise it whenever the same weights would be rounded or laid out differently.
-const FORMAT: &str = "toolroute-int8-1";
+const FORMAT: &str = "toolroute-int8-2";
 
 /// A tensor on its way to a file.
 struct Stored<'a> {
@@ -69,8 +69,9 @@ impl Writer<'_> {
 
     /// Only rounded weights are stored: the others are the model's own file.
     fn linear(&mut self, name: &str, weights: &LinearWeights<'_>) {
-        if let LinearWeights::Int8 { weight, bias } = weights {
+        if let LinearWeights::Int8 { weight, input_scales, bias } = weights {
             self.int8(name, weight);
+            self.f32(&format!("{name}.input_scale"), input_scales);
             self.f32(&format!("{name}.bias"), bias);
         }
     }
@@ -174,16 +175,18 @@ impl<'a> Reader<'a> {
     fn layer(&self, at: usize) -> Result<LayerWeights<'a>, String> {
         let name = |part: &str| format!("layer.{at}.{part}");
         let linear = |part: &str| {
-            let (weight, bias) =
-                (self.int8(&name(part))?, self.f32(&name(&format!("{part}.bias")))?);
-            if bias.len() != weight.scales.len() {
-                return Err(format!(
-                    "`{}` has {} biases, expected one an output",
-                    name(part),
-                    bias.len()
-                ));
-            }
-            Ok(LinearWeights::Int8 { weight, bias })
+            let weight = self.int8(&name(part))?;
+            let numbers = |what: &str, expected: usize| {
+                let name = name(&format!("{part}.{what}"));
+                let numbers = self.f32(&name)?;
+                match numbers.len() == expected {
+                    true => Ok(numbers),
+                    false => Err(format!("`{name}` has {}, expected {expected}", numbers.len())),
+                }
+            };
+            let bias = numbers("bias", weight.scales.len())?;
+            let input_scales = numbers("input_scale", weight.inputs)?;
+            Ok::<_, String>(LinearWeights::Int8 { weight, input_scales, bias })
         };
         Ok(LayerWeights {
             qkv: linear("qkv")?,

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use candle_core::{DType, Device, Tensor};
 use candle_transformers::models::bert::Config;
 
-use super::Precision;
 use crate::embedding::kernels::QuantizedWeight;
 
 /// Everything that a forward pass needs, in plain order.
@@ -32,7 +31,10 @@ impl<'a> LayerWeights<'a> {
     }
 
     /// The same layer with each linear layer changed.
-    fn map<'b>(self, change: impl Fn(LinearWeights<'a>) -> LinearWeights<'b>) -> LayerWeights<'b> {
+    pub fn map<'b>(
+        self,
+        mut change: impl FnMut(LinearWeights<'a>) -> LinearWeights<'b>,
+    ) -> LayerWeights<'b> {
         LayerWeights {
             qkv: change(self.qkv),
             out: change(self.out),
@@ -45,8 +47,18 @@ impl<'a> LayerWeights<'a> {
 }
 
 pub(in crate::embedding) enum LinearWeights<'a> {
-    F32 { weight: Vec<f32>, bias: Vec<f32>, inputs: usize },
-    Int8 { weight: QuantizedWeight<'a>, bias: Vec<f32> },
+    F32 {
+        weight: Vec<f32>,
+        bias: Vec<f32>,
+        inputs: usize,
+    },
+    /// An input is divided by its scale before it is rounded, and its weights were multiplied by it
+    /// before they were.
+    Int8 {
+        weight: QuantizedWeight<'a>,
+        input_scales: Vec<f32>,
+        bias: Vec<f32>,
+    },
 }
 
 /// Gain, shift and ε of a layer norm.
@@ -159,12 +171,8 @@ impl BertWeights<'_> {
         })
     }
 
-    /// Takes the tensors of a safetensors file, rounding the linear layers where asked to.
-    pub fn new(
-        tensors: &HashMap<String, Tensor>,
-        config: &Config,
-        precision: Precision,
-    ) -> candle_core::Result<Self> {
+    /// Takes the tensors of a safetensors file.
+    pub fn new(tensors: &HashMap<String, Tensor>, config: &Config) -> candle_core::Result<Self> {
         let prefixed = tensors.contains_key("bert.embeddings.word_embeddings.weight");
         let tensors = Tensors { tensors, prefix: if prefixed { "bert." } else { "" } };
         let hidden = config.hidden_size;
@@ -178,13 +186,10 @@ impl BertWeights<'_> {
         for position in positions.chunks_exact_mut(hidden) {
             position.iter_mut().zip(&types).for_each(|(position, first)| *position += first);
         }
-        let words = match precision {
-            Precision::F32 => Table::F32 { numbers: words, width: hidden },
-            Precision::Int8 => Table::Int8(QuantizedWeight::quantize(&words, hidden)),
-        };
+        let words = Table::F32 { numbers: words, width: hidden };
         let norm = tensors.norm("embeddings.LayerNorm", config)?;
         let layers = (0..config.num_hidden_layers)
-            .map(|layer| tensors.layer(layer, config, precision))
+            .map(|layer| tensors.layer(layer, config))
             .collect::<candle_core::Result<_>>()?;
         Ok(Self { words, positions, norm, layers })
     }
@@ -215,12 +220,7 @@ impl Tensors<'_> {
         Ok(Norm { gain: get("weight", "gamma")?, shift: get("bias", "beta")?, epsilon })
     }
 
-    fn layer(
-        &self,
-        at: usize,
-        config: &Config,
-        precision: Precision,
-    ) -> candle_core::Result<LayerWeights<'static>> {
+    fn layer(&self, at: usize, config: &Config) -> candle_core::Result<LayerWeights<'static>> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let name = |part: &str| format!("encoder.layer.{at}.{part}");
         let dense = |part: &str, inputs: usize, outputs: usize| {
@@ -230,7 +230,7 @@ impl Tensors<'_> {
                 self.get(&name(&format!("{part}.bias")), outputs)?,
             ))
         };
-        let linear = |(weight, bias), inputs| LinearWeights::new(weight, bias, inputs, precision);
+        let linear = |(weight, bias), inputs| LinearWeights::F32 { weight, bias, inputs };
         // The attention's 1/√d, in the queries once instead of in every score.
         let scale = 1.0 / ((hidden / config.num_attention_heads) as f32).sqrt();
         let (mut weight, mut bias) = dense("attention.self.query", hidden, hidden)?;
@@ -263,8 +263,8 @@ impl LinearWeights<'_> {
     fn into_owned(self) -> LinearWeights<'static> {
         match self {
             Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
-            Self::Int8 { weight, bias } => {
-                LinearWeights::Int8 { weight: weight.into_owned(), bias }
+            Self::Int8 { weight, input_scales, bias } => {
+                LinearWeights::Int8 { weight: weight.into_owned(), input_scales, bias }
             }
         }
     }
@@ -272,18 +272,12 @@ impl LinearWeights<'_> {
     fn dequantized(self) -> LinearWeights<'static> {
         match self {
             Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
-            Self::Int8 { weight, bias } => {
-                let inputs = weight.inputs;
-                LinearWeights::F32 { weight: weight.dequantize(), bias, inputs }
-            }
-        }
-    }
-
-    fn new(weight: Vec<f32>, bias: Vec<f32>, inputs: usize, precision: Precision) -> Self {
-        match precision {
-            Precision::F32 => Self::F32 { weight, bias, inputs },
-            Precision::Int8 => {
-                Self::Int8 { weight: QuantizedWeight::quantize(&weight, inputs), bias }
+            Self::Int8 { weight, input_scales, bias } => {
+                let (inputs, mut numbers) = (weight.inputs, weight.dequantize());
+                for row in numbers.chunks_exact_mut(inputs) {
+                    row.iter_mut().zip(&input_scales).for_each(|(weight, scale)| *weight /= scale);
+                }
+                LinearWeights::F32 { weight: numbers, bias, inputs }
             }
         }
     }

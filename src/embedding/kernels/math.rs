@@ -72,8 +72,9 @@ impl Math {
     }
 
     compiled_for_each! {
-        /// Rounds each row to bytes with the row's own scale.
-        quantize = quantize(x: &Tiles<f32>, out: &mut QuantizedRows)
+        /// Multiplies each column by its factor and rounds each row to bytes with the row's own
+        /// scale.
+        quantize = quantize(x: &Tiles<f32>, factors: &[f32], out: &mut QuantizedRows)
     }
 }
 
@@ -144,12 +145,12 @@ fn add_norm<const FUSED: bool>(x: &mut Tiles<f32>, add: Option<&Tiles<f32>>, nor
 }
 
 #[inline(always)]
-fn quantize<const FUSED: bool>(x: &Tiles<f32>, out: &mut QuantizedRows) {
+fn quantize<const FUSED: bool>(x: &Tiles<f32>, factors: &[f32], out: &mut QuantizedRows) {
     out.tiles.reshape(x.rows(), x.panels());
     out.scales.resize(x.rows(), 0.0);
     out.zeros.resize(x.rows(), 0);
     for row in 0..x.rows() {
-        (out.scales[row], out.zeros[row]) = quantize_row::<FUSED>(x, &mut out.tiles, row);
+        (out.scales[row], out.zeros[row]) = quantize_row::<FUSED>(x, factors, &mut out.tiles, row);
     }
 }
 
@@ -193,11 +194,17 @@ fn add_norm_row<const FUSED: bool>(
 }
 
 #[inline(always)]
-fn quantize_row<const FUSED: bool>(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usize) -> (f32, i32) {
+fn quantize_row<const FUSED: bool>(
+    x: &Tiles<f32>,
+    factors: &[f32],
+    out: &mut Tiles<u8>,
+    row: usize,
+) -> (f32, i32) {
+    let factors = &factors.as_chunks::<PANEL>().0[..x.panels()];
     // 0 has a byte of its own, so it lies in the range.
     let (mut least, mut most) = ([0.0; PANEL], [0.0; PANEL]);
-    for panel in 0..x.panels() {
-        let piece = *x.piece(panel, row);
+    for (panel, factors) in factors.iter().enumerate() {
+        let piece = zip(*x.piece(panel, row), *factors, |x, factor| x * factor);
         least = zip(least, piece, |a, b| -larger(-a, -b));
         most = zip(most, piece, larger);
     }
@@ -205,11 +212,12 @@ fn quantize_row<const FUSED: bool>(x: &Tiles<f32>, out: &mut Tiles<u8>, row: usi
     // One step short of 255, because both ends may round up. A row of zeros stays one.
     let factor = if most > least { 254.0 / (most - least) } else { 0.0 };
     let zero = (-least * factor + ROUND) - ROUND;
-    for panel in 0..x.panels() {
+    for (panel, factors) in factors.iter().enumerate() {
+        let piece = zip(*x.piece(panel, row), *factors, |x, factor| x * factor);
         // Adding 1.5 · 2²³ rounds to an integer and leaves it in the low bits.
         let round = |x| mul_add::<FUSED>(x, factor, ROUND + zero).to_bits();
         let mut rounded = [0u32; PANEL];
-        for (rounded, x) in rounded.iter_mut().zip(x.piece(panel, row)) {
+        for (rounded, x) in rounded.iter_mut().zip(&piece) {
             *rounded = round(*x);
         }
         let mut bytes = [0u8; PANEL];
@@ -354,17 +362,20 @@ mod tests {
         let mut zeroes = Tiles::<f32>::new(1, 2);
         let mut quantized = QuantizedRows::default();
         let math = Math::default();
-        math.quantize(&x, &mut quantized);
+        let factors: Vec<f32> = (0..64).map(|at| 0.25 + at as f32 / 16.0).collect();
+        math.quantize(&x, &factors, &mut quantized);
         for row in 0..2 {
             for panel in 0..2 {
-                for (x, q) in x.piece(panel, row).iter().zip(quantized.tiles.piece(panel, row)) {
+                let piece = x.piece(panel, row).iter().zip(&factors[panel * PANEL..]);
+                for ((x, factor), q) in piece.zip(quantized.tiles.piece(panel, row)) {
+                    let x = x * factor;
                     let back =
                         (f32::from(*q) - quantized.zeros[row] as f32) * quantized.scales[row];
                     assert!((x - back).abs() <= quantized.scales[row] * 0.5001, "{x} {back}");
                 }
             }
         }
-        math.quantize(&zeroes, &mut quantized);
+        math.quantize(&zeroes, &factors, &mut quantized);
         assert!(quantized.tiles.as_slice().iter().all(|q| i32::from(*q) == quantized.zeros[0]));
         let (gain, shift) = ([2.0; 64], [0.5; 64]);
         math.add_norm(&mut x, None, (&gain, &shift, 1e-12));

@@ -28,6 +28,11 @@ fn near(a: &[f32], b: &[f32], scale: f32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The sets of instructions of this machine that fuse a multiplication with an addition.
+fn fused() -> Vec<Isa> {
+    Isa::all().into_iter().filter(|isa| math::ALWAYS_FUSED || *isa != Isa::Portable).collect()
+}
+
 /// What activations are drawn from.
 fn extreme_bytes() -> impl Strategy<Value = Vec<u8>> {
     let all = (0..=255).collect();
@@ -62,6 +67,35 @@ proptest! {
         near(&[right.piece(0, rows - 1)[3]], &[(sum + f64::from(bias[3])) as f32], scale)?;
         for isa in Isa::all() {
             near(multiply(isa).as_slice(), right.as_slice(), scale)?;
+        }
+        // Rounded weights are pinned by their hash, and they follow from what f32 gives.
+        let bits = |isa| multiply(isa).as_slice().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for pair in fused().windows(2) {
+            prop_assert_eq!(bits(pair[0]), bits(pair[1]), "{} {}", pair[0], pair[1]);
+        }
+    }
+
+    #[test]
+    fn rows_are_rounded_alike(seed: u64, rows in 1usize..9, panels in 1usize..14,
+                              largest in prop::sample::select(vec![0.0f32, 1e-20, 1.0, 1e15])) {
+        let x = tiles(seed, rows, panels, largest);
+        let factors: Vec<f32> = numbers(seed ^ 7, panels * PANEL, 3.0).iter().map(|x| x.abs() + 0.01).collect();
+        let quantize = |isa| {
+            let mut out = QuantizedRows::default();
+            Math::for_isa(isa).quantize(&x, &factors, &mut out);
+            out
+        };
+        let right = quantize(Isa::Portable);
+        for isa in Isa::all() {
+            let got = quantize(isa);
+            prop_assert_eq!((&got.scales, &got.zeros), (&right.scales, &right.zeros), "{}", isa);
+            // A tie may fall to either side where multiplication and addition are one.
+            let apart = got.tiles.as_slice().iter().zip(right.tiles.as_slice()).map(|(a, b)| a.abs_diff(*b));
+            prop_assert!(apart.max() <= Some(1), "{}", isa);
+        }
+        for pair in fused().windows(2) {
+            let (one, other) = (quantize(pair[0]), quantize(pair[1]));
+            prop_assert_eq!(one.tiles.as_slice(), other.tiles.as_slice(), "{} {}", pair[0], pair[1]);
         }
     }
 

@@ -75,7 +75,7 @@ pub struct Tiles<T> {
 }
 
 impl<T: Number> Tiles<T> {
-    #[cfg(test)]
+    /// Zeros.
     pub fn new(rows: usize, panels: usize) -> Self {
         Self { rows, panels, numbers: Aligned::zeros(rows * panels * PANEL) }
     }
