@@ -139,7 +139,7 @@ fn ask(database: &Path, query: &str, arguments: &Value) -> Result<Value, String>
             value.ok_or_else(|| format!("the query's `{name}` is not among the arguments"))?;
         statement.raw_bind_parameter(place, to_sql(value)).map_err(said)?;
     }
-    let columns: Vec<String> = statement.column_names().iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found = Vec::new();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next().map_err(said)? {
