@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolroute::Tool;
 use toolroute::execution::{
-    Budget, Call, Candidate, Entry, Executor, ExecutorOptions, Invoker as _, McpOptions, Origin,
-    Outcome, Program, Report, Request, Retries, Servers, ServersFile, Session,
+    Budget, Call, Candidate, Entry, Executor, ExecutorOptions, McpOptions, Origin, Outcome,
+    Program, Report, Request, Retries, Servers, ServersFile, Session,
 };
 
 use crate::support::repo;
