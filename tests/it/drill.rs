@@ -283,7 +283,7 @@ async fn reads(drill: &Drill, calls: usize, counted: &mut Counted) {
             };
             let report = drill.call(&[primary, Arc::clone(&spare)], &arguments).await;
             counted.note(&report, true);
-        } else if let Some((tool, arguments)) = drill.npm.get(nth % 40) {
+        } else if let Some((tool, arguments)) = drill.npm.get((nth + 39) % 40) {
             counted.note(&drill.call(&[Arc::clone(tool)], arguments).await, false);
         } else {
             let report = drill

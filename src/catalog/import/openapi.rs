@@ -235,7 +235,7 @@ impl Input {
         self.arguments.push(OperationArgument { name: name.to_owned(), place, joined });
     }
 
-    fn take_from_body(&mut self, name: &str, place: Place) {
+    fn body_argument(&mut self, name: &str, place: Place) {
         self.arguments.push(OperationArgument { name: name.to_owned(), place, joined: false });
     }
 
@@ -243,7 +243,7 @@ impl Input {
         let members = schema["properties"].as_object();
         let mergeable = members.filter(|m| !m.keys().any(|k| self.properties.contains_key(k)));
         if let Some(members) = mergeable {
-            members.keys().for_each(|name| self.take_from_body(name, Place::Member));
+            members.keys().for_each(|name| self.body_argument(name, Place::Member));
             self.properties.extend(members.clone());
             if required {
                 self.required.extend(schema["required"].as_array().into_iter().flatten().cloned());
@@ -253,7 +253,7 @@ impl Input {
         if required {
             self.required.push(json!("body"));
         }
-        self.take_from_body("body", Place::Body);
+        self.body_argument("body", Place::Body);
         self.properties.insert("body".to_owned(), schema);
     }
 
