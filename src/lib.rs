@@ -73,6 +73,7 @@
 //! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query`, `feedback` |
 //! | [`feedback`] | what did past prompts teach of a tool? | `catalog` |
 //! | [`query`] | what does the prompt ask for? | `catalog` |
+//! | [`feedback`] | what worked? | `catalog` |
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
 //! | [`index`] | which rows are near, and which hold these words? | nothing |

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::{Problem, Severity, Tool, ToolId, import, validate};
+use super::{FacetIndex, Problem, Severity, Tool, ToolId, import, validate};
 
 /// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,7 @@ pub struct Catalog {
     rows: HashMap<ToolId, u32>,
     /// Rows by bare name; `None` where several servers have a tool of that name.
     names: HashMap<String, Option<u32>>,
+    facets: FacetIndex,
 }
 
 /// A catalog, and what was wrong with its sources.
@@ -44,13 +45,19 @@ impl Catalog {
             names.entry(tool.name.clone()).and_modify(|known| *known = None).or_insert(Some(row));
         }
         let rows = (0u32..).zip(&tools).map(|(row, tool)| (tool.id.clone(), row)).collect();
-        Self { tools, rows, names }
+        let facets = FacetIndex::new(tools.iter().map(AsRef::as_ref));
+        Self { tools, rows, names, facets }
     }
 
     /// All tools, in the order of their sources. The rest of the program knows a tool by its row
     /// in this slice.
     pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
+    }
+
+    /// The tools' rows by phase, language, task type, category, server and what they satisfy.
+    pub fn facets(&self) -> &FacetIndex {
+        &self.facets
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {

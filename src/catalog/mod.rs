@@ -26,6 +26,7 @@
 mod change;
 mod details;
 mod error;
+mod facet;
 mod file;
 mod import;
 mod list;
@@ -45,6 +46,7 @@ mod words;
 
 pub use change::{Change, Changed};
 pub use error::Error;
+pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
 pub use problem::{Problem, Severity};

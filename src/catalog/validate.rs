@@ -1,5 +1,7 @@
 //! What a tool's values must satisfy, whatever format they came in.
 
+use super::facet::{PHASES, TASK_TYPES};
+use super::row::near_word;
 use super::{LatencyTier, Problem, Severity, Tool, routing};
 
 /// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
@@ -19,12 +21,31 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             .into_iter()
             .chain([check_latency(tool), check_tier(tool), check_complexity(tool)])
             .flatten()
+            .chain(check_words("phases", &tool.facets.phases, PHASES))
+            .chain(check_words("task_types", &tool.facets.task_types, TASK_TYPES))
             .chain(routing::check(tool))
             .collect();
     for problem in &mut problems {
         problem.tool = Some(tool.id.to_string()).filter(|id| !id.is_empty());
     }
     problems
+}
+
+/// Warns of each word that nothing a prompt is about will ever be compared with.
+fn check_words<'a>(
+    field: &'a str,
+    words: &'a [String],
+    known: &'a [&'a str],
+) -> impl Iterator<Item = Problem> + 'a {
+    let unknown = words.iter().filter(|word| !known.contains(&word.to_lowercase().as_str()));
+    unknown.map(move |word| {
+        let cure = match near_word(word, known) {
+            Some(meant) => format!("did you mean {meant:?}?"),
+            None => "the tool is never found by it".to_owned(),
+        };
+        let expected = format!("one of {}", known.join(", "));
+        Problem::new(Severity::Warning, expected, format!("{word:?}"), cure).field(field)
+    })
 }
 
 fn check_name(tool: &Tool) -> Option<Problem> {

@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::candidates::CandidatesArgs;
 use super::config::Settings;
 use super::configure::ConfigArgs;
+use super::context_args::{AnalyzeArgs, ListArgs};
+use super::feedback_args::FeedbackArgs;
 use super::limit::Limit;
 use super::select_args::{ContextArgs, parse_weight};
 use crate::catalog::{Cost, LatencyTier, Reliability};
@@ -72,12 +74,16 @@ pub enum Command {
     Index(IndexArgs),
     /// Rank the tools of a catalog for one prompt
     Route(RouteArgs),
+    /// Say what a prompt and the files around it are about: phase, kind of work, languages, and more
+    Analyze(AnalyzeArgs),
     /// Look at a catalog: list, show, validate
     Tools(ToolsArgs),
     /// Get, list and check models
     Model(ModelArgs),
     /// Answer a file of prompts
     Batch(BatchArgs),
+    /// Log which tools served which prompts, and see what that teaches
+    Feedback(FeedbackArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
     /// Learn from past prompts which tools serve what
@@ -272,7 +278,7 @@ pub struct ToolsArgs {
 #[derive(Subcommand)]
 pub enum ToolsCommand {
     /// List the tools of a catalog with their tiers
-    List(CatalogArgs),
+    List(ListArgs),
     /// Show one tool whole
     Show {
         /// Its id, `server:tool`, or a name that only one tool has
@@ -487,7 +493,7 @@ fn strategies() -> impl TypedValueParser<Value = Strategy> {
     )
 }
 
-fn precisions() -> impl TypedValueParser<Value = Precision> {
+pub fn precisions() -> impl TypedValueParser<Value = Precision> {
     tier(const { &[("int8", Precision::Int8), ("f32", Precision::F32)] })
 }
 

@@ -10,6 +10,8 @@ use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, ModelArgs, ModelChoice,
     ModelCommand, SelectArgs, ToolsCommand,
 };
+use super::context_args::ListArgs;
+use super::feedback_args::{FeedbackArgs, FeedbackCommand};
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -41,12 +43,14 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
         Command::Tools(args) => match &mut args.command {
-            ToolsCommand::List(args)
+            ToolsCommand::List(ListArgs { catalog: args, .. })
             | ToolsCommand::Validate(args)
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
         },
+        Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
+        Command::Feedback(args) => feedback(args, variables),
         Command::Completions { .. } | Command::Config(_) => {}
     }
 }
@@ -89,6 +93,15 @@ fn model(args: &mut ModelArgs, variables: Variables<'_>) {
     if let ModelCommand::Pull(args) = &mut args.command {
         fill_text(&mut args.endpoint, "HF_ENDPOINT", variables);
         fill_text(&mut args.token, "HF_TOKEN", variables);
+    }
+}
+
+fn feedback(args: &mut FeedbackArgs, variables: Variables<'_>) {
+    fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+    match &mut args.command {
+        FeedbackCommand::Add(args) => choice(&mut args.choice, variables),
+        FeedbackCommand::Recommend(args) => both(&mut args.catalog, &mut args.engine, variables),
+        _ => {}
     }
 }
 

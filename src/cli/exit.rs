@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::render::{self, StdoutError};
-use crate::{catalog, embedding, engine, eval, feedback, index, selection};
+use crate::{catalog, embedding, engine, eval, feedback, index, query, selection};
 
 /// Anything that has no code of its own.
 pub const FAILED: u8 = 1;
@@ -89,8 +89,13 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_feedback(error))
     } else if let Some(error) = cause.downcast_ref() {
+        Some(of_log(error))
+    } else if let Some(error) = cause.downcast_ref() {
         Some(of_catalog(error))
     } else {
+        if cause.is::<query::Error>() {
+            return Some(BAD_DATA);
+        }
         (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
     }
 }
@@ -109,14 +114,16 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Catalog(error) => of_catalog(error),
+        engine::Error::Query(_) => BAD_DATA,
         engine::Error::Embedding(error) => of_embedding(error),
+        engine::Error::NoFeedback => BAD_ARGUMENTS,
+        engine::Error::Log(error) => of_log(error),
         engine::Error::Index(error) => of_index(error),
         engine::Error::Snapshot(error) => of_snapshot(error),
         engine::Error::Feedback(error) => of_feedback(error),
         engine::Error::Selection(selection::Error::Index(error)) => of_index(error),
         engine::Error::Selection(
             selection::Error::UnknownStrategy { .. }
-            | selection::Error::UnknownStage { .. }
             | selection::Error::UnknownSignal { .. }
             | selection::Error::BadToolPattern { .. }
             | selection::Error::BadSignalWeight { .. },
@@ -130,6 +137,16 @@ fn of_embedding(error: &embedding::Error) -> u8 {
         embedding::Error::Io { .. } => IO,
         embedding::Error::Inference { .. } | embedding::Error::Tokenize { .. } => FAILED,
         _ => NO_MODEL,
+    }
+}
+
+fn of_log(error: &feedback::StoreError) -> u8 {
+    use feedback::StoreError as Of;
+    match error {
+        Of::Io { .. } | Of::Busy { .. } => IO,
+        Of::BadDate { .. } => BAD_ARGUMENTS,
+        Of::Closed | Of::Lost { .. } | Of::NothingToRevert => FAILED,
+        _ => BAD_DATA,
     }
 }
 

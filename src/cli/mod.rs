@@ -13,6 +13,7 @@
 // They panic where nobody reads; `render` has what does not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod analyze;
 mod args;
 mod batch;
 mod bench;
@@ -20,11 +21,15 @@ mod bench_encoder;
 mod candidates;
 mod config;
 mod configure;
+mod context_args;
 mod environment;
 mod eval;
 mod eval_signals;
 mod eval_suite;
 mod exit;
+mod feedback;
+mod feedback_add;
+mod feedback_args;
 mod index;
 mod learn;
 mod limit;
@@ -90,9 +95,11 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Index(args) => index::run(args, global),
         Command::Route(args) => route::run(args, global),
+        Command::Analyze(args) => analyze::run(args, global),
         Command::Tools(args) => tools::run(args, global),
         Command::Model(args) => model::run(args, global),
         Command::Batch(args) => batch::run(args, global),
+        Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),
         Command::Learn(args) => learn::run(args, global),
         Command::Bench(args) => bench::run(args, global),

@@ -18,6 +18,17 @@ pub fn model_store(chosen: Option<&Path>) -> anyhow::Result<ModelStore> {
     Ok(ModelStore::new(data.join("toolroute").join("models")))
 }
 
+/// The log of executions: `--feedback`, or `toolroute/feedback.db` in the user's data folder.
+pub fn feedback(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return Ok(chosen.to_owned());
+    }
+    let data = dirs::data_dir().context(
+        "this user has no data folder; say where the log is with --feedback or TOOLROUTE_FEEDBACK",
+    )?;
+    Ok(data.join("toolroute").join("feedback.db"))
+}
+
 /// The default file for the vectors of a catalog: one for each set of paths and model, so that
 /// two catalogs never overwrite each other's.
 pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {

@@ -253,17 +253,32 @@ fn excluded(selection: &Selection) -> anyhow::Result<()> {
 
 /// Where the time of one selection went.
 pub fn timings(timings: &Timings) -> anyhow::Result<()> {
+    stages(&timings.stages())
+}
+
+/// Stages with their times, and the sum.
+pub fn stages(stages: &[(&str, Duration)]) -> anyhow::Result<()> {
     let mut out = table(&["stage", "ms"], &[1]);
-    for (stage, time) in timings.stages() {
+    for (stage, time) in with_total(stages) {
         out.add_row([stage.to_owned(), format!("{:.3}", millis(time))]);
     }
-    out.add_row(["total".to_owned(), format!("{:.3}", millis(timings.total()))]);
     print(out)
 }
 
 pub fn timings_json(timings: &Timings) -> serde_json::Map<String, serde_json::Value> {
-    let stages = timings.stages().into_iter().chain([("total", timings.total())]);
-    stages.map(|(stage, time)| (stage.to_owned(), millis(time).into())).collect()
+    stages_json(&timings.stages())
+}
+
+/// [`stages`] as numbers of milliseconds.
+pub fn stages_json(stages: &[(&str, Duration)]) -> serde_json::Map<String, serde_json::Value> {
+    with_total(stages).map(|(stage, time)| (stage.to_owned(), millis(time).into())).collect()
+}
+
+fn with_total<'a>(
+    stages: &'a [(&'a str, Duration)],
+) -> impl Iterator<Item = (&'a str, Duration)> + 'a {
+    let total = stages.iter().map(|(_, time)| *time).sum();
+    stages.iter().copied().chain([("total", total)])
 }
 
 fn millis(time: Duration) -> f64 {

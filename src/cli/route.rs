@@ -57,7 +57,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// The words of the command line, or all of stdin.
-fn prompt(words: &[String]) -> anyhow::Result<String> {
+pub fn prompt(words: &[String]) -> anyhow::Result<String> {
     if !words.is_empty() && words != ["-"] {
         return Ok(words.join(" "));
     }

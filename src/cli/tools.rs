@@ -1,38 +1,81 @@
 //! `toolroute tools`: what is in a catalog.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
 use super::args::{CatalogArgs, Global, ToolsArgs, ToolsCommand};
+use super::context_args::FacetArgs;
 use super::exit::{self, Failure};
 use super::{render, setup};
-use crate::catalog::{self, Catalog, Problem, Tool, embedding_text};
+use crate::catalog::{self, Catalog, Facet, Problem, Tool, embedding_text};
 use crate::engine::Tiers;
+use crate::query;
 
 pub fn run(args: &ToolsArgs, global: &Global) -> anyhow::Result<ExitCode> {
     match &args.command {
-        ToolsCommand::List(catalog) => list(&setup::catalog(catalog, global)?, global),
+        ToolsCommand::List(args) => {
+            list(&setup::catalog(&args.catalog, global)?, &args.facets, global)
+        }
         ToolsCommand::Show { id, catalog } => show(&setup::catalog(catalog, global)?, id, global),
         ToolsCommand::Validate(catalog) => validate(catalog, global),
     }
 }
 
-fn list(catalog: &Catalog, global: &Global) -> anyhow::Result<ExitCode> {
+fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let rows = chosen(catalog, facets, global);
+    let tools: Vec<&Tool> = rows.iter().map(|&row| &*catalog.tools()[row as usize]).collect();
     if global.json {
-        render::json(&catalog.tools())?;
+        render::json(&tools)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = render::table(&["tool", "tiers", "description"], &[]);
-    for tool in catalog.iter() {
+    for tool in &tools {
         let line = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let tiers = render::tiers(&Tiers::of(tool));
         let id = render::plain(tool.id.as_str());
         table.add_row([id, tiers, render::plain(&render::cut(&line, 100))]);
     }
     render::print(table)?;
-    render::warn(global, &format!("{} tools", catalog.len()));
+    render::warn(global, &format!("{} tools", tools.len()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The rows that have a value of every facet that is asked for.
+fn chosen(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> Vec<u32> {
+    let mut rows: Vec<u32> = (0..catalog.len() as u32).collect();
+    for (facet, values) in asked(facets) {
+        let mut found = BTreeSet::new();
+        for value in values {
+            let value = match facet {
+                Facet::Language => query::language_name(value),
+                _ => value.clone(),
+            };
+            if catalog.facets().rows(facet, &value).is_empty() {
+                let near = catalog.facets().near(facet, &value);
+                let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                let said = format!("warning: no tool names the {facet} {value}{hint}");
+                render::warn(global, &said);
+            }
+            found.extend(catalog.facets().suitable(facet, &value));
+        }
+        if !values.is_empty() {
+            rows.retain(|row| found.contains(row));
+        }
+    }
+    rows
+}
+
+fn asked(facets: &FacetArgs) -> [(Facet, &[String]); 6] {
+    [
+        (Facet::Phase, &facets.phase),
+        (Facet::Language, &facets.language),
+        (Facet::TaskType, &facets.task_type),
+        (Facet::Category, &facets.category),
+        (Facet::Server, &facets.server),
+        (Facet::Satisfies, &facets.satisfies),
+    ]
 }
 
 fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode> {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
+use super::live::Logs;
+use super::recording::{LogPlace, Recording};
 use super::seen::Told;
 use super::state::{Indexed, Lasting, State};
 use super::{Engine, EngineConfig, Error, Recorder, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
-use crate::feedback::UsageVectors;
+use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::IndexKind;
 use crate::selection::Fusion;
 
@@ -23,14 +25,22 @@ pub struct EngineBuilder {
     recorder: Option<Arc<dyn Recorder>>,
     snapshot: Option<Place>,
     usage: Option<Arc<UsageVectors>>,
+    log: Option<LogPlace>,
     on_progress: Option<Box<OnProgress>>,
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
-        let config = EngineConfig::default();
-        let (embedder, recorder, snapshot) = (None, None, None);
-        Self { catalog, config, embedder, recorder, snapshot, usage: None, on_progress: None }
+        Self {
+            catalog,
+            config: EngineConfig::default(),
+            embedder: None,
+            recorder: None,
+            snapshot: None,
+            usage: None,
+            log: None,
+            on_progress: None,
+        }
     }
 
     /// The model. Without one the engine ranks by words alone.
@@ -72,6 +82,13 @@ impl EngineBuilder {
         self
     }
 
+    /// A log of executions: [`Engine::record`] writes to it, [`Engine::observed`] says what it
+    /// teaches. One that is not there is made.
+    pub fn feedback(mut self, path: impl Into<PathBuf>, options: StoreOptions) -> Self {
+        self.log = Some(LogPlace { path: path.into(), options });
+        self
+    }
+
     /// Told how many texts of how many are embedded.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
@@ -81,9 +98,10 @@ impl EngineBuilder {
     /// Embeds what the snapshot does not hold, and indexes everything.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, the usage is of another model, or
-    /// the file of [`EngineBuilder::snapshot`] is somebody's. A snapshot that cannot be read or
-    /// written is no error: [`IndexReport`] says what became of it.
+    /// Where embedding fails, the configuration is out of range, the usage is of another model, the
+    /// file of [`EngineBuilder::snapshot`] is somebody's, or that of [`EngineBuilder::feedback`]
+    /// cannot be used. A snapshot that cannot be read or written is no error: [`IndexReport`] says
+    /// what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
         let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
@@ -94,10 +112,12 @@ impl EngineBuilder {
         let query_cache = self.config.query_cache;
         let embedder = self.embedder.map(|model| cached(model, query_cache));
         let told = Told::of(self.config.signals);
+        let start = |log| Recording::start(log, embedder.clone());
+        let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
         let lasting = Lasting { config, embedder, usage: self.usage, told };
         let state = State::new(lasting, self.catalog, indexed, 0);
-        Ok(Engine::new(state, report, self.recorder))
+        Ok(Engine::new(state, report, Logs { recorder: self.recorder, recording }))
     }
 
     /// Indexes the tools' vectors, moved by what was learned.

@@ -3,7 +3,7 @@
 use thiserror::Error as ThisError;
 
 use crate::selection::Strategy;
-use crate::{catalog, embedding, feedback, index, selection};
+use crate::{catalog, embedding, feedback, index, query, selection};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -28,6 +28,14 @@ pub enum Error {
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
 
+    #[error(
+        "this engine has no log of executions; expected one: give the builder `feedback`, or the command --feedback FILE"
+    )]
+    NoFeedback,
+
+    #[error(transparent)]
+    Log(#[from] feedback::StoreError),
+
     #[error("unknown profile `{}`; expected one of the configuration: {}", cut(.name), .known.join(", "))]
     UnknownProfile { name: String, known: Vec<String> },
 
@@ -41,6 +49,9 @@ pub enum Error {
 
     #[error(transparent)]
     Embedding(#[from] embedding::Error),
+
+    #[error(transparent)]
+    Query(#[from] query::Error),
 
     #[error(transparent)]
     Index(#[from] index::Error),

@@ -259,7 +259,7 @@ impl Moment {
             observed: &seen.observed,
             follows: seen.after(self.last),
             planned: &self.planned,
-            urgent: urgent.unwrap_or_else(|| query::is_urgent(text)),
+            urgent: urgent.unwrap_or_else(|| query::urgency(text) > 0.0),
             needs_web: query::needs_web(text),
             cost_aware: context.is_some_and(|context| context.cost_aware),
         }

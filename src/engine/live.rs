@@ -1,12 +1,15 @@
 //! The engine that users hold: the present state, and its replacement by the next.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
+use super::context::Classifiers;
 use super::metrics::Metrics;
-use super::seen::Told;
+use super::recording::Recording;
+use super::seen::{self, Told};
 use super::state::State;
 use super::{
     Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, Recorder,
@@ -14,6 +17,14 @@ use super::{
 };
 use crate::catalog::{Catalog, Change, Tool};
 use crate::selection::{CacheKey, SelectionCache};
+
+/// Who keeps what came of tools' runs.
+#[derive(Default)]
+pub(super) struct Logs {
+    pub recorder: Option<Arc<dyn Recorder>>,
+    /// A log of executions of our own.
+    pub recording: Option<Recording>,
+}
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
 ///
@@ -29,6 +40,12 @@ pub struct Engine {
     state: RwLock<Arc<State>>,
     /// One change at a time: each is made from the state that the one before left.
     changing: Mutex<()>,
+    /// Made from the model when a context is first analysed.
+    pub(super) classifiers: OnceLock<Classifiers>,
+    /// A log of executions, where one is kept.
+    pub(super) recording: Option<Recording>,
+    /// The version of the log's observations that the state knows.
+    heard: AtomicU64,
 }
 
 impl Engine {
@@ -36,11 +53,8 @@ impl Engine {
         EngineBuilder::new(catalog)
     }
 
-    pub(super) fn new(
-        state: State,
-        report: IndexReport,
-        recorder: Option<Arc<dyn Recorder>>,
-    ) -> Self {
+    pub(super) fn new(state: State, report: IndexReport, logs: Logs) -> Self {
+        let Logs { recorder, recording } = logs;
         Self {
             config: state.config.clone(),
             report,
@@ -49,6 +63,9 @@ impl Engine {
             recorder,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::new(()),
+            recording,
+            heard: AtomicU64::new(0),
+            classifiers: OnceLock::new(),
         }
     }
 
@@ -91,6 +108,7 @@ impl Engine {
     /// [`Error::UnknownCandidates`] where no candidate is in the catalog; and what embedding may
     /// raise.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
+        self.listen();
         let (start, state) = (Instant::now(), self.state());
         let versions = state.told.versions(state.version);
         let key = self.cache.is_on().then(|| CacheKey::new(request, versions));
@@ -110,6 +128,7 @@ impl Engine {
     /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
     /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
+        self.listen();
         let answers = self.state().select_many(requests);
         for answer in &answers {
             let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
@@ -132,6 +151,21 @@ impl Engine {
     /// Replaces the weights of the signals, and gives back those before; the next selection knows.
     pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
         self.tell(|told| told.weighing(weights)).weights
+    }
+
+    /// Takes in what the log has come to say since the selection before.
+    fn listen(&self) {
+        if self.recording.is_none() {
+            return;
+        }
+        let log = self.observed();
+        if self.heard.swap(log.version(), Ordering::AcqRel) != log.version() {
+            let observations = Observations::of_log(&log);
+            self.tell(|told| {
+                let weights = seen::learned(told.weights, &log);
+                told.observing(observations).weighing(weights)
+            });
+        }
     }
 
     /// Replaces what was told, and gives back what was told before.

@@ -23,6 +23,7 @@
 mod builder;
 mod change;
 mod config;
+mod context;
 mod error;
 mod health;
 mod indexing;
@@ -32,6 +33,7 @@ mod live;
 mod metrics;
 mod ranking;
 mod record;
+mod recording;
 mod request;
 mod seen;
 mod select;
@@ -50,14 +52,15 @@ pub use live::Engine;
 pub use metrics::MetricsSnapshot;
 pub use ranking::fitting;
 pub use record::{Recorder, ToolRun};
+pub use recording::logged_context;
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use seen::Observations;
-pub use select_context::{MAX_TOOLS, SelectContext, SmallModels};
+pub use select_context::{MAX_TOOLS, SelectContext};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::index::IndexKind;
-pub use crate::query::{ContextFeatures, Speaker, Turn};
+pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
 pub use crate::selection::{
     CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization, Observed,
-    Part, Policy, Signal, SignalWeights, Stage, Strategy, Tiers, Undeclared,
+    Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Engine;
+use crate::feedback::Execution;
 
 /// One run of a tool, as its caller saw it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,17 +34,37 @@ pub trait Recorder: Send + Sync {
 }
 
 impl Engine {
-    /// Tells the log of a run. Without a [`Recorder`] it is only counted.
+    /// Tells the log of a run, and the [`Recorder`]; without either it is only counted.
     pub fn record_execution(&self, run: &ToolRun) {
         self.metrics.executed(run);
+        if self.feedback_counts().is_some()
+            && let Err(error) = self.record(self.execution(run))
+        {
+            tracing::warn!("a run is not logged: {error}");
+        }
         if let Some(recorder) = &self.recorder {
             recorder.record(run);
             self.metrics.waiting(recorder.waiting());
         }
     }
 
+    fn execution(&self, run: &ToolRun) -> Execution {
+        let tool = self.catalog().get(&run.tool).map(|tool| tool.id.clone());
+        let tool = tool.unwrap_or_else(|| run.tool.as_str().into());
+        let mut execution =
+            Execution::new(tool, run.prompt.as_deref().unwrap_or_default(), run.success);
+        execution.duration_ms = run.latency.map(|took| took.as_millis() as u64);
+        execution.feedback = run.note.clone();
+        execution
+    }
+
     /// Ends in good order: what is not written yet is written, and cached answers are dropped.
     pub fn close(&self) {
+        if self.feedback_counts().is_some()
+            && let Err(error) = self.flush_feedback()
+        {
+            tracing::warn!("the log of runs is not complete: {error}");
+        }
         if let Some(recorder) = &self.recorder {
             recorder.close();
             self.metrics.waiting(recorder.waiting());

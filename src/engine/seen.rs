@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
-use crate::selection::{Observed, SignalWeights, Versions};
+use crate::feedback;
+use crate::selection::{Observed, Signal, SignalWeights, Versions};
 
 /// What was seen, by tool id: a whole picture, which replaces the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,42 @@ pub struct Observations {
     pub tools: BTreeMap<String, Observed>,
     /// Of runs after a tool's, the share (0 to 1) that went to another: `follows[after][then]`.
     pub follows: BTreeMap<String, BTreeMap<String, f32>>,
+}
+
+impl Observations {
+    /// What a log of executions says, in the signals' terms: its evidence is bounded by source and
+    /// day there, and so it is here.
+    pub fn of_log(log: &feedback::Observations) -> Self {
+        let tools = log.tools().map(|(id, seen)| {
+            let rate = if seen.weight > 0.0 { seen.good / seen.weight } else { 0.0 };
+            let observed = Observed {
+                runs: seen.weight.round() as u32,
+                rate: rate as f32,
+                lower_bound: seen.lower_bound,
+                latency_ms: seen.latency_ms.map(|ms| ms as f32),
+            };
+            (id.to_string(), observed)
+        });
+        let follows = log.tools().map(|(id, _)| {
+            let next = log.next_after(id.as_str()).iter();
+            let next = next.map(|next| (next.tool.to_string(), next.probability as f32));
+            (id.to_string(), next.collect())
+        });
+        let follows = follows.filter(|(_, next): &(_, BTreeMap<String, f32>)| !next.is_empty());
+        Self { tools: tools.collect(), follows: follows.collect() }
+    }
+}
+
+/// Weights that a log's outcomes have moved: of the signals, beside meaning and words as one. What
+/// these two count for between them is the configuration's.
+pub(super) fn learned(weights: SignalWeights, log: &feedback::Observations) -> SignalWeights {
+    let Some(found) = log.weights() else { return weights };
+    let blend = found.get("semantic") + found.get("keyword");
+    let share = |weight: f64| if blend > 0.0 { (weight / blend).min(1.0) as f32 } else { 0.0 };
+    let named = found.iter().filter_map(|(name, weight)| Some((name.parse().ok()?, share(weight))));
+    named.fold(weights, |weights, (signal, weight): (Signal, f32)| {
+        weights.with(signal, weight).unwrap_or(weights)
+    })
 }
 
 /// What was told of runs and weights, whatever the catalog.

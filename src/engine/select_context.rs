@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::{EngineConfig, Error, SelectRequest};
-use crate::query::{self, ContextFeatures, Turn};
-use crate::selection::{Stage, ToolFilter};
+use crate::query::{self, ContextFeatures, Speaker, Stage, Turn};
+use crate::selection::ToolFilter;
 
 /// Tools in an answer at most where a context does not say otherwise, as Victor has it.
 pub const MAX_TOOLS: usize = 15;
@@ -69,51 +68,6 @@ impl Default for SelectContext {
     }
 }
 
-/// Which models are small, and how many tools one gets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SmallModels {
-    pub max_tools: usize,
-    /// A model whose name says that it has at most so many billions of weights is small.
-    pub billions: f32,
-    /// Regular expressions over names, without regard to case.
-    pub names: Vec<String>,
-}
-
-impl Default for SmallModels {
-    fn default() -> Self {
-        let names = [r"(^|[^a-z])(mini|nano|tiny|small|haiku|flash-lite)([^a-z]|$)"];
-        Self { max_tools: 10, billions: 8.0, names: names.map(str::to_owned).to_vec() }
-    }
-}
-
-impl SmallModels {
-    /// Whether a model of this name is small.
-    ///
-    /// # Errors
-    /// [`Error::BadModelRule`] for a name that is no regular expression.
-    pub fn is_small(&self, model: &str) -> Result<bool, Error> {
-        if billions(model).is_some_and(|found| found <= self.billions) {
-            return Ok(true);
-        }
-        for rule in &self.names {
-            let built = RegexBuilder::new(rule).case_insensitive(true).size_limit(1 << 18).build();
-            let bad = |_| Error::BadModelRule { found: rule.clone() };
-            if built.map_err(bad)?.is_match(model) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
-/// The billions of weights that a name tells, as in `llama3.2:3b` and `Qwen2.5-0.5B-Instruct`.
-fn billions(model: &str) -> Option<f32> {
-    let lower = model.to_lowercase();
-    let parts = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
-    parts.filter_map(|part| part.strip_suffix('b')?.parse().ok()).next_back()
-}
-
 impl EngineConfig {
     /// Tools in the answer to a request, at most.
     pub(super) fn limit_for(&self, request: &SelectRequest) -> Result<usize, Error> {
@@ -121,7 +75,7 @@ impl EngineConfig {
         let Some(context) = &request.context else { return Ok(limit) };
         let limit = limit.min(context.max_tools);
         match &context.model {
-            Some(model) if self.small_models.is_small(model)? => {
+            Some(model) if self.small_models.is_small(model) => {
                 Ok(limit.min(self.small_models.max_tools))
             }
             _ => Ok(limit),
@@ -153,7 +107,10 @@ pub(super) fn read(request: &SelectRequest) -> Cow<'_, SelectRequest> {
     let Some(context) = request.context.as_ref().filter(|context| context.depth > 0) else {
         return Cow::Borrowed(request);
     };
-    match query::with_conversation(&request.prompt, &context.history, context.depth) {
+    let turns = context.history.iter().rev().filter(|turn| turn.role == Speaker::User);
+    let said: Vec<Turn> = turns.take(context.depth).cloned().collect();
+    let said: Vec<Turn> = said.into_iter().rev().collect();
+    match query::routing_text(&request.prompt, &said) {
         Cow::Borrowed(_) => Cow::Borrowed(request),
         Cow::Owned(prompt) => Cow::Owned(SelectRequest { prompt, ..request.clone() }),
     }
@@ -162,22 +119,6 @@ pub(super) fn read(request: &SelectRequest) -> Cow<'_, SelectRequest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn small_models_are_told_by_their_names() {
-        let rule = SmallModels::default();
-        for small in
-            ["llama3.2:3b", "Qwen2.5-0.5B-Instruct", "gpt-4o-mini", "claude-3-haiku", "phi-8b"]
-        {
-            assert!(rule.is_small(small).unwrap(), "{small}");
-        }
-        for large in ["llama-3.3-70b", "gpt-4", "claude-sonnet", "gemini-pro", "mixtral-8x22b", ""]
-        {
-            assert!(!rule.is_small(large).unwrap(), "{large}");
-        }
-        let bad = SmallModels { names: vec!["(".into()], ..rule };
-        assert!(matches!(bad.is_small("gpt-4"), Err(Error::BadModelRule { .. })));
-    }
 
     #[test]
     fn the_least_limit_counts() {

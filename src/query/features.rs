@@ -15,6 +15,11 @@ macro_rules! words {
         impl $name {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            /// The variant of a word.
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.as_str() == word)
+            }
+
             /// The word for it in catalogs and JSON.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
@@ -103,4 +108,18 @@ pub struct ContextFeatures {
     pub task_type: Option<TaskType>,
     pub structure: Option<CodeStructure>,
     pub testing: Option<TestingStatus>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{PHASES, TASK_TYPES};
+
+    #[test]
+    fn catalogs_know_the_same_words() {
+        assert_eq!(Phase::ALL.iter().map(|phase| phase.as_str()).collect::<Vec<_>>(), PHASES);
+        assert_eq!(TaskType::ALL.iter().map(|task| task.as_str()).collect::<Vec<_>>(), TASK_TYPES);
+        assert_eq!(Phase::from_word("refinement"), Some(Phase::Refinement));
+        assert_eq!(TaskType::from_word("cooking"), None);
+    }
 }

@@ -1,7 +1,9 @@
-//! What is asked: what a prompt's text says by itself, before any tool is looked at.
+//! What is asked: what a prompt, the files around it and what was said before say by themselves,
+//! before any tool is looked at.
 //!
-//! This room never knows a score, a vector or an index. It reads a prompt as words and gives back
-//! plain values that `selection` decides with.
+//! This room never knows a tool's score, an index or a model. It reads texts as words, compares
+//! vectors that somebody else made ([`Classifier`]), and gives back plain values that `selection`
+//! decides with. [`analyze`] puts them together.
 //!
 //! ```
 //! use toolroute::query::clauses;
@@ -14,15 +16,41 @@
 //! assert_eq!(clauses("Find bread and butter recipes"), ["Find bread and butter recipes"]);
 //! ```
 
+mod analysis;
+mod classify;
 mod clauses;
+mod complexity;
+mod context;
+mod depth;
+mod error;
 mod features;
-mod moment;
+mod follow_up;
+mod keywords;
+mod labelled;
+mod language;
+mod message;
+mod phase;
 mod requests;
 mod script;
+mod structure;
+mod task;
+mod testing;
 
+pub use analysis::{Analysis, AnalysisTimes, Evidence, Found, Guesses, analyze};
+pub use classify::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
+pub use complexity::complexity;
+pub use context::{AgentContext, SourceFile, Speaker, Stage, Turn};
+pub use depth::Depth;
+pub use error::Error;
 pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
-pub use moment::{Speaker, Turn, goes_on, is_urgent, needs_web, with_conversation};
+pub use follow_up::{is_follow_up, routing_text};
+pub use language::{language, language_name, languages};
+pub use message::{CategoryWords, SmallModels, categories, needs_web, urgency};
+pub use phase::{phase_by_files, phase_by_keywords, phase_examples};
 pub use script::latin_share;
+pub use structure::structure;
+pub use task::{task_by_keywords, task_examples};
+pub use testing::testing_status;

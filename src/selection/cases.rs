@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::query::Stage;
 
 /// Xorshift64 (Marsaglia 2003): the same cases everywhere.
 struct Dice(u64);

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::tools::Stage;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
+use crate::query::Stage;
 
 /// What a tool that declares no tier counts as under a filter on that tier.
 ///

@@ -95,9 +95,6 @@ pub enum Error {
     )]
     NoVector { strategy: Strategy },
 
-    #[error("unknown stage `{name}`; expected {known}")]
-    UnknownStage { name: String, known: String },
-
     #[error("the tool pattern `{pattern}` cannot be read: {because}; write one such as `git__*`")]
     BadToolPattern { pattern: String, because: String },
 

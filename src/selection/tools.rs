@@ -1,74 +1,10 @@
 //! Which tools a request lets stand, by name and by what they may do.
 
-use std::fmt;
-use std::str::FromStr;
-
-use globset::{Glob, GlobMatcher};
-use serde::{Deserialize, Serialize};
-
 use super::Error;
 use super::policy::Exclusion;
 use crate::catalog::{Tool, ToolId, split_identifier};
-
-/// Where a conversation stands, from the first words to the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    Initial,
-    Planning,
-    Reading,
-    Analysis,
-    Execution,
-    Verification,
-    Completion,
-}
-
-impl Stage {
-    pub const ALL: [Self; 7] = [
-        Self::Initial,
-        Self::Planning,
-        Self::Reading,
-        Self::Analysis,
-        Self::Execution,
-        Self::Verification,
-        Self::Completion,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initial => "initial",
-            Self::Planning => "planning",
-            Self::Reading => "reading",
-            Self::Analysis => "analysis",
-            Self::Execution => "execution",
-            Self::Verification => "verification",
-            Self::Completion => "completion",
-        }
-    }
-
-    /// Whether nothing is to be changed yet: such a stage gets read-only tools alone.
-    pub fn only_looks(self) -> bool {
-        matches!(self, Self::Planning | Self::Reading | Self::Analysis)
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Stage {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        let known = Self::ALL.into_iter().find(|stage| stage.as_str() == name);
-        known.ok_or_else(|| Error::UnknownStage {
-            name: name.to_owned(),
-            known: Self::ALL.map(Self::as_str).join(", "),
-        })
-    }
-}
+use crate::query::Stage;
+use globset::{Glob, GlobMatcher};
 
 /// First words of names that only look.
 const LOOKS: [&str; 20] = [
@@ -159,7 +95,7 @@ impl ToolFilter {
         Ok(Self {
             enabled: enabled.transpose()?,
             left_out: left_out.collect::<Result<_, Error>>()?,
-            stage: stage.filter(|stage| stage.only_looks()),
+            stage: stage.filter(|stage| stage.is_read_only()),
         })
     }
 

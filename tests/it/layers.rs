@@ -46,6 +46,8 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("tokenizers", &["embedding/"]),
     ("hf_hub", &["embedding/hub.rs"]),
     ("hnsw_rs", &["index/hnsw.rs"]),
+    ("linguist", &["query/language.rs"]),
+    ("linguist_types", &["query/language.rs"]),
     ("rusqlite", &["feedback/store.rs", "conductor/ledger.rs"]),
     ("rmcp", &["execution/mcp.rs", "server/mcp.rs"]),
     ("axum", &["server/"]),

@@ -4,6 +4,8 @@
 
 mod batch;
 mod built_in;
+mod context;
+mod feedback;
 mod formats;
 mod golden;
 mod hub;

@@ -193,3 +193,16 @@ fn strict_mode_counts_errors_and_lists_all_problems() {
     let Error::Strict { problems } = error else { panic!() };
     assert_eq!(serde_json::to_value(problems).unwrap()[0]["severity"], "error");
 }
+
+#[test]
+fn a_word_that_is_no_phase_or_kind_of_work_is_told_with_what_was_meant() {
+    let mut tool = crate::catalog::Tool::new(None, "a", "does it");
+    tool.facets.phases = vec!["Refinement".into(), "refinment".into()];
+    tool.facets.task_types = vec!["cooking".into()];
+    let loaded = Catalog::from_tools(vec![tool]);
+    let told: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("did you mean \"refinement\"?"), "{}", told[0]);
+    assert!(told[1].contains("\"cooking\"") && told[1].contains("code_generation"), "{}", told[1]);
+    assert_eq!(loaded.catalog.len(), 1, "a warning loses no tool");
+}

@@ -3,7 +3,8 @@ use std::sync::Mutex;
 use super::super::{CacheSettings, Engine, Observations, Recorder, ToolRun};
 use super::*;
 use crate::catalog::{Catalog, IntentSignal, LoadOptions};
-use crate::selection::{Observed, Stage, Strategy};
+use crate::query::Stage;
+use crate::selection::{Observed, Strategy};
 
 fn tool(name: &str, description: &str) -> Tool {
     Tool::new(Some("s"), name, description)

@@ -1,0 +1,240 @@
+//! `toolroute feedback`: logs executions and shows what they teach.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde_json::json;
+
+use super::args::Global;
+use super::exit::{self, Failure};
+use super::feedback_args::{FeedbackArgs, FeedbackCommand, ForgetArgs, RecommendArgs, WeightsArgs};
+use super::setup::Wanted;
+use super::{feedback_add, paths, render, setup};
+use crate::catalog::ToolId;
+use crate::engine::Fusion;
+use crate::feedback::{
+    ExecutionStore, Forget, Next, Observations, Observed, SignalWeights, StoreOptions, Unchanged,
+    WeightUpdate, recommend,
+};
+
+pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let path = paths::feedback(args.feedback.as_deref())?;
+    match &args.command {
+        FeedbackCommand::Add(args) => return feedback_add::run(args, &path, global),
+        FeedbackCommand::Stats { tool } => stats(&open(&path)?, tool.as_deref(), global)?,
+        FeedbackCommand::Recommend(args) => recommendations(&open(&path)?, args, global)?,
+        FeedbackCommand::Weights(args) => weights(&mut open(&path)?, args, global)?,
+        FeedbackCommand::Export { output } => export(&open(&path)?, output.as_deref(), global)?,
+        FeedbackCommand::Forget(args) => forget(&mut open(&path)?, args, global)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A log that is there: to look at nothing must not make one.
+fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
+    if !path.exists() {
+        let said = format!(
+            "there is no log of executions at {}; `toolroute feedback add` makes one, --feedback names another",
+            path.display()
+        );
+        return Err(Failure { code: exit::IO, said }.into());
+    }
+    Ok(ExecutionStore::open(path, StoreOptions::default())?)
+}
+
+#[derive(Serialize)]
+struct ToolStats<'a> {
+    id: &'a ToolId,
+    #[serde(flatten)]
+    observed: &'a Observed,
+    /// Expected share of successes, with what is expected of any tool.
+    rate: f64,
+    next: &'a [Next],
+}
+
+fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow::Result<()> {
+    let observations = Observations::load(store)?;
+    let shown = observations.tools().filter(|(id, _)| only.is_none_or(|only| id.as_str() == only));
+    let shown: Vec<ToolStats<'_>> = shown
+        .map(|(id, observed)| {
+            let next = observations.next_after(id.as_str());
+            ToolStats { id, observed, rate: observed.rate(), next }
+        })
+        .collect();
+    if let (Some(only), true) = (only, shown.is_empty()) {
+        let id = render::cut(only, render::MOST_OF_AN_ID);
+        let said = format!("no execution of `{id}` is logged; `feedback stats` shows what is");
+        return Err(Failure { code: exit::BAD_DATA, said }.into());
+    }
+    if global.json {
+        let executions = observations.executions();
+        return render::json(
+            &json!({"path": store.path(), "executions": executions, "tools": shown}),
+        );
+    }
+    let header = ["tool", "runs", "succeeded", "at least", "ms", "last (UTC)", "next"];
+    let mut table = render::table(&header, &[1, 2, 3, 4]);
+    for tool in &shown {
+        let Observed { runs, successes, lower_bound, latency_ms, last, .. } = tool.observed;
+        let latency = latency_ms.map_or("–".to_owned(), |ms| format!("{ms:.0}"));
+        let bound = format!("{:.0} %", lower_bound * 100.0);
+        let next = tool.next.first().map_or("–", |next| next.tool.as_str());
+        let (id, next) = (render::plain(tool.id.as_str()), render::plain(next));
+        let last = store.time(*last)?;
+        table.add_row([id, runs.to_string(), successes.to_string(), bound, latency, last, next]);
+    }
+    render::print(table)?;
+    let (executions, path) = (observations.executions(), store.path().display());
+    render::warn(global, &format!("{executions} executions in {path}"));
+    Ok(())
+}
+
+fn recommendations(
+    store: &ExecutionStore,
+    args: &RecommendArgs,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let near = if args.catalog.tools.is_empty() {
+        Vec::new()
+    } else {
+        setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?.near_duplicates()?
+    };
+    let all = recommend(&store.facts()?, &near);
+    if global.json {
+        return render::json(&all);
+    }
+    if all.is_empty() {
+        return render::line("nothing to mend, as far as the log says");
+    }
+    let mut table = render::table(&["tool", "priority", "do", "because"], &[]);
+    for told in &all {
+        let (id, priority) = (render::plain(told.tool.as_str()), told.priority.to_string());
+        let advice = render::plain(&told.recommendation);
+        table.add_row([id, priority, advice, render::plain(&told.evidence)]);
+    }
+    render::print(table)
+}
+
+fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> anyhow::Result<()> {
+    if args.revert {
+        let now = store.revert_weights()?;
+        if global.json {
+            return render::json(&json!({"reverted": true, "weights": now}));
+        }
+        return match now {
+            Some(weights) => weight_table(&weights, None),
+            None => render::line("back to the weights of the configuration"),
+        };
+    }
+    let old = store.current_weights()?.unwrap_or_else(configured);
+    let update = WeightUpdate::propose(&store.facts()?, &old);
+    let applied = args.apply && update.unchanged.is_none();
+    if applied {
+        update.apply(store)?;
+    }
+    if global.json {
+        let mut told = serde_json::to_value(&update)?;
+        told["applied"] = applied.into();
+        return render::json(&told);
+    }
+    weight_table(&update.old, Some(&update.new))?;
+    let executions = update.executions;
+    let (before, after) = (update.loss_before, update.loss_after);
+    let said = match update.unchanged {
+        Some(Unchanged::TooFew) => {
+            format!("unchanged: {executions} executions say what the signals were, too few")
+        }
+        Some(Unchanged::OneOutcome) => {
+            format!("unchanged: all of {executions} executions came out the same")
+        }
+        Some(Unchanged::NoGain) => {
+            format!("unchanged: no step explains the {executions} executions better")
+        }
+        None => {
+            let done = if applied { "applied" } else { "not applied; --apply keeps them" };
+            format!(
+                "log-loss of {executions} executions: {before:.4} before, {after:.4} after; {done}"
+            )
+        }
+    };
+    render::line(&said)
+}
+
+/// The weights that hold where none were learned.
+fn configured() -> SignalWeights {
+    let semantic = f64::from(Fusion::SEMANTIC_WEIGHT);
+    SignalWeights::new([("semantic", semantic), ("keyword", 1.0 - semantic)])
+}
+
+fn weight_table(old: &SignalWeights, new: Option<&SignalWeights>) -> anyhow::Result<()> {
+    let header: &[&str] =
+        if new.is_some() { &["signal", "weight", "new"] } else { &["signal", "weight"] };
+    let mut table = render::table(header, &[1, 2]);
+    for (name, weight) in old.iter() {
+        let mut row = vec![render::plain(name), format!("{weight:.3}")];
+        row.extend(new.map(|new| format!("{:.3}", new.get(name))));
+        table.add_row(row);
+    }
+    render::print(table)
+}
+
+fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> anyhow::Result<()> {
+    let Some(path) = output else {
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let written = lines(store, &mut out)?;
+        return written.and_then(|_| out.flush()).map_err(render::failed);
+    };
+    let failed = || format!("cannot write {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // In the same folder, because a rename is atomic only within one file system.
+    let file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+    let file = file.with_context(failed)?;
+    let mut out = std::io::BufWriter::new(file);
+    let executions = lines(store, &mut out)?.with_context(failed)?;
+    let file = out.into_inner().map_err(|error| error.into_error()).with_context(failed)?;
+    file.as_file().sync_all().with_context(failed)?;
+    file.persist(path).map_err(|error| error.error).with_context(failed)?;
+    if global.json {
+        return render::json(&json!({"executions": executions, "output": path}));
+    }
+    render::line(&format!("{executions} executions, {}", path.display()))
+}
+
+/// Writes every execution; the outer error is the log's, the inner one that of what is written to.
+fn lines(store: &ExecutionStore, out: &mut impl Write) -> anyhow::Result<std::io::Result<u64>> {
+    let mut written = Ok(0);
+    store.for_each(|execution| {
+        // After the first failure the rest is passed over.
+        if let Ok(lines) = &mut written {
+            let line = serde_json::to_string(&execution);
+            let line =
+                line.expect("an execution is text and numbers, which are JSON. This is a bug.");
+            match writeln!(out, "{line}") {
+                Ok(()) => *lines += 1,
+                Err(error) => written = Err(error),
+            }
+        }
+    })?;
+    Ok(written)
+}
+
+fn forget(store: &mut ExecutionStore, args: &ForgetArgs, global: &Global) -> anyhow::Result<()> {
+    let what = match (&args.tool, &args.before) {
+        (Some(id), _) => Forget::Tool(id.as_str().into()),
+        (None, Some(date)) => Forget::Before(store.date(date)?),
+        (None, None) => Forget::All,
+    };
+    let forgotten = store.forget(&what)?;
+    if !forgotten.scrubbed {
+        let said = "warning: another program reads the log; what was forgotten stays in its files until it is written to again";
+        render::warn(global, said);
+    }
+    let (executions, scrubbed) = (forgotten.executions, forgotten.scrubbed);
+    if global.json {
+        return render::json(&json!({"forgotten": executions, "scrubbed": scrubbed}));
+    }
+    render::line(&format!("{executions} executions forgotten"))
+}

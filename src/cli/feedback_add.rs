@@ -1,0 +1,140 @@
+//! `toolroute feedback add`: from the command line or a file into the log.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use serde_json::json;
+
+use super::args::Global;
+use super::feedback_args::{AddArgs, Outcome};
+use super::progress::Progress;
+use super::{exit, render, setup};
+use crate::embedding::{self, Embedder, EncoderOptions, Precision, Role};
+use crate::eval::BadRow;
+use crate::feedback::{
+    Choice, Context, Execution, ExecutionStore, PromptVector, Retention, StoreOptions,
+};
+
+/// Executions embedded and written together.
+const CHUNK: usize = 256;
+
+pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCode> {
+    let (mut executions, bad) = match &args.input {
+        Some(input) => read(input)?,
+        None => (vec![typed(args)], Vec::new()),
+    };
+    let options = StoreOptions {
+        keep_prompts: args.keep_prompts,
+        keep_vectors: !args.no_vectors,
+        retention: Retention { rows: args.keep_rows, days: args.keep_days },
+    };
+    let mut store = ExecutionStore::open(log, options)?;
+    let needs_model = !args.no_vectors && executions.iter().any(wants_vector);
+    let model = if needs_model { Some(load(args)?) } else { None };
+    let progress = Progress::new("logging", "executions", global.quiet);
+    let (total, mut done, mut removed) = (executions.len(), 0, 0);
+    for chunk in executions.chunks_mut(CHUNK) {
+        if let Some(model) = &model {
+            add_vectors(chunk, model.as_ref())?;
+        }
+        let written = store.insert(chunk)?;
+        (done, removed) = (done + written.added, removed + written.removed);
+        progress.tell(done as usize, total);
+    }
+    render::bad_rows(global, &bad);
+    if global.json {
+        let bad = bad.len();
+        render::json(&json!({"path": log, "added": done, "removed": removed, "bad": bad}))?;
+    } else {
+        let beyond = match removed {
+            0 => String::new(),
+            removed => format!("; {removed} beyond --keep-rows or --keep-days were removed"),
+        };
+        render::line(&format!("{done} executions logged in {}{beyond}", log.display()))?;
+    }
+    Ok(if bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::BAD_DATA) })
+}
+
+/// The one execution that the flags tell of.
+fn typed(args: &AddArgs) -> Execution {
+    let facts = &args.facts;
+    let tool = args.tool.as_deref().unwrap_or_default().into();
+    let prompt = args.prompt.as_deref().unwrap_or_default();
+    Execution {
+        duration_ms: facts.duration_ms,
+        error_kind: facts.error_kind.clone(),
+        cost: facts.cost,
+        feedback: facts.note.clone(),
+        session: facts.session.clone(),
+        context: Context {
+            phase: facts.phase.clone(),
+            task_type: facts.task_type.clone(),
+            ..Context::default()
+        },
+        choice: Choice {
+            rank: facts.rank,
+            offered: facts.offered.iter().map(|id| id.as_str().into()).collect(),
+            ..Choice::default()
+        },
+        ..Execution::new(tool, prompt, args.outcome == Some(Outcome::Success))
+    }
+}
+
+/// The executions of a file, and the rows that are none.
+fn read(path: &Path) -> anyhow::Result<(Vec<Execution>, Vec<BadRow>)> {
+    let bytes = if path == Path::new(setup::STREAM) {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes)
+            .context("cannot read executions from stdin")?;
+        bytes
+    } else {
+        std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?
+    };
+    let (mut executions, mut bad) = (Vec::new(), Vec::new());
+    for (line, row) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let row = row.trim_ascii();
+        if row.is_empty() {
+            continue;
+        }
+        match parse(row) {
+            Ok(execution) => executions.push(execution),
+            Err(error) => bad.push(BadRow { id: Default::default(), line, error }),
+        }
+    }
+    Ok((executions, bad))
+}
+
+fn parse(row: &[u8]) -> Result<Execution, String> {
+    let expected = "expected {\"tool\": …, \"success\": …, \"prompt\": …}";
+    // Serde would take a list for the fields in their order.
+    if !row.starts_with(b"{") {
+        return Err(format!("found no object; {expected}"));
+    }
+    let execution: Execution =
+        serde_json::from_slice(row).map_err(|error| format!("{error}; {expected}"))?;
+    execution.check().map_err(|error| error.to_string())?;
+    Ok(execution)
+}
+
+fn wants_vector(execution: &Execution) -> bool {
+    execution.vector.is_none() && execution.prompt.is_some()
+}
+
+fn load(args: &AddArgs) -> anyhow::Result<Box<dyn Embedder>> {
+    let files = setup::model_files(&args.choice, Precision::Int8)?;
+    let options = EncoderOptions { precision: Precision::Int8, ..EncoderOptions::default() };
+    Ok(embedding::load(&files, options)?)
+}
+
+fn add_vectors(executions: &mut [Execution], model: &dyn Embedder) -> anyhow::Result<()> {
+    let mut bare: Vec<&mut Execution> =
+        executions.iter_mut().filter(|execution| wants_vector(execution)).collect();
+    let texts: Vec<&str> = bare.iter().filter_map(|run| run.prompt.as_deref()).collect();
+    let vectors = model.embed(&texts, Role::Query)?.vectors;
+    for (run, vector) in bare.iter_mut().zip(vectors.outer_iter()) {
+        let model = model.identity().fingerprint.clone();
+        run.vector = Some(PromptVector { model, values: vector.to_vec() });
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Executions on their way from an engine to a log, and what the log says back.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rayon::prelude::*;
+
+use super::request::Selection;
+use super::{Engine, Error};
+use crate::catalog::{Tool, ToolId, embedding_text};
+use crate::embedding::{Embedder, Role};
+use crate::feedback::{
+    Choice, Context, DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations,
+    PromptVector, Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
+};
+use crate::query::ContextFeatures;
+use crate::selection::Strategy;
+
+/// Prompts embedded at a time in the background: a selection that comes meanwhile waits for these
+/// few at most. Most were embedded for their selection, and are remembered.
+const CHUNK: usize = 8;
+
+/// A log, and what is kept in it.
+pub(super) struct LogPlace {
+    pub path: PathBuf,
+    pub options: StoreOptions,
+}
+
+/// A log that an engine writes to, and what it says.
+pub(super) struct Recording {
+    recorder: Recorder,
+    observed: Arc<RwLock<Arc<Observations>>>,
+}
+
+impl Recording {
+    pub fn start(place: LogPlace, embedder: Option<Arc<dyn Embedder>>) -> Result<Self, Error> {
+        let LogPlace { path, options } = place;
+        let embedder = embedder.filter(|_| options.keep_vectors);
+        let store = ExecutionStore::open(&path, options)?;
+        let observed = Arc::new(RwLock::new(Arc::new(Observations::load(&store)?.numbered(1))));
+        let (shown, mut version) = (observed.clone(), 1);
+        let refresh = move |store: &ExecutionStore| match Observations::load(store) {
+            Ok(read) => {
+                version += 1;
+                let read = Arc::new(read.numbered(version));
+                *shown.write().unwrap_or_else(PoisonError::into_inner) = read;
+            }
+            // What was seen before still holds.
+            Err(error) => tracing::warn!("the log of executions is not read: {error}"),
+        };
+        let mut hooks = Hooks { refresh: Some(Box::new(refresh)), ..Hooks::default() };
+        if let Some(embedder) = embedder {
+            hooks.prepare = Some(Box::new(move |batch| add_vectors(batch, embedder.as_ref())));
+        }
+        let started = Recorder::start(store, RecorderOptions::default(), hooks);
+        let recorder = started.map_err(|error| StoreError::Io {
+            path,
+            what: error.to_string(),
+            cure: "end other programs: the system gave no thread",
+        })?;
+        Ok(Self { recorder, observed })
+    }
+}
+
+/// Embeds the prompts that came without a vector. One that cannot be embedded goes without.
+fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
+    let has_none =
+        |execution: &&mut Execution| execution.vector.is_none() && execution.prompt.is_some();
+    let mut bare: Vec<&mut Execution> = batch.iter_mut().filter(has_none).collect();
+    for chunk in bare.chunks_mut(CHUNK) {
+        let texts: Vec<&str> = chunk.iter().filter_map(|run| run.prompt.as_deref()).collect();
+        let embedded = match embedder.embed(&texts, Role::Query) {
+            Ok(embedded) => embedded,
+            Err(error) => {
+                tracing::debug!("executions are logged without vectors: {error}");
+                continue;
+            }
+        };
+        for (run, vector) in chunk.iter_mut().zip(embedded.vectors.outer_iter()) {
+            let model = embedder.identity().fingerprint.clone();
+            run.vector = Some(PromptVector { model, values: vector.to_vec() });
+        }
+    }
+}
+
+/// Features of a context in the log's words.
+pub fn logged_context(features: &ContextFeatures) -> Context {
+    Context {
+        phase: features.phase.map(|phase| phase.as_str().to_owned()),
+        task_type: features.task_type.map(|task| task.as_str().to_owned()),
+        languages: features.languages.clone(),
+        complexity: features.complexity,
+        structure: features.structure.as_ref().map(|code| code.kind.as_str().to_owned()),
+        testing: features.testing.map(|testing| testing.as_str().to_owned()),
+    }
+}
+
+impl Selection {
+    /// What came of running a tool of this answer to `prompt`, ready for [`Engine::record`] once it
+    /// is said how long it took and for whom. A tool that was not offered has no rank.
+    pub fn execution(&self, prompt: &str, tool: &ToolId, success: bool) -> Execution {
+        let place = self.tools.iter().position(|offered| offered.tool.id == *tool);
+        let mut choice = Choice {
+            offered: self
+                .tools
+                .iter()
+                .take(OFFERED)
+                .map(|offered| offered.tool.id.clone())
+                .collect(),
+            ..Choice::default()
+        };
+        if let Some(place) = place {
+            let chosen = &self.tools[place];
+            choice.rank = u32::try_from(place + 1).ok();
+            choice.score = Some(chosen.score);
+            let parts = chosen.explanation.parts.iter();
+            // That a name is spelled out is a bonus beside the signals, and has no weight of theirs.
+            let parts = parts.filter(|part| part.name != "exact_name");
+            choice.parts = parts.map(|part| (part.name.to_owned(), part.normalized)).collect();
+        }
+        Execution { choice, ..Execution::new(tool.clone(), prompt, success) }
+    }
+}
+
+/// Tools of an answer that are logged with an execution.
+const OFFERED: usize = 20;
+
+impl Engine {
+    /// Takes an execution for the log, in about a microsecond; it is written in the background, with
+    /// the vector of its prompt.
+    ///
+    /// # Errors
+    /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; and where the execution
+    /// cannot be logged.
+    pub fn record(&self, execution: Execution) -> Result<Recorded, Error> {
+        Ok(self.recording()?.recorder.record(execution)?)
+    }
+
+    /// What the log says, as of some seconds ago at most; nothing without a log.
+    pub fn observed(&self) -> Arc<Observations> {
+        let Some(recording) = &self.recording else { return Arc::default() };
+        recording.observed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until what was recorded is written and [`Engine::observed`] knows it.
+    ///
+    /// # Errors
+    /// [`Error::NoFeedback`]; and where something could not be written.
+    pub fn flush_feedback(&self) -> Result<(), Error> {
+        Ok(self.recording()?.recorder.flush()?)
+    }
+
+    /// What became of recorded executions; `None` without a log.
+    pub fn feedback_counts(&self) -> Option<RecorderCounts> {
+        self.recording.as_ref().map(|recording| recording.recorder.counts())
+    }
+
+    fn recording(&self) -> Result<&Recording, Error> {
+        self.recording.as_ref().ok_or(Error::NoFeedback)
+    }
+
+    /// Pairs of tools whose texts mean nearly the same, by rows. It embeds the catalog anew, and
+    /// compares each with each: for maintenance, not for answers.
+    ///
+    /// # Errors
+    /// [`Error::NoModel`]; and what embedding may raise.
+    pub fn near_duplicates(&self) -> Result<Vec<NearDuplicate>, Error> {
+        let no_model = Error::NoModel { strategy: Strategy::Semantic };
+        let state = self.state();
+        let embedder = state.embedder.as_ref().ok_or(no_model)?;
+        let tools: Vec<&Tool> = state.catalog.iter().collect();
+        let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let vectors = embedder.embed(&texts, Role::Document)?.vectors;
+        let pairs_of = |row: usize| {
+            let near = |other: &usize| vectors.row(row).dot(&vectors.row(*other));
+            let others = (row + 1..tools.len()).map(move |other| (other, near(&other)));
+            others.filter(|(_, cosine)| *cosine >= DUPLICATE).collect::<Vec<_>>()
+        };
+        let pairs: Vec<_> = (0..tools.len()).into_par_iter().map(pairs_of).collect();
+        let named = pairs.into_iter().enumerate().flat_map(|(row, near)| {
+            let pair = |(other, cosine): (usize, f32)| NearDuplicate {
+                a: tools[row].id.clone(),
+                b: tools[other].id.clone(),
+                cosine,
+            };
+            near.into_iter().map(pair).collect::<Vec<_>>()
+        });
+        Ok(named.collect())
+    }
+}

@@ -1,0 +1,328 @@
+//! One run of a tool: what was asked, which tool ran, and what came of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+
+use super::StoreError;
+use crate::catalog::ToolId;
+
+/// Bytes of a prompt, a feedback text, and a name (session, error kind, phase, …) at most. A log
+/// that anybody may write to must not be filled by one row.
+const MOST_TEXT: usize = 64 << 10;
+const MOST_NAME: usize = 256;
+
+/// Numbers of a vector at most; the widest models have 4,096.
+const MOST_NUMBERS: usize = 8_192;
+
+/// Tools offered, signals and languages of one selection that are kept at most.
+const MOST_ITEMS: usize = 64;
+
+/// SHA-256 of a prompt's text: tells equal prompts where the text itself is not kept.
+///
+/// It hides a prompt from a reader's eye, not from somebody who guesses it and compares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PromptHash(pub(super) [u8; 32]);
+
+impl PromptHash {
+    pub fn of(prompt: &str) -> Self {
+        Self(Sha256::digest(prompt.as_bytes()).into())
+    }
+}
+
+impl fmt::Display for PromptHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for PromptHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for PromptHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PromptHash {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let digits = text.as_bytes();
+        let mut hash = [0; 32];
+        let bad = || serde::de::Error::custom("expected a prompt hash of 64 hexadecimal digits");
+        if digits.len() != 2 * hash.len() {
+            return Err(bad());
+        }
+        let digit = |at: usize| char::from(digits[at]).to_digit(16).map(|digit| digit as u8);
+        for (at, byte) in hash.iter_mut().enumerate() {
+            let pair = digit(2 * at).zip(digit(2 * at + 1));
+            *byte = pair.map(|(high, low)| high << 4 | low).ok_or_else(bad)?;
+        }
+        Ok(Self(hash))
+    }
+}
+
+/// A prompt as numbers, and the fingerprint of the model that made them: those of another model
+/// cannot be compared with them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromptVector {
+    pub model: String,
+    pub values: Vec<f32>,
+}
+
+/// What the prompt and the files around it were about, in the words of tools' facets. What could
+/// not be told is absent, and counts neither for nor against a likeness.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Context {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub languages: Vec<String>,
+    /// 0 (trivial) to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub testing: Option<String>,
+}
+
+impl Context {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How the tool stood in the selection that it came from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Choice {
+    /// Counted from 1, the best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+    /// What each signal said of the tool, before its weight, 0 to 1.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, f32>,
+    /// The tools of the answer, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<ToolId>,
+}
+
+impl Choice {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One run of a tool. As JSON it is a line of `toolroute feedback export`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Execution {
+    pub tool: ToolId,
+    /// Whether it did what the prompt was after.
+    pub success: bool,
+    /// Milliseconds since 1970 (UTC); `None` is the time of writing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// Kept only by a store that is told to keep prompts; its hash always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Of `prompt`, where the text itself is not at hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_hash: Option<PromptHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector: Option<PromptVector>,
+    #[serde(default, skip_serializing_if = "Context::is_empty")]
+    pub context: Context,
+    #[serde(default, skip_serializing_if = "Choice::is_empty")]
+    pub choice: Choice,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// A word for what went wrong, such as `timeout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_kind: Option<String>,
+    /// What the run cost, in the user's own unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// What the user or the agent said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// The conversation or client that it belongs to: what follows what is told by it, and how far
+    /// one source may be believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+impl Execution {
+    pub fn new(tool: ToolId, prompt: impl Into<String>, success: bool) -> Self {
+        Self {
+            tool,
+            success,
+            at: None,
+            prompt: Some(prompt.into()),
+            prompt_hash: None,
+            vector: None,
+            context: Context::default(),
+            choice: Choice::default(),
+            duration_ms: None,
+            error_kind: None,
+            cost: None,
+            feedback: None,
+            session: None,
+        }
+    }
+
+    /// The hash of the prompt; a text decides over a hash that came with it.
+    pub fn hash(&self) -> Option<PromptHash> {
+        self.prompt.as_deref().map(PromptHash::of).or(self.prompt_hash)
+    }
+
+    /// Whether it can be logged.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] with the first field that is out of range.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let invalid = |field, found: String, expected: &str| {
+            Err(StoreError::Invalid { field, found, expected: expected.to_owned() })
+        };
+        if self.tool.as_str().is_empty() {
+            return invalid("tool", "empty".to_owned(), "the id of a tool");
+        }
+        if self.prompt.is_none() && self.prompt_hash.is_none() {
+            return invalid("prompt", "absent".to_owned(), "the prompt, or `prompt_hash`");
+        }
+        if let Some(at) = self.at.filter(|at| *at < 0) {
+            return invalid("at", at.to_string(), "milliseconds since 1970");
+        }
+        self.check_texts()?;
+        if let Some(rank) = self.choice.rank.filter(|rank| *rank == 0) {
+            return invalid("choice.rank", rank.to_string(), "a rank from 1");
+        }
+        if let Some(found) = self.context.complexity.filter(|found| !(0.0..=1.0).contains(found)) {
+            return invalid("context.complexity", found.to_string(), "0 to 1");
+        }
+        if let Some(cost) = self.cost.filter(|cost| !(cost.is_finite() && *cost >= 0.0)) {
+            return invalid("cost", cost.to_string(), "a number from 0");
+        }
+        let scores = self.choice.score.iter().chain(self.choice.parts.values());
+        if let Some(found) = scores.copied().find(|number| !number.is_finite()) {
+            return invalid("choice", found.to_string(), "finite scores");
+        }
+        self.check_vector()
+    }
+
+    fn check_texts(&self) -> Result<(), StoreError> {
+        let Self { context, choice, .. } = self;
+        let texts = [("prompt", &self.prompt), ("feedback", &self.feedback)];
+        let names = [
+            ("session", &self.session),
+            ("error_kind", &self.error_kind),
+            ("context.phase", &context.phase),
+            ("context.task_type", &context.task_type),
+            ("context.structure", &context.structure),
+            ("context.testing", &context.testing),
+        ];
+        let tool = std::iter::once(("tool", self.tool.as_str(), MOST_NAME));
+        let texts = texts.iter().filter_map(|(n, text)| Some((*n, text.as_deref()?, MOST_TEXT)));
+        let names = names.iter().filter_map(|(n, text)| Some((*n, text.as_deref()?, MOST_NAME)));
+        let languages = context.languages.iter();
+        let languages = languages.map(|name| ("context.languages", name.as_str(), MOST_NAME));
+        let parts = choice.parts.keys().map(|name| ("choice.parts", name.as_str(), MOST_NAME));
+        let offered = choice.offered.iter().map(|id| ("choice.offered", id.as_str(), MOST_NAME));
+        let all = tool.chain(texts).chain(names).chain(languages).chain(parts).chain(offered);
+        for (field, text, most) in all {
+            if text.len() > most {
+                let (found, expected) =
+                    (format!("{} bytes long", text.len()), format!("{most} at most"));
+                return Err(StoreError::Invalid { field, found, expected });
+            }
+        }
+        for (field, items) in [
+            ("context.languages", context.languages.len()),
+            ("choice.parts", choice.parts.len()),
+            ("choice.offered", choice.offered.len()),
+        ] {
+            if items > MOST_ITEMS {
+                let (found, expected) = (format!("{items} items"), format!("{MOST_ITEMS} at most"));
+                return Err(StoreError::Invalid { field, found, expected });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_vector(&self) -> Result<(), StoreError> {
+        let Some(PromptVector { model, values }) = &self.vector else { return Ok(()) };
+        let finite = values.iter().all(|number| number.is_finite());
+        if finite && (1..=MOST_NUMBERS).contains(&values.len()) && model.len() <= MOST_NAME {
+            return Ok(());
+        }
+        Err(StoreError::Invalid {
+            field: "vector",
+            found: format!("{} numbers of model `{model:.80}`", values.len()),
+            expected: format!("1 to {MOST_NUMBERS} finite numbers, and a short fingerprint"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_json_comes_back_as_it_was() {
+        let mut execution = Execution::new("mail__send".into(), "tell Dana", true);
+        assert_eq!(
+            serde_json::to_string(&execution).unwrap(),
+            r#"{"tool":"mail__send","success":true,"prompt":"tell Dana"}"#
+        );
+        execution.prompt_hash = Some(PromptHash::of("tell Dana"));
+        execution.context = Context { phase: Some("completion".into()), ..Context::default() };
+        execution.choice.parts.insert("semantic".into(), 0.5);
+        execution.choice.offered.push("mail__send".into());
+        let line = serde_json::to_string(&execution).unwrap();
+        assert_eq!(serde_json::from_str::<Execution>(&line).unwrap(), execution);
+        for bad in [r#"{"tool":"a"}"#, r#"{"tool":"a","success":true,"promt":"x"}"#] {
+            assert!(serde_json::from_str::<Execution>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        let good = || Execution::new("a".into(), "p", true);
+        good().check().unwrap();
+        let with = |change: fn(&mut Execution)| {
+            let mut execution = good();
+            change(&mut execution);
+            execution.check().unwrap_err().to_string()
+        };
+        for (said, field) in [
+            (with(|e| e.tool = "".into()), "`tool`"),
+            (with(|e| e.prompt = None), "`prompt`"),
+            (with(|e| e.at = Some(-1)), "`at`"),
+            (with(|e| e.prompt = Some("x".repeat(MOST_TEXT + 1))), "`prompt`"),
+            (with(|e| e.session = Some("x".repeat(300))), "`session`"),
+            (with(|e| e.choice.rank = Some(0)), "`choice.rank`"),
+            (with(|e| e.context.complexity = Some(f32::NAN)), "`context.complexity`"),
+            (with(|e| e.cost = Some(-0.5)), "`cost`"),
+            (with(|e| e.choice.score = Some(f32::INFINITY)), "`choice`"),
+            (with(|e| e.choice.offered = vec!["a".into(); 65]), "`choice.offered`"),
+            (
+                with(|e| e.vector = Some(PromptVector { model: "m".into(), values: vec![] })),
+                "`vector`",
+            ),
+        ] {
+            assert!(said.starts_with(field) && said.contains("expected"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! How a tool did when something similar was asked.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::Execution;
+use super::evidence::{PER_SESSION_AND_DAY, day};
+use super::rates::Observed;
+use crate::catalog::ToolId;
+
+/// Executions that are kept for comparison: of all tools, and of one. Comparing with ten of a
+/// tool takes 2 µs.
+pub(super) const MOST: u32 = 10_000;
+const MOST_OF_A_TOOL: usize = 64;
+
+/// What is alike counts by these shares, over what both sides know: meaning, phase, task type.
+const SHARES: [f32; 3] = [0.6, 0.2, 0.2];
+
+/// Contexts below are not similar. Without vectors it asks for equal phase and equal task type, the
+/// rule of the source document.
+const SIMILAR: f32 = 0.6;
+
+/// Runs of the tool elsewhere that its overall rate counts as, beside those in similar contexts.
+const OVERALL_RUNS: f64 = 10.0;
+
+/// What is asked now, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Situation<'a> {
+    /// The model's fingerprint and the prompt's unit vector.
+    pub vector: Option<(&'a str, &'a [f32])>,
+    pub phase: Option<&'a str>,
+    pub task_type: Option<&'a str>,
+}
+
+/// How a tool did in contexts like one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Similar {
+    /// Past contexts that are similar.
+    pub contexts: usize,
+    /// The share of runs expected to succeed: what was seen there, and the tool's overall rate.
+    pub rate: f64,
+}
+
+/// A past context.
+struct Past {
+    /// Of unit length, with its model.
+    vector: Option<(Arc<str>, Box<[f32]>)>,
+    phase: Option<Box<str>>,
+    task_type: Option<Box<str>>,
+    success: bool,
+}
+
+/// The latest contexts of each tool.
+#[derive(Default)]
+pub(super) struct Nearby {
+    tools: BTreeMap<ToolId, Vec<Past>>,
+    models: BTreeMap<String, Arc<str>>,
+    /// Contexts of each tool, session and day: one source must not push out the others.
+    sources: HashMap<(ToolId, Option<String>, i64), u32>,
+}
+
+impl Nearby {
+    /// To be told of executions from the newest on.
+    pub fn add(&mut self, execution: Execution) {
+        let source = (execution.tool.clone(), execution.session.clone(), day(&execution));
+        let of_source = self.sources.entry(source).or_default();
+        let of_tool = self.tools.entry(execution.tool).or_default();
+        let (phase, task_type) = (execution.context.phase, execution.context.task_type);
+        let known = execution.vector.is_some() || phase.is_some() || task_type.is_some();
+        let is_full = f64::from(*of_source) >= PER_SESSION_AND_DAY;
+        if of_tool.len() >= MOST_OF_A_TOOL || is_full || !known {
+            return;
+        }
+        *of_source += 1;
+        let models = &mut self.models;
+        let vector = execution.vector.and_then(|vector| {
+            let name = vector.model.as_str().into();
+            let model = models.entry(vector.model).or_insert(name).clone();
+            Some((model, unit(vector.values)?))
+        });
+        let boxed = |text: Option<String>| text.map(String::into_boxed_str);
+        let (phase, task_type) = (boxed(phase), boxed(task_type));
+        of_tool.push(Past { vector, phase, task_type, success: execution.success });
+    }
+
+    /// Lets go of what only adding needs.
+    pub fn done(mut self) -> Self {
+        self.sources = HashMap::new();
+        self
+    }
+
+    /// `None` where no context of the tool is similar.
+    pub fn rate(&self, tool: &ToolId, now: &Situation<'_>, overall: &Observed) -> Option<Similar> {
+        let (mut contexts, mut weight, mut good) = (0, 0.0, 0.0);
+        for past in self.tools.get(tool)? {
+            let alike = past.likeness(now);
+            if alike >= SIMILAR {
+                contexts += 1;
+                weight += f64::from(alike);
+                good += if past.success { f64::from(alike) } else { 0.0 };
+            }
+        }
+        let rate = (good + OVERALL_RUNS * overall.rate()) / (weight + OVERALL_RUNS);
+        (contexts > 0).then_some(Similar { contexts, rate })
+    }
+}
+
+impl Past {
+    /// 0 to 1, over what both contexts know; 0 where that is nothing.
+    fn likeness(&self, now: &Situation<'_>) -> f32 {
+        let meaning = match (&self.vector, now.vector) {
+            (Some((model, past)), Some((name, vector))) if **model == *name => {
+                Some(dot(past, vector).clamp(0.0, 1.0))
+            }
+            _ => None,
+        };
+        let same = |past: &Option<Box<str>>, now: Option<&str>| {
+            let equal = past.as_deref()? == now?;
+            Some(f32::from(u8::from(equal)))
+        };
+        let parts = [meaning, same(&self.phase, now.phase), same(&self.task_type, now.task_type)];
+        let (mut sum, mut shares) = (0.0, 0.0);
+        for (part, share) in parts.into_iter().zip(SHARES) {
+            if let Some(part) = part {
+                sum += part * share;
+                shares += share;
+            }
+        }
+        if shares > 0.0 { sum / shares } else { 0.0 }
+    }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    // Eight sums side by side, which the compiler makes vector instructions of.
+    let mut sums = [0.0f32; 8];
+    let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest = chunks_a.remainder().iter().zip(chunks_b.remainder());
+    let rest: f32 = rest.map(|(a, b)| a * b).sum();
+    for (a, b) in chunks_a.zip(chunks_b) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+fn unit(mut values: Vec<f32>) -> Option<Box<[f32]>> {
+    let length = dot(&values, &values).sqrt();
+    values.iter_mut().for_each(|value| *value /= length);
+    (length.is_finite() && length > 0.0).then(|| values.into_boxed_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::{Context, PromptVector};
+
+    fn past(values: &[f32], phase: Option<&str>, success: bool) -> Execution {
+        let mut past = Execution::new("t".into(), "p", success);
+        past.vector = Some(PromptVector { model: "m".into(), values: values.to_vec() });
+        past.context = Context { phase: phase.map(str::to_owned), ..Context::default() };
+        past
+    }
+
+    #[test]
+    fn a_tool_is_judged_by_what_is_alike() {
+        let mut nearby = Nearby::default();
+        for n in 0..10 {
+            let session = Some(n.to_string());
+            let well = past(&[1.0, 0.0], None, true);
+            nearby.add(Execution { session: session.clone(), ..well });
+            nearby.add(Execution { session, ..past(&[0.0, 2.0], None, false) });
+        }
+        let overall = Observed { runs: 20, weight: 20.0, good: 10.0, ..Observed::default() };
+        let rate = |vector: &[f32]| {
+            let now = Situation { vector: Some(("m", vector)), ..Situation::default() };
+            nearby.rate(&"t".into(), &now, &overall)
+        };
+        let (well, badly) = (rate(&[1.0, 0.0]).unwrap(), rate(&[0.0, 1.0]).unwrap());
+        assert_eq!((well.contexts, badly.contexts), (10, 10));
+        assert!(well.rate > overall.rate() && badly.rate < overall.rate(), "{well:?} {badly:?}");
+        assert_eq!(rate(&[-1.0, 0.0]), None);
+        let other = Situation { vector: Some(("other", &[1.0, 0.0])), ..Situation::default() };
+        assert_eq!(nearby.rate(&"t".into(), &other, &overall), None, "another model's vector");
+        assert_eq!(nearby.rate(&"unknown".into(), &other, &overall), None);
+    }
+
+    #[test]
+    fn one_source_pushes_no_other_out() {
+        let mut nearby = Nearby::default();
+        (0..100).for_each(|_| nearby.add(past(&[1.0, 0.0], None, true)));
+        let honest = past(&[1.0, 0.0], None, false);
+        nearby.add(Execution { session: Some("honest".into()), ..honest });
+        let now = Situation { vector: Some(("m", &[1.0, 0.0])), ..Situation::default() };
+        let similar = nearby.rate(&"t".into(), &now, &Observed::default()).unwrap();
+        assert_eq!(similar.contexts, 6);
+    }
+
+    #[test]
+    fn without_vectors_equal_phase_and_task_type_are_similar() {
+        let context = |phase: &str, task: &str| {
+            let (phase, task_type) = (Some(phase.to_owned()), Some(task.to_owned()));
+            let context = Context { phase, task_type, ..Context::default() };
+            Execution { context, ..Execution::new("t".into(), "p", true) }
+        };
+        let mut nearby = Nearby::default();
+        nearby.add(context("completion", "deployment"));
+        let similar = |phase, task_type| {
+            let now = Situation { vector: None, phase: Some(phase), task_type: Some(task_type) };
+            nearby.rate(&"t".into(), &now, &Observed::default()).is_some()
+        };
+        assert!(similar("completion", "deployment"));
+        assert!(!similar("completion", "testing") && !similar("refinement", "deployment"));
+    }
+}

@@ -1,0 +1,96 @@
+//! Past prompts and the tools that served them: what usage vectors are learned from.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::evidence::day;
+use super::execution::PromptHash;
+use super::store::ExecutionStore;
+use super::{Execution, StoreError};
+use crate::catalog::ToolId;
+
+/// Prompts of one tool that one named session is believed on one day. Executions without a session
+/// are the user's own, as an import is, and are not bounded here.
+pub const PROMPTS_PER_SESSION: u32 = 20;
+
+/// A prompt, and the tools that served it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastQuery {
+    pub hash: PromptHash,
+    /// Where the log keeps prompts.
+    pub text: Option<String>,
+    /// Of the model that was asked for.
+    pub vector: Option<Vec<f32>>,
+    /// By id, with the share of its runs for this prompt that were successes less failures: above
+    /// 0, and 1 where none failed.
+    pub served: Vec<(ToolId, f32)>,
+}
+
+/// All past prompts, and how many cannot be used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PastQueries {
+    pub queries: Vec<PastQuery>,
+    /// Prompts of which there is neither a text nor a vector of the model.
+    pub unusable: usize,
+}
+
+#[derive(Default)]
+struct Prompt {
+    text: Option<String>,
+    vector: Option<Vec<f32>>,
+    outcomes: BTreeMap<ToolId, (u32, u32)>,
+}
+
+impl ExecutionStore {
+    /// The prompts that tools have served, by hash. Wrong outcomes are outvoted: a tool that failed
+    /// a prompt as often as it served it did not serve it.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn past_queries(&self, model: &str) -> Result<PastQueries, StoreError> {
+        let mut prompts: BTreeMap<PromptHash, Prompt> = BTreeMap::new();
+        let mut sources = HashMap::new();
+        self.for_each(|execution| gather(execution, model, &mut prompts, &mut sources))?;
+        let mut past = PastQueries::default();
+        for (hash, Prompt { text, vector, outcomes }) in prompts {
+            let served = outcomes.into_iter().filter_map(|(tool, (good, bad))| {
+                let share = (f64::from(good) - f64::from(bad)) / f64::from(good + bad);
+                (share > 0.0).then_some((tool, share as f32))
+            });
+            let served: Vec<(ToolId, f32)> = served.collect();
+            if served.is_empty() {
+                continue;
+            }
+            if text.is_none() && vector.is_none() {
+                past.unusable += 1;
+            } else {
+                past.queries.push(PastQuery { hash, text, vector, served });
+            }
+        }
+        Ok(past)
+    }
+}
+
+type Sources = HashMap<(String, ToolId, i64), u32>;
+
+fn gather(
+    execution: Execution,
+    model: &str,
+    prompts: &mut BTreeMap<PromptHash, Prompt>,
+    sources: &mut Sources,
+) {
+    let day = day(&execution);
+    let Some(hash) = execution.hash() else { return };
+    if let (Some(session), true) = (execution.session, execution.success) {
+        let said = sources.entry((session, execution.tool.clone(), day)).or_default();
+        *said += 1;
+        if *said > PROMPTS_PER_SESSION {
+            return;
+        }
+    }
+    let prompt = prompts.entry(hash).or_default();
+    let vector = execution.vector.filter(|vector| vector.model == model);
+    prompt.vector = vector.map(|vector| vector.values).or(prompt.vector.take());
+    prompt.text = execution.prompt.or(prompt.text.take());
+    let (good, bad) = prompt.outcomes.entry(execution.tool).or_default();
+    *if execution.success { good } else { bad } += 1;
+}

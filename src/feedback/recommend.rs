@@ -1,0 +1,295 @@
+//! What the log says should be mended in a catalog: with the evidence, and how much it matters.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use serde::Serialize;
+
+use super::execution::PromptHash;
+use super::rates::{Observed, rates};
+use super::{Execution, evidence};
+use crate::catalog::ToolId;
+
+/// Ordered: the most pressing first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    High,
+    Medium,
+    Low,
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        })
+    }
+}
+
+/// What is wrong with a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// It fails too often.
+    Fails,
+    /// It stands first, and another serves the prompt.
+    AttractsWrongPrompts,
+    /// It says what another tool says.
+    Duplicate,
+    /// It is offered, and never taken.
+    NeverChosen,
+}
+
+/// One thing to mend.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recommendation {
+    pub tool: ToolId,
+    pub fault: Fault,
+    pub priority: Priority,
+    pub recommendation: String,
+    pub evidence: String,
+}
+
+/// Two tools whose texts have nearly the same vector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearDuplicate {
+    pub a: ToolId,
+    pub b: ToolId,
+    pub cosine: f32,
+}
+
+/// Runs, by [weight](Observed::weight), before a tool may be said to fail.
+const LEAST_RUNS: f64 = 5.0;
+
+/// A tool fails where even the upper bound of its success is below the first; it fails often where
+/// it is below the second.
+const FAILS: f32 = 0.5;
+const FAILS_OFTEN: f32 = 0.75;
+
+/// Offers without a run before a tool counts as never chosen, and before that presses.
+const OFFERS: u64 = 20;
+const MANY_OFFERS: u64 = 100;
+
+/// First places before a description may be said to attract the wrong prompts, the share of them
+/// that others served, and the same for one that presses.
+const FIRST_PLACES: f64 = 5.0;
+const WRONG: f64 = 0.5;
+const MOSTLY_WRONG: f64 = 0.75;
+
+/// Cosine from which two tools are told of as saying the same.
+pub const DUPLICATE: f32 = 0.95;
+
+/// What to mend, the most pressing first. `log` is in order of time; `near` comes from whoever has
+/// the tools' vectors, and pairs below [`DUPLICATE`] are passed over.
+pub fn recommend(log: &[Execution], near: &[NearDuplicate]) -> Vec<Recommendation> {
+    let observed = rates(log);
+    let mut all: Vec<Recommendation> = Vec::new();
+    all.extend(observed.iter().filter_map(|(tool, seen)| failing(tool, seen)));
+    all.extend(first_places(log).iter().filter_map(|(tool, places)| wrong(tool, places)));
+    all.extend(never_chosen(log, &observed));
+    all.extend(near.iter().filter_map(|pair| duplicate(pair, &observed)));
+    all.sort_by(|a, b| {
+        (a.priority, a.fault, &a.tool, &a.evidence).cmp(&(
+            b.priority,
+            b.fault,
+            &b.tool,
+            &b.evidence,
+        ))
+    });
+    all
+}
+
+fn failing(tool: &ToolId, seen: &Observed) -> Option<Recommendation> {
+    let bound = seen.upper_bound();
+    if seen.weight < LEAST_RUNS || bound >= FAILS_OFTEN {
+        return None;
+    }
+    let Observed { runs, successes, .. } = seen;
+    Some(Recommendation {
+        tool: tool.clone(),
+        fault: Fault::Fails,
+        priority: if bound < FAILS { Priority::High } else { Priority::Medium },
+        recommendation: "mend it, declare it less reliable, or take it out of the catalog".into(),
+        evidence: format!(
+            "{successes} of {runs} runs succeeded; at best {:.0} % are likely to (95 %)",
+            bound * 100.0
+        ),
+    })
+}
+
+/// What came of the prompts for which a tool stood first.
+#[derive(Default)]
+struct FirstPlaces {
+    all: f64,
+    /// Another tool of the answer served the prompt.
+    served_by_other: f64,
+    /// The tool itself ran and failed.
+    failed: f64,
+}
+
+/// A prompt of a session on a day, and the tool that stood first for it.
+type Asked<'a> = (&'a Option<String>, Option<PromptHash>, i64, &'a ToolId);
+
+/// By the tool that stood first. Of a prompt in a session only what came of it in the end counts: a
+/// failure that another tool made good is one wrong place, not two.
+fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
+    let weights = evidence::weights(log);
+    let mut last: HashMap<Asked<'_>, (usize, &Execution)> = HashMap::new();
+    for (at, execution) in log.iter().enumerate() {
+        let Some(first) = execution.choice.offered.first() else { continue };
+        let key = (&execution.session, execution.hash(), evidence::day(execution), first);
+        let entry = last.entry(key).or_insert((at, execution));
+        // A success stands, whatever is tried after it.
+        if !entry.1.success {
+            *entry = (at, execution);
+        }
+    }
+    let mut ends: Vec<_> =
+        last.into_iter().map(|((.., first), end)| (end.0, end.1, first)).collect();
+    ends.sort_by_key(|(at, ..)| *at);
+    let mut places: BTreeMap<ToolId, FirstPlaces> = BTreeMap::new();
+    for (at, execution, first) in ends {
+        let of_tool = places.entry(first.clone()).or_default();
+        of_tool.all += weights[at];
+        match (execution.tool == *first, execution.success) {
+            (false, true) => of_tool.served_by_other += weights[at],
+            (true, false) => of_tool.failed += weights[at],
+            _ => {}
+        }
+    }
+    places
+}
+
+fn wrong(tool: &ToolId, places: &FirstPlaces) -> Option<Recommendation> {
+    let FirstPlaces { all, served_by_other, failed } = places;
+    // One that fails where it belongs has another fault: that of failing.
+    let share = (served_by_other + failed) / all;
+    if *all < FIRST_PLACES || share < WRONG || served_by_other < failed {
+        return None;
+    }
+    let pressing = share >= MOSTLY_WRONG && *all >= 2.0 * FIRST_PLACES;
+    Some(Recommendation {
+        tool: tool.clone(),
+        fault: Fault::AttractsWrongPrompts,
+        priority: if pressing { Priority::High } else { Priority::Medium },
+        recommendation: "narrow its description: say what it is not for".into(),
+        evidence: format!(
+            "first in {all:.0} answers; another tool served {served_by_other:.0} of them, it failed {failed:.0}"
+        ),
+    })
+}
+
+fn never_chosen(log: &[Execution], observed: &BTreeMap<ToolId, Observed>) -> Vec<Recommendation> {
+    let mut offers: BTreeMap<&ToolId, u64> = BTreeMap::new();
+    for id in log.iter().flat_map(|execution| &execution.choice.offered) {
+        *offers.entry(id).or_default() += 1;
+    }
+    let never =
+        offers.into_iter().filter(|(id, count)| *count >= OFFERS && !observed.contains_key(*id));
+    let told = never.map(|(id, count)| Recommendation {
+        tool: id.clone(),
+        fault: Fault::NeverChosen,
+        priority: if count >= MANY_OFFERS { Priority::Medium } else { Priority::Low },
+        recommendation: "say better what it does, or take it out of the catalog".into(),
+        evidence: format!("offered {count} times, run never"),
+    });
+    told.collect()
+}
+
+fn duplicate(
+    pair: &NearDuplicate,
+    observed: &BTreeMap<ToolId, Observed>,
+) -> Option<Recommendation> {
+    let NearDuplicate { a, b, cosine } = pair;
+    if cosine.is_nan() || *cosine < DUPLICATE || a == b {
+        return None;
+    }
+    let runs = |id: &ToolId| observed.get(id).map_or(0, |seen: &Observed| seen.runs);
+    // Of two the one that is less used is the one to look at.
+    let less = |x: &ToolId, y: &ToolId| (runs(x), y) < (runs(y), x);
+    let (tool, other) = if less(a, b) { (a, b) } else { (b, a) };
+    let both = runs(tool) > 0;
+    Some(Recommendation {
+        tool: tool.clone(),
+        fault: Fault::Duplicate,
+        priority: if both { Priority::Medium } else { Priority::Low },
+        recommendation: format!("say how it differs from `{other}`, or keep one of the two"),
+        evidence: format!("cosine {cosine:.3}; {} runs against {}", runs(tool), runs(other)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run in a session of its own, with what was offered.
+    fn run(n: usize, tool: &str, success: bool, offered: &[&str]) -> Execution {
+        let mut run = Execution::new(tool.into(), format!("prompt {n}"), success);
+        // A day each, so that no bound on a day cuts them.
+        run.at = Some(n as i64 * 60_000 * 60);
+        run.session = Some(n.to_string());
+        run.choice.offered = offered.iter().map(|id| (*id).into()).collect();
+        run
+    }
+
+    fn told(log: &[Execution]) -> Vec<(String, Fault, Priority)> {
+        let all = recommend(log, &[]);
+        all.into_iter().map(|told| (told.tool.to_string(), told.fault, told.priority)).collect()
+    }
+
+    #[test]
+    fn a_tool_that_fails_is_told_of_and_one_failure_is_not() {
+        let runs = |good: usize, all: usize| -> Vec<_> {
+            (0..all).map(|n| run(n, "t", n < good, &[])).collect()
+        };
+        assert_eq!(told(&runs(1, 12)), [("t".into(), Fault::Fails, Priority::High)]);
+        assert_eq!(told(&runs(9, 18)), [("t".into(), Fault::Fails, Priority::Medium)]);
+        assert_eq!(told(&runs(0, 3)), []);
+        assert_eq!(told(&runs(17, 18)), []);
+    }
+
+    #[test]
+    fn a_description_that_attracts_what_others_serve_is_told_of() {
+        let offered = ["greedy", "right", "idle"];
+        let served: Vec<_> = (0..14).map(|n| run(n, "right", true, &offered)).collect();
+        assert_eq!(told(&served), [("greedy".into(), Fault::AttractsWrongPrompts, Priority::High)]);
+        // Tried first, failed, and made good by another: still one prompt.
+        let mut tried = Vec::new();
+        for n in 0..6 {
+            tried.push(run(n, "greedy", false, &offered));
+            tried.push(run(n, "right", true, &offered));
+        }
+        let told = recommend(&tried, &[]);
+        let greedy = told.iter().find(|t| t.fault == Fault::AttractsWrongPrompts).unwrap();
+        assert_eq!(
+            greedy.evidence,
+            "first in 6 answers; another tool served 6 of them, it failed 0"
+        );
+        let good: Vec<_> = (0..14).map(|n| run(n, "greedy", true, &offered)).collect();
+        assert!(recommend(&good, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_tool_that_is_offered_and_never_run_is_told_of() {
+        let log: Vec<_> = (0..20).map(|n| run(n, "a", true, &["a", "idle"])).collect();
+        assert_eq!(told(&log), [("idle".into(), Fault::NeverChosen, Priority::Low)]);
+        let log: Vec<_> = (0..100).map(|n| run(n, "a", true, &["a", "idle"])).collect();
+        assert_eq!(told(&log), [("idle".into(), Fault::NeverChosen, Priority::Medium)]);
+    }
+
+    #[test]
+    fn of_two_that_say_the_same_the_less_used_is_told_of() {
+        let pair = |cosine| [NearDuplicate { a: "a".into(), b: "b".into(), cosine }];
+        let log = [run(0, "a", true, &[]), run(1, "a", true, &[]), run(2, "b", true, &[])];
+        let told = &recommend(&log, &pair(0.97))[0];
+        assert_eq!((told.tool.as_str(), told.priority), ("b", Priority::Medium));
+        assert_eq!(told.evidence, "cosine 0.970; 1 runs against 2");
+        assert_eq!(recommend(&[], &pair(0.97))[0].priority, Priority::Low);
+        assert!(
+            recommend(&log, &pair(0.9)).is_empty() && recommend(&log, &pair(f32::NAN)).is_empty()
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! Executions on disk: an SQLite file with a write-ahead log. The room's only door to rusqlite.
+//!
+//! Nothing is written to a file that is not ours, and what is deleted is overwritten.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
+
+use super::{Execution, StoreError};
+use crate::catalog::ToolId;
+use rows::Columns;
+pub use weight_log::WeightRecord;
+
+mod rows;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod weight_log;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How much is kept. What is beyond goes with the next write, the oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    pub rows: u64,
+    pub days: u32,
+}
+
+impl Default for Retention {
+    /// Half a year: tools change faster than that. With vectors of 384 numbers 50,000 rows are
+    /// about 100 MB.
+    fn default() -> Self {
+        Self { rows: 50_000, days: 180 }
+    }
+}
+
+/// What a log keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The text of prompts; without it only their hashes.
+    pub keep_prompts: bool,
+    /// The vectors of prompts. They are no text, but they tell what a text was about.
+    pub keep_vectors: bool,
+    pub retention: Retention,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { keep_prompts: false, keep_vectors: true, retention: Retention::default() }
+    }
+}
+
+/// What became of executions that were to be logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub added: u64,
+    /// Rows, new or old, that were beyond the retention.
+    pub removed: u64,
+}
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forget {
+    /// Its executions, and that other selections offered it.
+    Tool(ToolId),
+    /// What happened before, in milliseconds since 1970.
+    Before(i64),
+    /// Everything, learned weights too.
+    All,
+}
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    pub executions: u64,
+    /// Whether the bytes are gone from disk as well. Another process that reads the log at that
+    /// moment keeps them until the log is written or forgotten from again.
+    pub scrubbed: bool,
+}
+
+/// The executions of tools, on disk. Several processes may have one open.
+pub struct ExecutionStore {
+    connection: Connection,
+    path: PathBuf,
+    options: StoreOptions,
+}
+
+impl ExecutionStore {
+    /// Opens the log at `path`, or makes one; an older one is brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Foreign`] for a file that is not ours, which is left as it is;
+    /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Busy`], [`StoreError::Io`].
+    pub fn open(path: impl Into<PathBuf>, options: StoreOptions) -> Result<Self, StoreError> {
+        let path = path.into();
+        let connection = schema::open(&path)?;
+        Ok(Self { connection, path, options })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of executions.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn count(&self) -> Result<u64, StoreError> {
+        self.told(count(&self.connection))
+    }
+
+    /// Logs executions, all or none, and removes what is beyond the retention.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`]; and where the file cannot be written.
+    pub fn insert(&mut self, executions: &[Execution]) -> Result<Written, StoreError> {
+        executions.iter().try_for_each(Execution::check)?;
+        let written = insert(&mut self.connection, executions, &self.options);
+        self.told(written)
+    }
+
+    /// Gives every execution to `see`, by time.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or holds what was never written to it.
+    pub fn for_each(&self, see: impl FnMut(Execution)) -> Result<(), StoreError> {
+        self.read(Columns::All, "ORDER BY at, id", see)
+    }
+
+    /// Every execution by time, without texts and vectors: what most of the learning looks at.
+    ///
+    /// # Errors
+    /// As for [`ExecutionStore::for_each`].
+    pub fn facts(&self) -> Result<Vec<Execution>, StoreError> {
+        let mut all = Vec::new();
+        self.read(Columns::Facts, "ORDER BY at, id", |execution| all.push(execution))?;
+        Ok(all)
+    }
+
+    /// The latest executions whole, newest first.
+    ///
+    /// # Errors
+    /// As for [`ExecutionStore::for_each`].
+    pub fn latest(&self, most: u32, see: impl FnMut(Execution)) -> Result<(), StoreError> {
+        self.read(Columns::All, &format!("ORDER BY at DESC, id DESC LIMIT {most}"), see)
+    }
+
+    /// Forgets, all of it or nothing, and overwrites the bytes.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn forget(&mut self, what: &Forget) -> Result<Forgotten, StoreError> {
+        let deleted = delete(&mut self.connection, what);
+        let executions = self.told(deleted)?;
+        let scrubbed = scrub(&self.connection).unwrap_or(false);
+        Ok(Forgotten { executions, scrubbed })
+    }
+
+    /// Milliseconds since 1970 at which a day begins, in UTC; `2026-01-31`, perhaps with a time.
+    ///
+    /// # Errors
+    /// [`StoreError::BadDate`].
+    pub fn date(&self, text: &str) -> Result<i64, StoreError> {
+        // SQLite reads more than dates: "now", Julian days, and 2026-02-31 as the 3rd of March. What
+        // it then writes is not what it was given.
+        let sql = "SELECT unixepoch(?1) * 1000 WHERE date(?1, '+0 days') = substr(?1, 1, 10)";
+        let found = self.connection.query_row(sql, [text], |row| row.get::<_, Option<i64>>(0));
+        let found = self.told(found.optional())?.flatten();
+        found.ok_or_else(|| StoreError::BadDate { found: text.chars().take(40).collect() })
+    }
+
+    /// A time for people: `2026-01-31 14:05`, in UTC.
+    ///
+    /// # Errors
+    /// Where the file cannot be used any more.
+    pub fn time(&self, at: i64) -> Result<String, StoreError> {
+        let sql = "SELECT strftime('%Y-%m-%d %H:%M', ?1 / 1000, 'unixepoch')";
+        let told = self.connection.query_row(sql, [at], |row| row.get::<_, Option<String>>(0));
+        Ok(self.told(told)?.unwrap_or_default())
+    }
+
+    fn read(
+        &self,
+        columns: Columns,
+        rest: &str,
+        mut see: impl FnMut(Execution),
+    ) -> Result<(), StoreError> {
+        let mut read = || {
+            let mut statement = self.connection.prepare_cached(&columns.select(rest))?;
+            let mut found = statement.query([])?;
+            while let Some(row) = found.next()? {
+                see(rows::execution(row)?);
+            }
+            Ok(())
+        };
+        self.told(read())
+    }
+
+    fn told<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|error| told(&self.path, error))
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn count(connection: &Connection) -> rusqlite::Result<u64> {
+    let count: i64 =
+        connection.query_row("SELECT count(*) FROM executions", [], |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+fn insert(
+    connection: &mut Connection,
+    executions: &[Execution],
+    options: &StoreOptions,
+) -> rusqlite::Result<Written> {
+    let now = now();
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    {
+        let mut statement = transaction.prepare_cached(rows::INSERT)?;
+        for execution in executions {
+            rows::insert(&mut statement, execution, options, now)?;
+        }
+    }
+    let removed = retain(&transaction, options.retention, now)?;
+    transaction.commit()?;
+    Ok(Written { added: executions.len() as u64, removed })
+}
+
+fn retain(connection: &Connection, keep: Retention, now: i64) -> rusqlite::Result<u64> {
+    let days = DAY.as_millis() as i64 * i64::from(keep.days);
+    let aged = connection.execute("DELETE FROM executions WHERE at < ?1", [now - days])?;
+    let beyond = count(connection)?.saturating_sub(keep.rows);
+    let beyond = i64::try_from(beyond).unwrap_or(i64::MAX);
+    let oldest = "DELETE FROM executions WHERE id IN
+        (SELECT id FROM executions ORDER BY at, id LIMIT ?1)";
+    let cut = if beyond > 0 { connection.execute(oldest, [beyond])? } else { 0 };
+    Ok((aged + cut) as u64)
+}
+
+fn delete(connection: &mut Connection, what: &Forget) -> rusqlite::Result<u64> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let deleted = match what {
+        Forget::Tool(id) => {
+            // The word for it in other tools' rows too: a forgotten tool was never there.
+            let offered = "UPDATE executions SET offered =
+                (SELECT json_group_array(value) FROM json_each(offered) WHERE value <> ?1)
+                WHERE EXISTS (SELECT 1 FROM json_each(offered) WHERE value = ?1)";
+            transaction.execute(offered, [id.as_str()])?;
+            transaction.execute("DELETE FROM executions WHERE tool = ?1", [id.as_str()])?
+        }
+        Forget::Before(at) => transaction.execute("DELETE FROM executions WHERE at < ?1", [at])?,
+        Forget::All => {
+            transaction.execute("DELETE FROM weights", [])?;
+            transaction.execute("DELETE FROM executions", [])?
+        }
+    };
+    transaction.commit()?;
+    Ok(deleted as u64)
+}
+
+/// Writes the file anew without what was deleted, and empties the write-ahead log.
+fn scrub(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.execute_batch("VACUUM")?;
+    let busy: i64 =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(busy == 0)
+}
+
+/// A vendor's error in our words.
+fn told(path: &Path, error: rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    let what = error.to_string();
+    let io = |cure| StoreError::Io { path: path.clone(), what: what.clone(), cure };
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, what },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Busy { path, waited_ms: schema::BUSY.as_millis() as u64 }
+        }
+        Some(ErrorCode::DiskFull) => io("make room on the disk"),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            io("check its permissions and those of its folder")
+        }
+        Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
+            io("check the disk; a log cannot lie on a network drive")
+        }
+        // A table that lacks a column, a value of another type: not what we wrote.
+        _ => StoreError::Damaged { path, what },
+    }
+}

@@ -1,0 +1,139 @@
+//! Executions to rows of the table, and back.
+
+use rusqlite::types::Type;
+use rusqlite::{Row, Statement, named_params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::StoreOptions;
+use crate::catalog::ToolId;
+use crate::feedback::execution::PromptHash;
+use crate::feedback::{Choice, Context, Execution, PromptVector};
+
+pub(super) const INSERT: &str = "INSERT INTO executions
+    (at, tool, success, prompt_hash, prompt, model, vector, phase, task_type, languages, complexity,
+     structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, feedback, session)
+    VALUES
+    (:at, :tool, :success, :hash, :prompt, :model, :vector, :phase, :task, :languages, :complexity,
+     :structure, :testing, :rank, :score, :parts, :offered, :duration, :error, :cost, :feedback, :session)";
+
+/// How much of each row is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// Without prompt, feedback text and vector, which are most of the bytes.
+    Facts,
+    All,
+}
+
+impl Columns {
+    /// The rows of the log, by time.
+    pub fn select(self, rest: &str) -> String {
+        let long = match self {
+            Self::Facts => "NULL AS prompt, NULL AS model, NULL AS vector, NULL AS feedback",
+            Self::All => "prompt, model, vector, feedback",
+        };
+        format!(
+            "SELECT at, tool, success, prompt_hash, {long}, phase, task_type, languages, complexity,
+             structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, session
+             FROM executions {rest}"
+        )
+    }
+}
+
+/// Writes one execution; one that says no time, or one to come, gets `now`.
+pub(super) fn insert(
+    statement: &mut Statement<'_>,
+    execution: &Execution,
+    options: &StoreOptions,
+    now: i64,
+) -> rusqlite::Result<()> {
+    let Execution { context, choice, .. } = execution;
+    let prompt = execution.prompt.as_deref().filter(|_| options.keep_prompts);
+    let vector = execution.vector.as_ref().filter(|_| options.keep_vectors);
+    statement.execute(named_params! {
+        ":at": execution.at.map_or(now, |at| at.min(now)),
+        ":tool": execution.tool.as_str(),
+        ":success": execution.success,
+        ":hash": execution.hash().map(|hash| hash.0),
+        ":prompt": prompt,
+        ":model": vector.map(|vector| vector.model.as_str()),
+        ":vector": vector.map(|vector| bytes(&vector.values)),
+        ":phase": context.phase,
+        ":task": context.task_type,
+        ":languages": list(&context.languages, context.languages.is_empty()),
+        ":complexity": context.complexity,
+        ":structure": context.structure,
+        ":testing": context.testing,
+        ":rank": choice.rank,
+        ":score": choice.score,
+        ":parts": list(&choice.parts, choice.parts.is_empty()),
+        ":offered": list(&choice.offered, choice.offered.is_empty()),
+        ":duration": execution.duration_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)),
+        ":error": execution.error_kind,
+        ":cost": execution.cost,
+        ":feedback": execution.feedback,
+        ":session": execution.session,
+    })?;
+    Ok(())
+}
+
+/// A row of [`Columns::select`].
+pub(super) fn execution(row: &Row<'_>) -> rusqlite::Result<Execution> {
+    let model: Option<String> = row.get("model")?;
+    let values: Option<Vec<u8>> = row.get("vector")?;
+    let duration: Option<i64> = row.get("duration_ms")?;
+    Ok(Execution {
+        tool: ToolId::new(row.get::<_, String>("tool")?),
+        success: row.get("success")?,
+        at: Some(row.get("at")?),
+        prompt: row.get("prompt")?,
+        prompt_hash: Some(PromptHash(row.get("prompt_hash")?)),
+        vector: model
+            .zip(values)
+            .map(|(model, bytes)| PromptVector { model, values: floats(&bytes) }),
+        context: Context {
+            phase: row.get("phase")?,
+            task_type: row.get("task_type")?,
+            languages: parsed(row, "languages")?,
+            complexity: row.get("complexity")?,
+            structure: row.get("structure")?,
+            testing: row.get("testing")?,
+        },
+        choice: Choice {
+            rank: row.get("rank")?,
+            score: row.get("score")?,
+            parts: parsed(row, "parts")?,
+            offered: parsed(row, "offered")?,
+        },
+        duration_ms: duration.map(|ms| u64::try_from(ms).unwrap_or(0)),
+        error_kind: row.get("error_kind")?,
+        cost: row.get("cost")?,
+        feedback: row.get("feedback")?,
+        session: row.get("session")?,
+    })
+}
+
+fn list(items: &impl Serialize, is_empty: bool) -> Option<String> {
+    let text = || {
+        serde_json::to_string(items).expect("lists of text and numbers are JSON. This is a bug.")
+    };
+    (!is_empty).then(text)
+}
+
+pub(super) fn parsed<T: DeserializeOwned + Default>(
+    row: &Row<'_>,
+    column: &str,
+) -> rusqlite::Result<T> {
+    let Some(text) = row.get::<_, Option<String>>(column)? else { return Ok(T::default()) };
+    serde_json::from_str(&text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
+}
+
+fn bytes(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    let float = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+    bytes.chunks_exact(4).map(float).collect()
+}

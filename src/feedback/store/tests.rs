@@ -1,0 +1,306 @@
+//! The log on disk: what is kept, what is refused, what is forgotten.
+
+use std::fs;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::*;
+use crate::feedback::{Choice, Context, PromptVector, SignalWeights};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+fn full(n: i64) -> Execution {
+    let context = Context {
+        phase: Some("completion".into()),
+        task_type: Some("deployment".into()),
+        languages: vec!["rust".into(), "c++".into()],
+        complexity: Some(0.5),
+        structure: Some("modular".into()),
+        testing: Some("no_tests".into()),
+    };
+    let choice = Choice {
+        rank: Some(2),
+        score: Some(0.75),
+        parts: [("semantic".to_owned(), 0.5)].into(),
+        offered: vec!["mail__send".into(), "chat__send".into()],
+    };
+    Execution {
+        at: Some(now() - DAY_MS + n),
+        vector: Some(PromptVector {
+            model: "m".into(),
+            values: vec![0.25, -1.5, f32::MIN_POSITIVE],
+        }),
+        context,
+        choice,
+        duration_ms: Some(120),
+        error_kind: Some("timeout".into()),
+        cost: Some(0.25),
+        feedback: Some("too late".into()),
+        session: Some("s".into()),
+        ..Execution::new("chat__send".into(), format!("the secret prompt {n}"), n % 2 == 0)
+    }
+}
+
+fn open(folder: &TempDir, options: StoreOptions) -> ExecutionStore {
+    ExecutionStore::open(folder.path().join("log.db"), options).unwrap()
+}
+
+fn all(store: &ExecutionStore) -> Vec<Execution> {
+    let mut all = Vec::new();
+    store.for_each(|execution| all.push(execution)).unwrap();
+    all
+}
+
+fn keeping_prompts() -> StoreOptions {
+    StoreOptions { keep_prompts: true, ..StoreOptions::default() }
+}
+
+#[test]
+fn an_execution_comes_back_as_it_was_and_prompts_only_where_they_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, keeping_prompts());
+    store.insert(&[full(1), full(0)]).unwrap();
+    let hashed = |n| Execution { prompt_hash: full(n).hash(), ..full(n) };
+    let found = all(&store);
+    let times: Vec<_> = found.iter().map(|found| found.at).collect();
+    assert!(times[0] < times[1], "by time: {times:?}");
+    for (found, wanted) in found.into_iter().zip([hashed(0), hashed(1)]) {
+        assert_eq!(Execution { at: None, ..found }, Execution { at: None, ..wanted });
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let options = StoreOptions { keep_vectors: false, ..StoreOptions::default() };
+    let mut store = open(&folder, options);
+    store.insert(&[full(0)]).unwrap();
+    let found = &all(&store)[0];
+    assert_eq!((&found.prompt, &found.vector, found.hash()), (&None, &None, full(0).hash()));
+    drop(store);
+    assert!(!holds(&folder, "secret"), "no text of a prompt is in any of the files");
+}
+
+/// Whether any file of the folder holds a text.
+fn holds(folder: &TempDir, text: &str) -> bool {
+    let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let mut texts = files.map(|path| fs::read(path).unwrap());
+    texts.any(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+}
+
+#[test]
+fn what_is_forgotten_is_gone_from_disk_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, keeping_prompts());
+    let mail = |n| Execution { tool: "mail__send".into(), prompt: Some("other".into()), ..full(n) };
+    store.insert(&[full(0), full(1), mail(2)]).unwrap();
+    assert!(holds(&folder, "secret"));
+    let forgotten = store.forget(&Forget::Tool("chat__send".into())).unwrap();
+    assert_eq!(forgotten, Forgotten { executions: 2, scrubbed: true });
+    let left = all(&store);
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].choice.offered, ["mail__send".into()], "nor was it ever offered");
+    assert!(!holds(&folder, "secret") && !holds(&folder, "chat__send"));
+    assert_eq!(store.forget(&Forget::Before(left[0].at.unwrap())).unwrap().executions, 0);
+    assert_eq!(store.forget(&Forget::Before(left[0].at.unwrap() + 1)).unwrap().executions, 1);
+    store.insert(&[full(0)]).unwrap();
+    let weights = SignalWeights::new([("semantic", 1.0)]);
+    store.apply_weights(&weights, (10, 0.5, 0.4)).unwrap();
+    store.forget(&Forget::All).unwrap();
+    assert_eq!((store.count().unwrap(), store.current_weights().unwrap()), (0, None));
+}
+
+#[test]
+fn no_more_is_kept_than_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let retention = Retention { rows: 10, days: 3 };
+    let mut store = open(&folder, StoreOptions { retention, ..StoreOptions::default() });
+    let rows: Vec<_> = (0..15).map(full).collect();
+    assert_eq!(store.insert(&rows).unwrap(), Written { added: 15, removed: 5 });
+    let kept = all(&store);
+    assert_eq!((kept.len(), kept[0].hash()), (10, full(5).hash()), "the oldest went");
+    let old = Execution { at: Some(now() - 4 * DAY_MS), ..full(99) };
+    assert_eq!(store.insert(&[old]).unwrap(), Written { added: 1, removed: 1 });
+    assert!(all(&store).iter().all(|kept| kept.hash() != full(99).hash()));
+}
+
+#[test]
+fn a_time_to_come_is_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    let rows = [Execution { at: Some(i64::MAX), ..full(0) }, Execution { at: None, ..full(1) }];
+    store.insert(&rows).unwrap();
+    assert!(
+        all(&store).iter().all(|row| row.at.unwrap() <= now() && row.at.unwrap() > now() - 60_000)
+    );
+}
+
+#[test]
+fn one_bad_execution_keeps_the_others_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    let bad = Execution { cost: Some(f64::NAN), ..full(1) };
+    assert!(matches!(
+        store.insert(&[full(0), bad]),
+        Err(StoreError::Invalid { field: "cost", .. })
+    ));
+    assert_eq!(store.count().unwrap(), 0);
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    fs::write(&text, "my notes, which are longer than a header").unwrap();
+    let foreign = folder.path().join("browser.db");
+    let other = Connection::open(&foreign).unwrap();
+    other
+        .execute_batch("CREATE TABLE history (url TEXT); INSERT INTO history VALUES ('x')")
+        .unwrap();
+    drop(other);
+    let marked = folder.path().join("marked.db");
+    Connection::open(&marked).unwrap().pragma_update(None, "application_id", 7).unwrap();
+    for path in [text, foreign, marked] {
+        let before = fs::read(&path).unwrap();
+        let Err(error) = ExecutionStore::open(&path, StoreOptions::default()) else { panic!() };
+        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+        assert!(error.to_string().contains("left as it is"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before, "{}", path.display());
+    }
+    let of_folder = ExecutionStore::open(folder.path(), StoreOptions::default()).err().unwrap();
+    assert!(matches!(of_folder, StoreError::Io { .. }), "{of_folder}");
+}
+
+#[test]
+fn damage_is_told_and_not_mended_by_overwriting() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, keeping_prompts());
+    store.insert(&(0..500).map(full).collect::<Vec<_>>()).unwrap();
+    let path = store.path().to_owned();
+    drop(store);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[8_192..60_000].fill(0xA5);
+    fs::write(&path, &bytes).unwrap();
+    let read = ExecutionStore::open(&path, StoreOptions::default())
+        .and_then(|store| store.for_each(|_| {}));
+    let error = read.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    // Ours, but for a column that somebody took away.
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, StoreOptions::default());
+    store.connection.execute_batch("ALTER TABLE executions DROP COLUMN feedback").unwrap();
+    assert!(matches!(store.for_each(|_| {}), Err(StoreError::Damaged { .. })));
+}
+
+#[test]
+fn an_older_log_is_brought_up_to_date_and_a_newer_one_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let mut first = Connection::open(&path).unwrap();
+    schema::migrate(&mut first, 1).unwrap();
+    insert(&mut first, &[full(0)], &keeping_prompts()).unwrap();
+    assert!(first.prepare("SELECT * FROM weights").is_err(), "version 1 has none");
+    drop(first);
+    let mut store = open(&folder, StoreOptions::default());
+    assert_eq!(all(&store)[0].hash(), full(0).hash());
+    store.apply_weights(&SignalWeights::new([("a", 1.0)]), (10, 0.5, 0.4)).unwrap();
+    store.connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(store);
+    let error = ExecutionStore::open(&path, StoreOptions::default()).err().unwrap();
+    assert!(matches!(error, StoreError::Newer { found: 99, expected: 2, .. }), "{error}");
+}
+
+#[test]
+fn several_may_open_and_write_one_log_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let folder = &folder;
+            scope.spawn(move || {
+                let mut store = open(folder, StoreOptions::default());
+                (0..25).for_each(|n| _ = store.insert(&[full(thread * 25 + n)]).unwrap());
+            });
+        }
+    });
+    assert_eq!(open(&folder, StoreOptions::default()).count().unwrap(), 100);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_its_owner_reads_a_log() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    store.insert(&[full(0)]).unwrap();
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let mode = entry.as_ref().unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{:?}", entry.unwrap().path());
+    }
+}
+
+#[test]
+fn weights_are_taken_back_one_by_one_to_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    let weights = |a: f64| SignalWeights::new([("a", a), ("b", 1.0 - a)]);
+    assert!(matches!(store.revert_weights(), Err(StoreError::NothingToRevert)));
+    store.apply_weights(&weights(0.6), (10, 0.5, 0.4)).unwrap();
+    store.apply_weights(&weights(0.7), (20, 0.4, 0.3)).unwrap();
+    assert_eq!(store.revert_weights().unwrap(), Some(weights(0.6)));
+    assert_eq!(store.current_weights().unwrap(), Some(weights(0.6)));
+    store.apply_weights(&weights(0.8), (30, 0.4, 0.2)).unwrap();
+    assert_eq!(store.revert_weights().unwrap(), Some(weights(0.6)), "past what was taken back");
+    assert_eq!(store.revert_weights().unwrap(), None);
+    assert_eq!(store.current_weights().unwrap(), None);
+    assert!(matches!(store.revert_weights(), Err(StoreError::NothingToRevert)));
+    let actions: Vec<_> = store.weight_history().unwrap().into_iter().map(|r| r.action).collect();
+    assert_eq!(actions, ["apply", "apply", "revert", "apply", "revert", "revert"]);
+}
+
+#[test]
+fn dates_are_read_in_utc() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder, StoreOptions::default());
+    assert_eq!(store.date("2026-01-31").unwrap(), 1_769_817_600_000);
+    assert_eq!(store.date("2026-01-31 14:05").unwrap(), 1_769_868_300_000);
+    assert_eq!(store.time(1_769_868_300_000).unwrap(), "2026-01-31 14:05");
+    for bad in ["", "now", "2026", "2026-02-31", "31.1.2026", "2460000", "2026-01-31 nonsense"] {
+        assert!(matches!(store.date(bad), Err(StoreError::BadDate { .. })), "{bad}");
+    }
+}
+
+#[test]
+fn past_prompts_are_those_that_were_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    let run = |prompt: &str, tool: &str, success| {
+        let session = None;
+        Execution { tool: tool.into(), prompt: Some(prompt.into()), success, session, ..full(0) }
+    };
+    let other = |run: Execution| {
+        let values = vec![1.0];
+        Execution { vector: Some(PromptVector { model: "other".into(), values }), ..run }
+    };
+    store
+        .insert(&[
+            run("served", "a", true),
+            run("served", "a", true),
+            run("served", "a", false),
+            run("served", "b", true),
+            run("wrong", "a", true),
+            run("wrong", "a", false),
+            other(run("elsewhere", "a", true)),
+        ])
+        .unwrap();
+    let past = store.past_queries("m").unwrap();
+    assert_eq!((past.queries.len(), past.unusable), (1, 1));
+    let served = &past.queries[0];
+    assert_eq!(served.hash, run("served", "a", true).hash().unwrap());
+    assert_eq!(served.served, [("a".into(), 1.0 / 3.0), ("b".into(), 1.0)]);
+    assert_eq!(served.vector.as_ref().unwrap().len(), 3);
+    let lies: Vec<_> = (0..100)
+        .map(|n| Execution { session: Some("x".into()), ..run(&format!("lie {n}"), "c", true) })
+        .collect();
+    store.insert(&lies).unwrap();
+    let past = store.past_queries("m").unwrap();
+    let of_c = past.queries.iter().filter(|query| query.served[0].0.as_str() == "c").count();
+    assert_eq!(of_c, 20, "a session is believed so often");
+}

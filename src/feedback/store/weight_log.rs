@@ -1,0 +1,142 @@
+//! The weights that were learned, each beside those that it took the place of.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::Serialize;
+
+use super::{ExecutionStore, now, rows, told};
+use crate::feedback::{SignalWeights, StoreError};
+
+/// One change of the weights, as it stands in the log.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WeightRecord {
+    pub id: i64,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// `apply` or `revert`.
+    pub action: String,
+    /// `None` is what the configuration says.
+    pub weights: Option<SignalWeights>,
+    /// The record whose weights held before these were applied; `None` is the configuration.
+    pub parent: Option<i64>,
+    pub executions: u64,
+    pub loss_before: Option<f64>,
+    pub loss_after: Option<f64>,
+}
+
+/// Weights to write, and what they came from.
+pub(super) struct NewWeights<'a> {
+    pub weights: &'a SignalWeights,
+    pub executions: usize,
+    pub loss_before: f64,
+    pub loss_after: f64,
+}
+
+const COLUMNS: &str = "id, at, action, weights, parent, executions, loss_before, loss_after";
+
+impl ExecutionStore {
+    /// The weights that hold now; `None` where the configuration's do.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn current_weights(&self) -> Result<Option<SignalWeights>, StoreError> {
+        let newest = newest(&self.connection).map_err(|error| told(&self.path, error))?;
+        Ok(newest.and_then(|record| record.weights))
+    }
+
+    /// Every change of the weights, oldest first. The number of records tells versions apart.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn weight_history(&self) -> Result<Vec<WeightRecord>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<WeightRecord>> {
+            let sql = format!("SELECT {COLUMNS} FROM weights ORDER BY id");
+            self.connection.prepare(&sql)?.query_map([], record)?.collect()
+        };
+        read().map_err(|error| told(&self.path, error))
+    }
+
+    pub(in crate::feedback) fn apply_weights(
+        &mut self,
+        weights: &SignalWeights,
+        (executions, loss_before, loss_after): (usize, f64, f64),
+    ) -> Result<(), StoreError> {
+        let new = NewWeights { weights, executions, loss_before, loss_after };
+        apply(&mut self.connection, &new).map_err(|error| told(&self.path, error))
+    }
+
+    /// Goes back to the weights before the latest, and gives them; `None` is the configuration's.
+    /// The record of what was taken back stays.
+    ///
+    /// # Errors
+    /// [`StoreError::NothingToRevert`]; and where the file cannot be written.
+    pub fn revert_weights(&mut self) -> Result<Option<SignalWeights>, StoreError> {
+        let told = |error| told(&self.path, error);
+        let reverted = revert(&mut self.connection).map_err(told)?;
+        reverted.ok_or(StoreError::NothingToRevert)
+    }
+}
+
+fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<WeightRecord> {
+    let executions: i64 = row.get("executions")?;
+    Ok(WeightRecord {
+        id: row.get("id")?,
+        at: row.get("at")?,
+        action: row.get("action")?,
+        weights: rows::parsed(row, "weights")?,
+        parent: row.get("parent")?,
+        executions: u64::try_from(executions).unwrap_or(0),
+        loss_before: row.get("loss_before")?,
+        loss_after: row.get("loss_after")?,
+    })
+}
+
+fn newest(connection: &Connection) -> rusqlite::Result<Option<WeightRecord>> {
+    let sql = format!("SELECT {COLUMNS} FROM weights ORDER BY id DESC LIMIT 1");
+    connection.query_row(&sql, [], record).optional()
+}
+
+fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<WeightRecord> {
+    connection.query_row(&format!("SELECT {COLUMNS} FROM weights WHERE id = ?1"), [id], record)
+}
+
+/// The record whose weights hold: a reverted one stands for the record it went back to.
+fn holding(connection: &Connection) -> rusqlite::Result<Option<WeightRecord>> {
+    match newest(connection)? {
+        Some(reverted) if reverted.action == "revert" => {
+            reverted.parent.map(|id| by_id(connection, id)).transpose()
+        }
+        other => Ok(other),
+    }
+}
+
+fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let parent = holding(&transaction)?.map(|record| record.id);
+    let weights =
+        serde_json::to_string(new.weights).expect("names and numbers are JSON. This is a bug.");
+    let executions = i64::try_from(new.executions).unwrap_or(i64::MAX);
+    transaction.execute(
+        "INSERT INTO weights (at, action, weights, parent, executions, loss_before, loss_after)
+         VALUES (?1, 'apply', ?2, ?3, ?4, ?5, ?6)",
+        params![now(), weights, parent, executions, new.loss_before, new.loss_after],
+    )?;
+    transaction.commit()
+}
+
+/// `None` where nothing is left to take back.
+fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<SignalWeights>>> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let Some(held) = holding(&transaction)? else { return Ok(None) };
+    let before = held.parent.map(|id| by_id(&transaction, id)).transpose()?;
+    let weights = before.as_ref().and_then(|record| record.weights.clone());
+    let text = weights.as_ref().map(|weights| {
+        serde_json::to_string(weights).expect("names and numbers are JSON. This is a bug.")
+    });
+    transaction.execute(
+        "INSERT INTO weights (at, action, weights, parent, executions)
+         VALUES (?1, 'revert', ?2, ?3, 0)",
+        params![now(), text, before.map(|record| record.id)],
+    )?;
+    transaction.commit()?;
+    Ok(Some(weights))
+}

@@ -1,0 +1,161 @@
+//! Which tool tends to follow which.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+use super::Execution;
+use crate::catalog::ToolId;
+
+/// Longest time between two steps of one piece of work.
+const GAP_MS: i64 = 30 * 60 * 1_000;
+
+/// Times that one session is believed that one tool follows another: a loop is no habit of others.
+const PER_SESSION: u32 = 3;
+
+/// Steps that what is usual after any tool counts as, beside what followed this one.
+const PRIOR_STEPS: f64 = 5.0;
+
+/// Once may be chance.
+const LEAST_COUNT: u32 = 2;
+
+/// Followers told of a tool at most.
+const MOST_NEXT: usize = 10;
+
+/// A tool that tends to follow another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Next {
+    pub tool: ToolId,
+    /// That it comes next, 0 to 1.
+    pub probability: f64,
+    /// How many times as likely as after any tool; above 1.
+    pub lift: f64,
+    /// Times it was seen.
+    pub count: u32,
+}
+
+/// Steps from one tool that worked to the next, within a session.
+#[derive(Clone, Debug, Default)]
+pub struct Workflow {
+    after: BTreeMap<ToolId, Vec<Next>>,
+}
+
+impl Workflow {
+    /// From a log in order of time. Executions without a session have no next step.
+    pub(super) fn new(log: &[Execution]) -> Self {
+        let counts = count(log);
+        let mut ends: BTreeMap<&ToolId, f64> = BTreeMap::new();
+        for ((_, to), count) in &counts {
+            *ends.entry(to).or_default() += f64::from(*count);
+        }
+        let all: f64 = ends.values().sum();
+        let mut starts: BTreeMap<&ToolId, f64> = BTreeMap::new();
+        for ((from, _), count) in &counts {
+            *starts.entry(from).or_default() += f64::from(*count);
+        }
+        let mut after: BTreeMap<ToolId, Vec<Next>> = BTreeMap::new();
+        for ((from, to), &count) in &counts {
+            let usual = ends[to] / all;
+            let seen = f64::from(count) + PRIOR_STEPS * usual;
+            let probability = seen / (starts[from] + PRIOR_STEPS);
+            let lift = probability / usual;
+            if lift > 1.0 && count >= LEAST_COUNT {
+                let next = Next { tool: to.clone(), probability, lift, count };
+                after.entry(from.clone()).or_default().push(next);
+            }
+        }
+        for next in after.values_mut() {
+            // Stable, so that equal ones stay in the order of their ids.
+            next.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+            next.truncate(MOST_NEXT);
+        }
+        Self { after }
+    }
+
+    /// What tends to follow a tool more often than it follows others, the likeliest first.
+    pub fn next_after(&self, tool: &str) -> &[Next] {
+        self.after.get(tool).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn count(log: &[Execution]) -> BTreeMap<(ToolId, ToolId), u32> {
+    let mut last: HashMap<&str, (i64, &ToolId)> = HashMap::new();
+    let mut by_session: HashMap<(&str, &ToolId, &ToolId), u32> = HashMap::new();
+    let mut counts = BTreeMap::new();
+    for execution in log.iter().filter(|execution| execution.success) {
+        let Some(session) = execution.session.as_deref() else { continue };
+        let now = (execution.at.unwrap_or_default(), &execution.tool);
+        let Some((at, from)) = last.insert(session, now) else { continue };
+        if now.0 - at > GAP_MS {
+            continue;
+        }
+        let seen = by_session.entry((session, from, now.1)).or_default();
+        *seen += 1;
+        if *seen <= PER_SESSION {
+            *counts.entry((from.clone(), now.1.clone())).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session of steps a minute apart.
+    fn session(name: &str, tools: &[&str]) -> Vec<Execution> {
+        let minutes = (0i64..).map(|minute| minute * 60_000);
+        let step = |(tool, at): (&&str, i64)| {
+            let session = Some(name.to_owned());
+            Execution { at: Some(at), session, ..Execution::new((*tool).into(), "p", true) }
+        };
+        tools.iter().zip(minutes).map(step).collect()
+    }
+
+    fn learned(sessions: &[Vec<Execution>]) -> Workflow {
+        let mut log = sessions.concat();
+        log.sort_by_key(|execution| execution.at);
+        Workflow::new(&log)
+    }
+
+    #[test]
+    fn what_follows_more_often_than_usual_is_told() {
+        let flow = learned(&[
+            session("1", &["edit", "test", "commit"]),
+            session("2", &["edit", "test", "commit", "mail"]),
+            session("3", &["mail", "search", "edit", "test"]),
+        ]);
+        let next = flow.next_after("edit");
+        assert_eq!((next[0].tool.as_str(), next[0].count), ("test", 3));
+        assert!(next[0].lift > 1.0 && (0.5..1.0).contains(&next[0].probability), "{next:?}");
+        assert_eq!(flow.next_after("test")[0].tool.as_str(), "commit");
+        assert!(flow.next_after("mail").is_empty(), "once may be chance");
+        assert!(flow.next_after("unknown").is_empty());
+    }
+
+    #[test]
+    fn failures_long_pauses_and_other_sessions_break_a_flow() {
+        let pair = |n: usize| session(&n.to_string(), &["a", "b"]);
+        let mut failed: Vec<_> = (0..5).map(pair).collect();
+        failed.iter_mut().for_each(|pair| pair[1].success = false);
+        assert!(learned(&failed).next_after("a").is_empty());
+        let mut late: Vec<_> = (0..5).map(pair).collect();
+        late.iter_mut().for_each(|pair| pair[1].at = Some(GAP_MS + 1));
+        assert!(learned(&late).next_after("a").is_empty());
+        let mut nameless: Vec<_> = (0..5).map(pair).collect();
+        nameless.iter_mut().flatten().for_each(|step| step.session = None);
+        assert!(learned(&nameless).next_after("a").is_empty());
+    }
+
+    #[test]
+    fn one_session_is_believed_three_times() {
+        let steps: Vec<&str> = std::iter::repeat_n(["edit", "spam"], 50).flatten().collect();
+        let honest = (0..10).map(|n| session(&n.to_string(), &["edit", "test"]));
+        let mut sessions: Vec<_> = honest.collect();
+        sessions.push(session("adversary", &steps));
+        let flow = learned(&sessions);
+        let next = flow.next_after("edit");
+        assert_eq!(next[0].tool.as_str(), "test", "{next:?}");
+        assert!(next.iter().all(|next| next.tool.as_str() != "spam" || next.count == 3));
+    }
+}

@@ -1,0 +1,162 @@
+//! How hard the files at hand are to work on, as a number.
+
+use super::SourceFile;
+use super::features::Grade;
+use super::language::language;
+
+/// What of the files makes them hard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    files: usize,
+    /// Lines that are neither blank nor a comment of their own.
+    lines: usize,
+    /// Words and signs at which the code goes one way or another.
+    branches: usize,
+    /// The deepest block.
+    depth: usize,
+}
+
+/// Words and signs at which code branches, in any of the usual languages.
+const BRANCHES: &[&str] = &[
+    "if", "elif", "elsif", "for", "foreach", "while", "case", "when", "match", "switch", "catch",
+    "except", "rescue", "unless", "until",
+];
+
+const COMMENTS: &[&str] = &["//", "#", "--", "*", "/*", ";", "%", "'''", "\"\"\""];
+
+/// What counts as the most there is, and how much each count weighs.
+///
+/// Sizes of code are spread over powers of ten, so each count is taken by its logarithm, and 1 is
+/// what a project has that no one person knows: 50,000 lines, 5,000 branches, 500 files. Blocks
+/// eleven deep are as deep as reviewed code goes. Branches weigh most: they are McCabe's measure.
+const MOST: Weights = Weights {
+    branches: (5_000.0, 0.35),
+    lines: (50_000.0, 0.30),
+    depth: (11.0, 0.20),
+    files: (500.0, 0.15),
+};
+
+/// Of each count, the most there is, and its weight.
+struct Weights {
+    branches: (f32, f32),
+    lines: (f32, f32),
+    depth: (f32, f32),
+    files: (f32, f32),
+}
+
+/// The complexity of the code among `files`, from 0 (none at all) to 1; `None` without code.
+///
+/// The weighted mean of branches, lines, depth of blocks and files, each as
+/// `ln(1 + count) / ln(1 + most)` and at most 1. More files and more lines never make it less.
+pub fn complexity(files: &[SourceFile]) -> Option<f32> {
+    let counts =
+        files.iter().filter(|file| language(file).is_some()).map(|file| count(&file.content));
+    let all = counts.reduce(|a, b| Counts {
+        files: a.files + b.files,
+        lines: a.lines + b.lines,
+        branches: a.branches + b.branches,
+        depth: a.depth.max(b.depth),
+    })?;
+    let share = |count: usize, (most, weight): (f32, f32)| {
+        weight * ((count as f32).ln_1p() / most.ln_1p()).min(1.0)
+    };
+    let sum = share(all.branches, MOST.branches)
+        + share(all.lines, MOST.lines)
+        + share(all.depth, MOST.depth)
+        + share(all.files, MOST.files);
+    Some(sum.clamp(0.0, 1.0))
+}
+
+/// Thirds of the scale: a file of 100 lines is low, a service of 5,000 medium or high.
+pub(super) fn grade(complexity: f32) -> Grade {
+    match complexity {
+        ..0.34 => Grade::Low,
+        ..0.67 => Grade::Medium,
+        _ => Grade::High,
+    }
+}
+
+fn count(content: &str) -> Counts {
+    let mut counts = Counts { files: 1, ..Counts::default() };
+    let mut open = 0usize;
+    for line in content.lines() {
+        let text = line.trim_start();
+        if text.is_empty() || COMMENTS.iter().any(|mark| text.starts_with(mark)) {
+            continue;
+        }
+        counts.lines += 1;
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        counts.branches += words.filter(|word| BRANCHES.contains(word)).count();
+        counts.branches += text.matches("&&").count() + text.matches("||").count();
+        // By braces where a language has them, by indentation where it has not.
+        counts.depth = counts.depth.max(indentation(line));
+        for sign in text.bytes() {
+            match sign {
+                b'{' => open += 1,
+                b'}' => open = open.saturating_sub(1),
+                _ => continue,
+            }
+            counts.depth = counts.depth.max(open);
+        }
+    }
+    counts
+}
+
+/// Blocks around a line, taken four spaces or a tab for one.
+fn indentation(line: &str) -> usize {
+    let blank = line.len() - line.trim_start().len();
+    let tabs = line[..blank].matches('\t').count();
+    tabs + (blank - tabs) / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(path: &str, content: impl Into<String>) -> SourceFile {
+        SourceFile { path: path.to_owned(), content: content.into() }
+    }
+
+    #[test]
+    fn branches_and_blocks_are_counted_and_comments_are_not() {
+        let code =
+            "fn a() {\n    // if this\n    if x && y {\n        while z { f() }\n    }\n}\n\n";
+        assert_eq!(count(code), Counts { files: 1, lines: 5, branches: 3, depth: 3 });
+        let code = "def a():\n    # for it\n    for x in y:\n        if x:\n            f()\n";
+        assert_eq!(count(code), Counts { files: 1, lines: 4, branches: 2, depth: 3 });
+    }
+
+    #[test]
+    fn small_code_is_low_and_much_code_is_high() {
+        let hello = complexity(&[file("a.py", "print('hello')")]).unwrap();
+        assert_eq!(grade(hello), Grade::Low);
+        let branchy = "    if a { while b { match c { } } }\n".repeat(300);
+        let module = complexity(&[file("a.rs", branchy.as_str())]).unwrap();
+        assert_eq!(grade(module), Grade::Medium);
+        let all: Vec<_> = (0..60).map(|at| file(&format!("{at}.rs"), branchy.as_str())).collect();
+        let project = complexity(&all).unwrap();
+        assert_eq!(grade(project), Grade::High);
+        assert!(hello < module && module < project && project <= 1.0);
+        assert_eq!(complexity(&[file("a.json", "{}")]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn more_code_is_never_less_complex(
+            texts in prop::collection::vec("[ \t]{0,9}(if |for |[a-z]{1,4}[{}]?|&&|#|\n){0,40}", 1..6),
+            more in "[ \t]{0,9}(while |[{}]|[a-z]|\n){0,20}",
+        ) {
+            let files: Vec<_> =
+                texts.iter().enumerate().map(|(at, text)| file(&format!("{at}.rs"), text.as_str())).collect();
+            let all = complexity(&files).unwrap();
+            prop_assert!((0.0..=1.0).contains(&all));
+            prop_assert!(complexity(&files[..files.len() - 1]).unwrap_or(0.0) <= all);
+            let mut longer = files.clone();
+            longer[0].content.push('\n');
+            longer[0].content.push_str(&more);
+            prop_assert!(all <= complexity(&longer).unwrap());
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Why a context cannot be analysed.
+
+use thiserror::Error as ThisError;
+
+/// A context or a set of examples that cannot be used.
+#[derive(Clone, Debug, PartialEq, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("unknown stage `{name}`; expected {known}")]
+    UnknownStage { name: String, known: String },
+
+    #[error("the context's prompt is empty; expected some words that say what is wanted")]
+    EmptyPrompt,
+
+    #[error("{what} of the context has {found} bytes, at most {most} are read; shorten it")]
+    TooLong { what: String, found: usize, most: usize },
+
+    #[error("the context has {found} {what}, at most {most} are read; leave some out")]
+    TooMany { what: &'static str, found: usize, most: usize },
+
+    #[error("file {at} of the context has no path; expected one such as src/main.rs")]
+    NoPath { at: usize },
+
+    #[error("the context's files name {path} twice; leave one out")]
+    SamePath { path: String },
+
+    #[error("the context asks for 0 tools at most; expected 1 or more, or no max_tools")]
+    NoTools,
+
+    #[error("the context is not what is expected: {because}; it is a JSON object with a `prompt`")]
+    BadJson { because: String },
+
+    #[error(
+        "expected {expected} vectors of examples with {dimension} numbers each, found {found} numbers"
+    )]
+    BadExamples { expected: usize, dimension: usize, found: usize },
+}

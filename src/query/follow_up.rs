@@ -1,0 +1,139 @@
+//! Prompts that hang on what was said before: "and for tomorrow?", "now do the same for Berlin".
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::context::{Speaker, Turn};
+use super::requests::content_words;
+
+/// Beginnings of a sentence that goes on with an earlier one. Hebrew joins its "and" to the word.
+static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)^\W*(?:(?:ok|okay|great|thanks|thank you|good|perfect|nice|cool|yes|yep|sure|fine|super)[\s,.!:]+)*(?:",
+        r"(?:and|or|but|also|then|now|plus)\s+(?:for|in|on|at|to|from|with|by|of|about|what about|how about|the|that|this|it|them|all|one|another|once more|again|only|just|as|under|over|next|last|tomorrow|yesterday|tonight|after|before)\b",
+        r"|(?:and|but|or)\b[^?]{0,30}\?\s*$",
+        r"|what (?:about|if)\b|how about\b|(?:the )?same\b|same for\b|again\b|once more\b|another one\b|one more\b|instead\b|rather\b|not that\b",
+        r"|(?:no|nope|hmm|wait|sorry|actually)[\s,.:]+",
+        r"|(?:make|do|undo|repeat|delete|send|cancel|move|change|show|open|close|try|put|save|share|sort|forward|reschedule|rename|translate|summari[sz]e|explain|shorten|print|turn) (?:(?:it|them|the same|the (?:first|second|third|last|other|next|previous) one)\b|(?:this|that|these|those)(?:\W*$|[.?!,]|\s+(?:to|for|in|on|at|into|from|with|by|as|again|too|instead|now)\b))",
+        r"|(?:for|in|on|at|to|from|with|only|just|until|next|by)(?:\s[\w'-]+){1,3}[?.!]*$",
+        r"|(?:und|und für|und in|und am|jetzt|nochmal|das gleiche|dasselbe|et|et pour|et à|pareil|maintenant|encore|y|y para|y en|lo mismo|ahora|otra vez|e per|lo stesso|а|а в|а для|и|теперь|то же самое|ещё раз)\s.{0,40}[?]\s*$",
+        r"|(?:das gleiche|dasselbe|pareil|la même chose|lo mismo|lo stesso|то же самое|同样|那么|再)",
+        r"|(?:ומה|אותו דבר|אותו הדבר|אותה|גם |עכשיו |שוב|ועכשיו |ובשביל|ול|וב|ומ)",
+        r")"
+    ))
+});
+
+/// Words that point at something said before, where a prompt is too short to say what.
+static POINTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
+    )
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+/// An "and" with nothing before it, in front of a few words: "and todo.txt".
+static JOINS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\W*(?:and|or|but|also|plus)\b"));
+
+/// Words with meaning from which a prompt stands on its own, whatever it points at.
+const ENOUGH_WORDS: usize = 5;
+/// Words with meaning up to which a prompt can be the continuation of another.
+const MOST_WORDS: usize = 12;
+/// Prompts of the user that are looked back through, until one stands on its own.
+const BACK: usize = 4;
+/// Characters of an earlier prompt that are taken.
+const EARLIER_CHARS: usize = 600;
+
+/// Whether a prompt hangs on what was said before it. English, Hebrew, and the commonest ways of
+/// German, French, Spanish, Italian, Russian and Chinese.
+pub fn is_follow_up(prompt: &str) -> bool {
+    let words = content_words(prompt);
+    words <= MOST_WORDS && CONTINUES.is_match(prompt)
+        || words < ENOUGH_WORDS && (POINTS.is_match(prompt) || JOINS.is_match(prompt))
+}
+
+/// The text by which tools are found for a prompt: the prompt itself, or, where it hangs on what the
+/// user said before, that and the prompt.
+///
+/// What assistants and tools said is left out: it is about results, not about what is wanted.
+pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> {
+    if !is_follow_up(prompt) {
+        return Cow::Borrowed(prompt);
+    }
+    let said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User);
+    let mut earlier: Vec<&str> = Vec::new();
+    for turn in said.map(|turn| turn.text.trim()).filter(|text| !text.is_empty()).take(BACK) {
+        earlier.push(turn);
+        if !is_follow_up(turn) {
+            break;
+        }
+    }
+    if earlier.is_empty() {
+        return Cow::Borrowed(prompt);
+    }
+    // The one that stands on its own says what kind of tool it is; those between only vary it.
+    let first = earlier.last().copied().unwrap_or_default();
+    let first: String = first.chars().take(EARLIER_CHARS).collect();
+    Cow::Owned(format!("{first}\n{prompt}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follow_ups_are_told_from_requests() {
+        for prompt in [
+            "now do the same for Berlin",
+            "and for tomorrow?",
+            "what about Rome?",
+            "And in euros?",
+            "Same for the second file",
+            "make it shorter",
+            "cancel it",
+            "thanks, and the one after that?",
+            "undo that",
+            "no, the other one",
+            "for 4 people",
+            "and todo.txt",
+            "ומה עם מחר?",
+            "אותו דבר לברלין",
+            "und für Berlin?",
+            "et pour demain ?",
+            "а в Москве?",
+            "那么明天呢",
+        ] {
+            assert!(is_follow_up(prompt), "{prompt}");
+        }
+        for prompt in [
+            "What is the weather in Berlin tomorrow?",
+            "Book a table for two at Luigi's on Friday",
+            "Translate this letter into French and mail it to Dana",
+            "list all open pull requests",
+            "In which city was Kafka born?",
+            "מה מזג האוויר מחר בחיפה",
+            "Delete the file report.txt from the downloads folder",
+        ] {
+            assert!(!is_follow_up(prompt), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_follow_up_is_routed_with_what_it_hangs_on() {
+        let turn = |role, text: &str| Turn { role, text: text.to_owned() };
+        let conversation = [
+            turn(Speaker::User, "Weather in Oslo?"),
+            turn(Speaker::Assistant, "Sunny."),
+            turn(Speaker::User, "and in Rome?"),
+            turn(Speaker::Tool, "{\"sky\": \"grey\"}"),
+        ];
+        assert_eq!(routing_text("and tomorrow?", &conversation), "Weather in Oslo?\nand tomorrow?");
+        let own = "Send an email to Dana about the trip to Rome";
+        assert_eq!(routing_text(own, &conversation), own);
+        assert_eq!(routing_text("and tomorrow?", &[]), "and tomorrow?");
+    }
+}

@@ -1,0 +1,97 @@
+//! Words that speak for a label: rules for prompts that no example resembles, and for engines
+//! without a model.
+
+use super::labelled;
+
+/// Keywords with their labels, in the order of the labels.
+pub(super) struct Keywords<L> {
+    rules: Vec<(Keyword, L)>,
+}
+
+/// A word or phrase in lower case. One that ends with `*` stands for every word that begins so.
+struct Keyword {
+    text: &'static str,
+    open: bool,
+}
+
+impl<L: Copy + PartialEq> Keywords<L> {
+    pub fn parse(file: &'static str, label: impl Fn(&str) -> Option<L>) -> Self {
+        let rule = |(text, label): (&'static str, Option<L>)| {
+            let open = text.ends_with('*');
+            Some((Keyword { text: text.trim_end_matches('*'), open }, label?))
+        };
+        Self { rules: labelled::parse(file, label).into_iter().filter_map(rule).collect() }
+    }
+
+    /// The label with the most keywords in the text, and these; of equals the earlier label.
+    pub fn best(&self, text: &str) -> Option<(L, Vec<String>)> {
+        let found = self.all(text);
+        let most = found.iter().map(|(_, words)| words.len()).max()?;
+        found.into_iter().find(|(_, words)| words.len() == most)
+    }
+
+    /// Every label with a keyword in the text, and its keywords there.
+    pub fn all(&self, text: &str) -> Vec<(L, Vec<String>)> {
+        let text = text.to_lowercase();
+        let mut found: Vec<(L, Vec<String>)> = Vec::new();
+        for (keyword, label) in self.rules.iter().filter(|(keyword, _)| keyword.stands_in(&text)) {
+            let word = keyword.text.to_owned();
+            match found.iter_mut().find(|(known, _)| known == label) {
+                Some((_, words)) => words.push(word),
+                None => found.push((*label, vec![word])),
+            }
+        }
+        found
+    }
+}
+
+impl Keyword {
+    fn stands_in(&self, text: &str) -> bool {
+        word_at(text, self.text, self.open)
+    }
+}
+
+/// Whether `word` stands in a lower-case text as a word of its own or, where it is `open`, as the
+/// beginning of one.
+///
+/// Hebrew and Arabic join "the", "in", "to" to the front of a word, and Chinese and Japanese put
+/// nothing between words: there a word counts wherever it stands.
+pub(super) fn word_at(text: &str, word: &str, open: bool) -> bool {
+    if word.chars().any(is_joined_script) {
+        return text.contains(word);
+    }
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        let free = |side: Option<char>| !side.is_some_and(char::is_alphanumeric);
+        free(before) && (open || free(after))
+    })
+}
+
+fn is_joined_script(letter: char) -> bool {
+    matches!(letter, '\u{590}'..='\u{6FF}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_no_part_of_another_but_where_a_script_joins_them() {
+        assert!(word_at("make a plan!", "plan", false));
+        assert!(!word_at("book a plane", "plan", false));
+        assert!(word_at("testing it", "test", true));
+        assert!(!word_at("the latest", "test", true));
+        assert!(word_at("תכתוב בבקשה את הדרישות", "דרישות", false), "with the article");
+        assert!(word_at("请部署服务", "部署", false));
+    }
+
+    #[test]
+    fn the_most_keywords_win_and_of_equals_the_earlier_label() {
+        let label = |heading: &str| heading.parse::<u8>().ok();
+        let rules = Keywords::parse("# 1\nred\n# 2\nblue\ngre*\n# none\nblack\n", label);
+        assert_eq!(rules.best("Red and GREEN and blue").unwrap().0, 2);
+        assert_eq!(rules.best("blue or red").unwrap(), (1, vec!["red".to_owned()]));
+        assert!(rules.best("black").is_none());
+    }
+}

@@ -1,0 +1,221 @@
+//! What a message says besides its request: the categories it names, whether it needs the web, how
+//! urgent it is; and whether the model that will read the tools is a small one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::keywords::{Keywords, word_at};
+use super::labelled;
+
+static CATEGORIES: LazyLock<Keywords<&'static str>> = LazyLock::new(|| {
+    static TEXT: &str = include_str!("data/categories.txt");
+    Keywords::parse(TEXT, |heading| {
+        // The heading as it stands in the text, which lives as long as the program.
+        TEXT.lines().filter_map(|line| line.strip_prefix("# ")).find(|known| *known == heading)
+    })
+});
+static WEB: LazyLock<Keywords<()>> =
+    LazyLock::new(|| Keywords::parse(include_str!("data/web.txt"), |_| Some(())));
+/// Labels are hundredths.
+static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
+    Keywords::parse(include_str!("data/urgency.txt"), |heading| {
+        heading.parse::<f32>().ok().map(|urgency| (urgency * 100.0) as u8)
+    })
+});
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bhttps?://|\bwww\.[a-z0-9]"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+/// Which models are small, by their names, and how many tools they are given at most.
+///
+/// ```
+/// use toolroute::query::SmallModels;
+///
+/// let rule = SmallModels::default();
+/// assert!(rule.is_small("llama3.2:3b") && rule.is_small("gpt-4o-mini"));
+/// assert!(!rule.is_small("gpt-4") && !rule.is_small("llama3.1:70b"));
+/// assert_eq!(rule.cap("qwen2.5-coder:7b", 15), 10);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SmallModels {
+    /// Regular expressions, looked for anywhere in the lower-case name. One that does not compile
+    /// matches nothing; [`SmallModels::bad_pattern`] finds it.
+    pub patterns: Vec<String>,
+    /// Tools that such a model is given at most.
+    pub max_tools: usize,
+}
+
+impl Default for SmallModels {
+    /// Up to eight billion parameters in the name, or a word such as `mini`; 10 tools, as Victor.
+    fn default() -> Self {
+        let texts = labelled::parse(include_str!("data/small_models.txt"), |_| Some(()));
+        let patterns = texts.into_iter().map(|(text, _)| text.to_owned()).collect();
+        Self { patterns, max_tools: 10 }
+    }
+}
+
+impl SmallModels {
+    /// Whether a model of this name is a small one.
+    pub fn is_small(&self, model: &str) -> bool {
+        let model = model.to_lowercase();
+        let regexes = self.patterns.iter().filter_map(|text| Regex::new(text).ok());
+        regexes.into_iter().any(|regex| regex.is_match(&model))
+    }
+
+    /// The number of tools for a model, where others would get `most`.
+    pub fn cap(&self, model: &str, most: usize) -> usize {
+        if self.is_small(model) { most.min(self.max_tools) } else { most }
+    }
+
+    /// The first pattern that is no regular expression, with what is wrong.
+    pub fn bad_pattern(&self) -> Option<(&str, String)> {
+        self.patterns
+            .iter()
+            .find_map(|text| Some((text.as_str(), Regex::new(text).err()?.to_string())))
+    }
+}
+
+/// Whether a message asks for what only the web has: an address, the news, the latest.
+pub fn needs_web(message: &str) -> bool {
+    ADDRESS.is_match(message) || WEB.best(message).is_some()
+}
+
+/// Words that speak for categories, beside those that this crate ships (English and Hebrew).
+pub type CategoryWords = BTreeMap<String, Vec<String>>;
+
+/// The categories of a catalog that a message speaks of, most words first.
+///
+/// A category counts by its own name, by the words that `more` has for it, and by those shipped. Only
+/// names in `known` are given: they are the catalog's.
+pub fn categories<'a>(
+    message: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    more: &CategoryWords,
+) -> Vec<&'a str> {
+    let text = message.to_lowercase();
+    let shipped = CATEGORIES.all(message);
+    let count = |category: &str| {
+        let name = category.to_lowercase().replace(['_', '-'], " ");
+        let mine = more.get(category).into_iter().flatten().map(|word| word.to_lowercase());
+        let said = mine.chain([name]).filter(|word| word_at(&text, word, false));
+        let ours = shipped.iter().filter(|(label, _)| *label == category);
+        let ours = ours.flat_map(|(_, words)| words.iter().cloned());
+        // A word that is the name and in a list is one word.
+        said.chain(ours).collect::<BTreeSet<String>>().len()
+    };
+    let counted = known.into_iter().map(|category| (count(category), category));
+    let mut found: Vec<_> = counted.filter(|(count, _)| *count > 0).collect();
+    found.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    found.dedup();
+    found.into_iter().map(|(_, category)| category).collect()
+}
+
+/// How urgent a message says it is, from 0 to 1: 1 for "urgent" and "right now", 0.6 for "quickly",
+/// 0 where it says nothing or that there is no hurry.
+pub fn urgency(message: &str) -> f32 {
+    let found = URGENCY.all(message);
+    if found.iter().any(|(label, _)| *label == 0) {
+        return 0.0;
+    }
+    found.iter().map(|(label, _)| f32::from(*label) / 100.0).fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_models_are_told_by_their_names() {
+        let rule = SmallModels::default();
+        assert_eq!(rule.bad_pattern(), None);
+        for small in [
+            "llama3.2:1b",
+            "qwen2.5-coder:7b",
+            "mistral-7b-instruct",
+            "gemma-2b-it",
+            "phi3",
+            "phi-4-mini",
+            "gpt-4o-mini",
+            "gpt-4.1-nano",
+            "claude-3-haiku",
+            "SmolLM2-1.7B",
+            "qwen2.5:0.5b",
+            "tinyllama",
+            "ministral-8b-2410",
+            "claude-haiku-4-5",
+            "mistral-small",
+        ] {
+            assert!(rule.is_small(small), "{small}");
+        }
+        for large in [
+            "gpt-4",
+            "gpt-5",
+            "claude-opus-4",
+            "llama3.1:70b",
+            "qwen2.5:72b",
+            "mixtral-8x22b",
+            "deepseek-v3",
+            "llama-3.1-405b",
+            "gemma-27b",
+            "command-r-plus",
+            "gemini-2.5-pro",
+            "minimax-m1",
+            "codestral-22b",
+        ] {
+            assert!(!rule.is_small(large), "{large}");
+        }
+        let own = SmallModels { patterns: vec!["^house-".into(), "(".into()], max_tools: 3 };
+        assert_eq!(
+            (own.cap("House-1", 15), own.cap("house-1", 2), own.cap("gpt-4o-mini", 15)),
+            (3, 2, 15)
+        );
+        assert_eq!(own.bad_pattern().unwrap().0, "(");
+    }
+
+    #[test]
+    fn the_web_is_needed_where_the_message_says_so() {
+        for message in [
+            "what does https://example.org say",
+            "the latest on the election",
+            "look up the opening hours",
+            "חפש באינטרנט מתכון",
+            "что в новости сегодня",
+        ] {
+            assert!(needs_web(message), "{message}");
+        }
+        for message in ["rename the file", "add two and two", "a webcam is broken", "latestness"] {
+            assert!(!needs_web(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn categories_are_those_of_the_catalog() {
+        let known = ["weather", "email", "git", "smart_home"];
+        let none = CategoryWords::new();
+        assert_eq!(
+            categories("email me the forecast and the rain radar", known, &none),
+            ["weather", "email"]
+        );
+        assert_eq!(categories("מה מזג האוויר מחר", known, &none), ["weather"]);
+        assert_eq!(categories("my smart home is cold", known, &none), ["smart_home"]);
+        assert!(categories("book a flight", known, &none).is_empty(), "the catalog has no travel");
+        let more = CategoryWords::from([("smart_home".into(), vec!["boiler".into()])]);
+        assert_eq!(categories("is the Boiler on", known, &more), ["smart_home"]);
+    }
+
+    #[test]
+    fn urgency_is_what_the_message_says() {
+        assert_eq!(urgency("URGENT: the site is down"), 1.0);
+        assert_eq!(urgency("דחוף, השרת נפל"), 1.0);
+        assert_eq!(urgency("quickly convert this"), 0.6);
+        assert_eq!(urgency("convert this"), 0.0);
+        assert_eq!(urgency("no rush, whenever you can do it now"), 0.0);
+        assert_eq!(urgency("insurgents in history"), 0.0);
+    }
+}

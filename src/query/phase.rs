@@ -1,0 +1,103 @@
+//! In which phase of a project a prompt is asked: its examples, its keywords, and what files say.
+
+use std::sync::LazyLock;
+
+use super::keywords::Keywords;
+use super::language::language;
+use super::testing::is_test;
+use super::{Phase, SourceFile, labelled};
+
+static KEYWORDS: LazyLock<Keywords<Phase>> =
+    LazyLock::new(|| Keywords::parse(include_str!("data/phase_keywords.txt"), Phase::from_word));
+
+/// Prompts with their phases; `None` for those that are not about software.
+pub fn phase_examples() -> Vec<(&'static str, Option<Phase>)> {
+    labelled::parse(include_str!("data/phase.txt"), Phase::from_word)
+}
+
+/// The phase that most of a prompt's keywords speak for, and these.
+pub fn phase_by_keywords(prompt: &str) -> Option<(Phase, Vec<String>)> {
+    KEYWORDS.best(prompt)
+}
+
+/// The phase that the files at hand suggest: tests are there while code is refined; code without
+/// tests is still being designed; documents alone are requirements; and where there is nothing but
+/// files for operation, a product is completed. SPARC2's rules, in SPARC2's order.
+pub fn phase_by_files(files: &[SourceFile]) -> Option<Phase> {
+    let code = |file: &SourceFile| language(file).is_some() && !is_deployment(&file.path);
+    if files.iter().any(is_test) {
+        Some(Phase::Refinement)
+    } else if files.iter().any(code) {
+        Some(Phase::Architecture)
+    } else if files.iter().any(|file| is_document(&file.path)) {
+        Some(Phase::Specification)
+    } else if files.iter().any(|file| is_deployment(&file.path)) {
+        Some(Phase::Completion)
+    } else {
+        None
+    }
+}
+
+fn is_document(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let written = [".md", ".rst", ".adoc", ".txt", ".docx", ".pdf", ".odt"];
+    written.iter().any(|extension| path.ends_with(extension)) || path.starts_with("docs/")
+}
+
+/// What runs or ships a program, and is no part of it.
+pub(super) fn is_deployment(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let names = [
+        "dockerfile",
+        "jenkinsfile",
+        "procfile",
+        ".gitlab-ci",
+        "docker-compose",
+        "compose.y",
+        "chart.yaml",
+    ];
+    let folders =
+        [".github/workflows/", "k8s/", "kubernetes/", "helm/", "terraform/", "ansible/", "deploy/"];
+    names.iter().any(|start| name.starts_with(start))
+        || folders
+            .iter()
+            .any(|folder| path.starts_with(folder) || path.contains(&format!("/{folder}")))
+        || name.ends_with(".tf")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_files(paths: &[&str]) -> Option<Phase> {
+        let file = |path: &&str| SourceFile { path: (*path).to_owned(), content: String::new() };
+        phase_by_files(&paths.iter().map(file).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn each_phase_is_told_by_keywords() {
+        for (prompt, phase) in [
+            ("Write the requirements and user stories", Phase::Specification),
+            ("Pseudocode for the algorithm please", Phase::Pseudocode),
+            ("System design and data model of the shop", Phase::Architecture),
+            ("Fix the bug and add tests", Phase::Refinement),
+            ("Deploy the release to production", Phase::Completion),
+            ("תכתוב את הדרישות למערכת", Phase::Specification),
+            ("לפרוס את השירות לפרודקשן", Phase::Completion),
+        ] {
+            assert_eq!(phase_by_keywords(prompt).map(|found| found.0), Some(phase), "{prompt}");
+        }
+        assert_eq!(phase_by_keywords("book a plane to Rome"), None);
+    }
+
+    #[test]
+    fn files_decide_in_the_order_of_the_source_document() {
+        assert_eq!(by_files(&["src/a.rs", "tests/a.rs", "README.md"]), Some(Phase::Refinement));
+        assert_eq!(by_files(&["src/a.rs", "README.md", "Dockerfile"]), Some(Phase::Architecture));
+        assert_eq!(by_files(&["docs/needs.md", "Dockerfile"]), Some(Phase::Specification));
+        assert_eq!(by_files(&["Dockerfile", "k8s/service.yaml"]), Some(Phase::Completion));
+        assert_eq!(by_files(&["data.csv"]), None);
+        assert_eq!(by_files(&[]), None);
+    }
+}

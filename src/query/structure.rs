@@ -1,0 +1,258 @@
+//! How the code at hand is divided, which patterns it shows, and how easily it is tested.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::complexity::{complexity, grade};
+use super::features::{CodeStructure, Grade, Structure};
+use super::language::language;
+use super::testing::is_test;
+use super::{SourceFile, TestingStatus, testing_status};
+
+/// Patterns that a type's or a folder's name gives away, by the name's ending.
+const BY_NAME: &[(&str, &[&str])] = &[
+    ("adapter", &["adapter", "adaptor"]),
+    ("builder", &["builder"]),
+    ("command", &["commandhandler"]),
+    ("controller", &["controller"]),
+    ("decorator", &["decorator"]),
+    ("event_sourcing", &["eventstore", "aggregateroot"]),
+    ("facade", &["facade"]),
+    ("factory", &["factory"]),
+    ("middleware", &["middleware", "interceptor"]),
+    ("observer", &["observer", "listener", "subscriber"]),
+    ("plugin", &["plugin"]),
+    ("proxy", &["proxy"]),
+    ("repository", &["repository", "repo"]),
+    ("service", &["service"]),
+    ("singleton", &["singleton"]),
+    ("state_machine", &["statemachine"]),
+    ("strategy", &["strategy"]),
+    ("visitor", &["visitor"]),
+];
+
+/// Manifests of a thing that is built on its own.
+const MANIFESTS: &[&str] = &[
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "pyproject.toml",
+    "setup.py",
+    "requirements.txt",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Gemfile",
+    "composer.json",
+    "mix.exs",
+];
+
+static TYPE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:class|struct|interface|trait|enum|protocol|type|object|module)\s+([A-Za-z_]\w{2,})",
+    )
+});
+static SINGLETON: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(?:getInstance|get_instance|sharedInstance|INSTANCE)\b"));
+/// State that every test shares.
+static GLOBAL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?m)\bstatic mut \w|^\s*global \w|\bgetInstance\(|\bget_instance\(|^(?:var|let) \w+ = new |\bGlobals?\.",
+    )
+});
+/// Seams at which a test can put something else in: interfaces, and dependencies that are passed in.
+static SEAM: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:interface|trait|protocol)\s+\w|\bProtocol\)|\bABC\)|\babstract class\b|@Inject|@Autowired|\bdyn \w|\bimpl \w+ for\b|constructor\([^)]*(?:private|readonly)|\bDepends\(",
+    )
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+/// Folders with code from which it counts as modular.
+const MODULES: usize = 3;
+/// Share of all lines in one file, from which it is a monolith whatever its folders.
+const ONE_FILE: f32 = 0.7;
+
+/// What can be seen of the code's structure; `Unknown` where there is no code.
+pub fn structure(files: &[SourceFile]) -> CodeStructure {
+    let code: Vec<&SourceFile> =
+        files.iter().filter(|file| language(file).is_some() && !is_test(file)).collect();
+    CodeStructure {
+        kind: kind(files, &code),
+        patterns: patterns(&code),
+        complexity: complexity(files).map_or(Grade::Low, grade),
+        testability: testability(files, &code),
+    }
+}
+
+fn kind(files: &[SourceFile], code: &[&SourceFile]) -> Structure {
+    let folders: BTreeSet<&str> = code.iter().map(|file| folder(&file.path)).collect();
+    if services(files) >= 2 {
+        Structure::Microservices
+    } else if code.is_empty() {
+        Structure::Unknown
+    } else if folders.len() >= MODULES && largest_share(code) < ONE_FILE {
+        Structure::Modular
+    } else {
+        Structure::Monolith
+    }
+}
+
+/// Things that are built and started on their own: folders with both a manifest and a Dockerfile,
+/// services that a compose file builds, deployments of Kubernetes.
+fn services(files: &[SourceFile]) -> usize {
+    let mut marks: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
+    let (mut built, mut deployments) = (0, 0);
+    for SourceFile { path, content } in files {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let mark = marks.entry(folder(path)).or_default();
+        mark.0 |= name.starts_with("Dockerfile");
+        mark.1 |= MANIFESTS.contains(&name);
+        let yaml = name.ends_with(".yml") || name.ends_with(".yaml");
+        if yaml && (name.contains("compose")) {
+            built += content.lines().filter(|line| line.trim_start().starts_with("build:")).count();
+        } else if yaml {
+            deployments += content.lines().filter(|line| line.trim() == "kind: Deployment").count();
+        }
+    }
+    let alone =
+        marks.iter().filter(|(folder, both)| !folder.is_empty() && both.0 && both.1).count();
+    alone.max(built).max(deployments)
+}
+
+/// The folder of a path; empty at the root.
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn largest_share(code: &[&SourceFile]) -> f32 {
+    let lines = code.iter().map(|file| file.content.lines().count());
+    let (most, all) = lines.fold((0, 0), |(most, all), lines| (most.max(lines), all + lines));
+    most as f32 / all.max(1) as f32
+}
+
+/// Names of the patterns that types, files and folders are called after, sorted.
+fn patterns(code: &[&SourceFile]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut look = |name: &str| {
+        let name: String =
+            name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        let plural = name.strip_suffix('s').unwrap_or(&name);
+        for (pattern, endings) in BY_NAME {
+            if endings.iter().any(|ending| name.ends_with(ending) || plural.ends_with(ending)) {
+                found.insert((*pattern).to_owned());
+            }
+        }
+    };
+    for file in code {
+        file.path.split('/').for_each(|part| look(part.split('.').next().unwrap_or(part)));
+        TYPE.captures_iter(&file.content).for_each(|found| look(&found[1]));
+    }
+    if code.iter().any(|file| SINGLETON.is_match(&file.content)) {
+        found.insert("singleton".to_owned());
+    }
+    let has = |part: &str| code.iter().any(|file| file.path.to_lowercase().contains(part));
+    if has("model") && has("view") && has("controller") {
+        found.insert("mvc".to_owned());
+    }
+    found.into_iter().collect()
+}
+
+/// High, where code has seams and tests and next to no shared state; low, where it has neither
+/// seams nor tests, or shared state in a third of its files.
+fn testability(files: &[SourceFile], code: &[&SourceFile]) -> Grade {
+    let share = |mark: &Regex| {
+        let with = code.iter().filter(|file| mark.is_match(&file.content)).count();
+        with as f32 / code.len().max(1) as f32
+    };
+    let (seams, global) = (share(&SEAM), share(&GLOBAL));
+    let tested = matches!(
+        testing_status(files),
+        Some(
+            TestingStatus::ComprehensiveTests
+                | TestingStatus::PartialTests
+                | TestingStatus::FailingTests
+        )
+    );
+    if global > 1.0 / 3.0 || (seams == 0.0 && !tested) {
+        Grade::Low
+    } else if tested && seams >= 0.1 && global < 0.1 {
+        Grade::High
+    } else {
+        Grade::Medium
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(all: &[(&str, &str)]) -> Vec<SourceFile> {
+        let file = |(path, content): &(&str, &str)| SourceFile {
+            path: (*path).to_owned(),
+            content: (*content).to_owned(),
+        };
+        all.iter().map(file).collect()
+    }
+
+    fn kind_of(all: &[(&str, &str)]) -> Structure {
+        structure(&files(all)).kind
+    }
+
+    #[test]
+    fn each_kind_is_told() {
+        assert_eq!(kind_of(&[("README.md", "hello")]), Structure::Unknown);
+        assert_eq!(kind_of(&[("app.py", "a = 1"), ("util.py", "b = 2")]), Structure::Monolith);
+        let modules = [("src/cart/a.rs", "a"), ("src/pay/b.rs", "b"), ("src/mail/c.rs", "c")];
+        assert_eq!(kind_of(&modules), Structure::Modular);
+        let one = "x = 1\n".repeat(500);
+        let swollen = [("a/b.py", one.as_str()), ("c/d.py", "y"), ("e/f.py", "z")];
+        assert_eq!(kind_of(&swollen), Structure::Monolith);
+        let services = [
+            ("cart/Dockerfile", "FROM rust"),
+            ("cart/Cargo.toml", ""),
+            ("cart/src/main.rs", "fn main() {}"),
+            ("mail/Dockerfile", "FROM node"),
+            ("mail/package.json", "{}"),
+            ("mail/index.js", "run()"),
+        ];
+        assert_eq!(kind_of(&services), Structure::Microservices);
+        let compose = "services:\n  a:\n    build: ./a\n  b:\n    build: ./b\n";
+        assert_eq!(
+            kind_of(&[("docker-compose.yml", compose), ("a/x.go", "package a")]),
+            Structure::Microservices
+        );
+    }
+
+    #[test]
+    fn patterns_are_found_by_the_names_of_types_and_folders() {
+        let all = files(&[
+            ("src/OrderRepository.java", "public class OrderRepository {}"),
+            (
+                "src/events.py",
+                "class PriceListener:\n    pass\nclass Db:\n    def get_instance(): ...",
+            ),
+            ("app/models/user.rb", ""),
+            ("app/views/user.rb", ""),
+            ("app/controllers/users.rb", ""),
+        ]);
+        let found = structure(&all).patterns;
+        assert_eq!(found, ["controller", "mvc", "observer", "repository", "singleton"]);
+    }
+
+    #[test]
+    fn seams_and_tests_make_code_testable_and_shared_state_does_not() {
+        let of = |all: &[(&str, &str)]| structure(&files(all)).testability;
+        assert_eq!(of(&[("a.rs", "static mut N: u8 = 0;"), ("a_test.rs", "")]), Grade::Low);
+        assert_eq!(of(&[("a.py", "x = 1")]), Grade::Low);
+        assert_eq!(of(&[("a.py", "x = 1"), ("test_a.py", "")]), Grade::Medium);
+        let clock =
+            [("src/clock.rs", "pub trait Clock { fn now(&self); }\n#[cfg(test)]\nmod tests {}")];
+        assert_eq!(of(&clock), Grade::High);
+    }
+}

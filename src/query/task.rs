@@ -1,0 +1,58 @@
+//! What kind of work a prompt asks for: its examples and its keywords.
+
+use std::sync::LazyLock;
+
+use super::keywords::Keywords;
+use super::{TaskType, labelled};
+
+static KEYWORDS: LazyLock<Keywords<TaskType>> =
+    LazyLock::new(|| Keywords::parse(include_str!("data/task_keywords.txt"), TaskType::from_word));
+
+/// Prompts with their kinds of work; `None` for those that are not about software.
+pub fn task_examples() -> Vec<(&'static str, Option<TaskType>)> {
+    labelled::parse(include_str!("data/task.txt"), TaskType::from_word)
+}
+
+/// The kind of work that most of a prompt's keywords speak for, and these.
+pub fn task_by_keywords(prompt: &str) -> Option<(TaskType, Vec<String>)> {
+    KEYWORDS.best(prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_work_are_told_by_keywords() {
+        for (prompt, task) in [
+            ("implement a parser from scratch", TaskType::CodeGeneration),
+            ("add an option and make it configurable", TaskType::CodeModification),
+            ("the build is broken, fix this exception", TaskType::BugFix),
+            ("refactor and simplify the module", TaskType::Refactoring),
+            ("write unit tests with pytest", TaskType::Testing),
+            ("write the README and a tutorial", TaskType::Documentation),
+            ("explain how does it work", TaskType::Analysis),
+            ("deploy to kubernetes", TaskType::Deployment),
+            ("תקן את הבאג בכניסה", TaskType::BugFix),
+            ("исправь ошибку", TaskType::BugFix),
+        ] {
+            assert_eq!(task_by_keywords(prompt).map(|found| found.0), Some(task), "{prompt}");
+        }
+        assert_eq!(task_by_keywords("hello there"), None);
+    }
+
+    #[test]
+    fn every_label_has_thirty_examples_at_least() {
+        for task in TaskType::ALL.iter().copied().map(Some).chain([None]) {
+            let count = task_examples().iter().filter(|(_, label)| *label == task).count();
+            assert!(count >= 30, "{task:?}: {count}");
+        }
+        for phase in super::super::Phase::ALL.iter().copied().map(Some).chain([None]) {
+            let examples = super::super::phase_examples();
+            assert!(
+                examples.iter().filter(|(_, label)| *label == phase).count() >= 30,
+                "{phase:?}"
+            );
+        }
+    }
+}

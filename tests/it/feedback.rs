@@ -1,0 +1,280 @@
+//! The log of executions, through the command line and through an engine.
+
+use std::fs;
+
+use serde_json::Value;
+use toolroute::feedback::{Recorded, StoreOptions};
+use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
+
+use crate::support::Sandbox;
+
+/// Runs `feedback` on the sandbox's log.
+fn feedback(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let log = sandbox.path("log.db");
+    sandbox.json(&[&["feedback", "--feedback", log.to_str().unwrap()], args].concat())
+}
+
+fn fails(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
+    let log = sandbox.path("log.db");
+    sandbox.fails(code, &[&["feedback", "--feedback", log.to_str().unwrap()], args].concat())
+}
+
+fn lines(path: &std::path::Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Executions of two tools in sessions of two steps, with the signals of their selections.
+fn log_rows(sessions: usize) -> String {
+    let mut rows = String::new();
+    for n in 0..sessions {
+        let at = 1_700_000_000_000i64 + n as i64 * 3_600_000;
+        let good = f64::from(u32::try_from(n % 10).unwrap()) / 10.0;
+        let success = n * 37 % 100 < 20 + (good * 70.0) as usize;
+        rows += &serde_json::json!({
+            "tool": "git__commit", "success": true, "prompt": format!("commit my work {n}"),
+            "at": at, "session": format!("s{n}"), "duration_ms": 40,
+            "choice": {"rank": 1, "offered": ["git__commit", "idle"]},
+        })
+        .to_string();
+        rows.push('\n');
+        rows += &serde_json::json!({
+            "tool": "git__push", "success": success, "prompt": format!("publish it {n}"),
+            "at": at + 60_000, "session": format!("s{n}"), "duration_ms": 900,
+            "choice": {"rank": 2, "offered": ["greedy", "git__push"],
+                       "parts": {"semantic": 0.5, "keyword": good}},
+        })
+        .to_string();
+        rows.push('\n');
+    }
+    rows
+}
+
+/// Old rows are kept: the test's times are fixed.
+const FOREVER: [&str; 2] = ["--keep-days", "36500"];
+
+fn filled(sessions: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let rows = sandbox.write("rows.jsonl", log_rows(sessions));
+    let args = ["add", "--no-vectors", "--input", rows.to_str().unwrap()];
+    let added = feedback(&sandbox, &[&args[..], &FOREVER].concat());
+    assert_eq!((&added["added"], &added["bad"]), (&(2 * sessions).into(), &0.into()));
+    sandbox
+}
+
+#[test]
+fn one_execution_is_added_and_shown_and_its_prompt_is_not_kept() {
+    let sandbox = Sandbox::new();
+    let add = |outcome: &str| {
+        let args = ["add", "--tool", "mail__send", "--prompt", "the secret prompt", "--outcome"];
+        let more = ["--duration-ms", "120", "--session", "s", "--model", "static"];
+        feedback(&sandbox, &[&args[..], &[outcome], &more].concat())
+    };
+    assert_eq!(add("success")["added"], 1);
+    add("failure");
+    let stats = feedback(&sandbox, &["stats"]);
+    let mail = &stats["tools"][0];
+    assert_eq!(
+        (&mail["id"], &mail["runs"], &mail["successes"]),
+        (&"mail__send".into(), &2.into(), &1.into())
+    );
+    assert_eq!(mail["latency_ms"], 120.0);
+    let log = sandbox.path("log.db");
+    let shown = sandbox.run(&["feedback", "stats", "--feedback", log.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("mail__send"));
+    let out = sandbox.path("out.jsonl");
+    feedback(&sandbox, &["export", "--output", out.to_str().unwrap()]);
+    let rows = lines(&out);
+    assert_eq!(rows[0]["prompt"], Value::Null);
+    assert_eq!(rows[0]["prompt_hash"].as_str().unwrap().len(), 64);
+    assert!(rows[0]["vector"]["values"].as_array().unwrap().len() > 100, "the prompt's meaning is");
+    let bytes = fs::read(&log).unwrap();
+    assert!(!bytes.windows(6).any(|window| window == b"secret"));
+}
+
+#[test]
+fn an_export_is_an_import() {
+    let sandbox = filled(3);
+    let (first, second) = (sandbox.path("1.jsonl"), sandbox.path("2.jsonl"));
+    let out = feedback(&sandbox, &["export", "--output", first.to_str().unwrap()]);
+    assert_eq!(out["executions"], 6);
+    let streamed = sandbox.path("log.db");
+    let streamed = sandbox.run(&["feedback", "export", "--feedback", streamed.to_str().unwrap()]);
+    assert_eq!(streamed.stdout, fs::read(&first).unwrap());
+    assert_eq!(feedback(&sandbox, &["forget", "--all"])["forgotten"], 6);
+    let args = ["add", "--input", first.to_str().unwrap()];
+    feedback(&sandbox, &[&args[..], &FOREVER].concat());
+    feedback(&sandbox, &["export", "--output", second.to_str().unwrap()]);
+    assert_eq!(fs::read(first).unwrap(), fs::read(second).unwrap());
+}
+
+#[test]
+fn bad_rows_are_told_and_cost_no_others() {
+    let sandbox = Sandbox::new();
+    let rows = "{\"tool\":\"a\",\"success\":true,\"prompt\":\"x\"}\n\nno json\n\
+                {\"tool\":\"a\",\"success\":true}\n{\"tool\":\"a\",\"sucess\":true,\"prompt\":\"x\"}\n";
+    let rows = sandbox.write("rows.jsonl", rows);
+    let said = fails(&sandbox, 3, &["add", "--no-vectors", "--input", rows.to_str().unwrap()]);
+    for told in
+        ["line 3", "line 4: `prompt` of an execution is absent", "line 5: unknown field `sucess`"]
+    {
+        assert!(said.contains(told), "{told} in {said}");
+    }
+    assert_eq!(feedback(&sandbox, &["stats"])["executions"], 1);
+}
+
+#[test]
+fn what_is_beyond_the_retention_is_said_to_be_removed() {
+    let sandbox = Sandbox::new();
+    let rows = sandbox.write("rows.jsonl", log_rows(2));
+    let added = feedback(&sandbox, &["add", "--no-vectors", "--input", rows.to_str().unwrap()]);
+    assert_eq!((&added["added"], &added["removed"]), (&4.into(), &4.into()));
+}
+
+#[test]
+fn workflows_and_recommendations_come_with_their_evidence() {
+    let sandbox = filled(40);
+    let stats = feedback(&sandbox, &["stats", "--tool", "git__commit"]);
+    let next = &stats["tools"][0]["next"][0];
+    assert_eq!(next["tool"], "git__push");
+    assert!(next["probability"].as_f64().unwrap() > 0.5, "{next}");
+    let told = feedback(&sandbox, &["recommend"]);
+    let told = told.as_array().unwrap();
+    let of = |tool: &str| told.iter().find(|told| told["tool"] == tool).unwrap();
+    assert_eq!(of("greedy")["fault"], "attracts_wrong_prompts");
+    assert!(of("greedy")["evidence"].as_str().unwrap().contains("another tool served"));
+    assert_eq!(
+        (&of("idle")["fault"], &of("idle")["priority"]),
+        (&"never_chosen".into(), &"low".into())
+    );
+    let unknown = fails(&sandbox, 3, &["stats", "--tool", "nobody"]);
+    assert!(unknown.contains("no execution of `nobody`"), "{unknown}");
+}
+
+#[test]
+fn two_tools_that_say_the_same_are_told_of() {
+    let sandbox = filled(1);
+    let tools = "{\"name\":\"send\",\"description\":\"Sends an email to a person\",\"server\":\"mail\"}\n\
+                 {\"name\":\"send\",\"description\":\"Sends an email to a person\",\"server\":\"mail2\"}\n\
+                 {\"name\":\"read\",\"description\":\"Reads a file from disk\",\"server\":\"fs\"}\n";
+    let tools = sandbox.write("tools.jsonl", tools);
+    let told = feedback(
+        &sandbox,
+        &["recommend", "--tools", tools.to_str().unwrap(), "--model", "static", "--no-save"],
+    );
+    let twins: Vec<_> =
+        told.as_array().unwrap().iter().filter(|told| told["fault"] == "duplicate").collect();
+    assert_eq!(twins.len(), 1, "{told}");
+    assert!(twins[0]["tool"].as_str().unwrap().starts_with("mail"), "{told}");
+}
+
+#[test]
+fn weights_are_shown_applied_and_taken_back() {
+    let sandbox = filled(200);
+    let shown = feedback(&sandbox, &["weights", "--dry-run"]);
+    assert_eq!((&shown["applied"], &shown["unchanged"]), (&false.into(), &Value::Null), "{shown}");
+    assert_eq!(shown, feedback(&sandbox, &["weights"]), "a dry run changes nothing");
+    assert!(shown["loss_after"].as_f64() < shown["loss_before"].as_f64(), "{shown}");
+    assert!(shown["new"]["keyword"].as_f64() > shown["old"]["keyword"].as_f64(), "{shown}");
+    let applied = feedback(&sandbox, &["weights", "--apply"]);
+    assert_eq!((&applied["applied"], &applied["new"]), (&true.into(), &shown["new"]));
+    assert_eq!(feedback(&sandbox, &["weights"])["old"], shown["new"]);
+    assert_eq!(feedback(&sandbox, &["weights", "--revert"])["weights"], Value::Null);
+    assert_eq!(feedback(&sandbox, &["weights"]), shown);
+    assert!(fails(&sandbox, 1, &["weights", "--revert"]).contains("no older weights"));
+    let few = filled(4);
+    assert_eq!(feedback(&few, &["weights", "--apply"])["unchanged"], "too_few");
+}
+
+#[test]
+fn tools_days_and_everything_can_be_forgotten() {
+    let sandbox = filled(30);
+    assert_eq!(feedback(&sandbox, &["forget", "--tool", "git__push"])["forgotten"], 30);
+    // 2023-11-14 22:13 is the first execution; an hour each.
+    assert_eq!(feedback(&sandbox, &["forget", "--before", "2023-11-15"])["forgotten"], 2);
+    let left = feedback(&sandbox, &["stats"]);
+    assert_eq!((&left["executions"], &left["tools"][0]["id"]), (&28.into(), &"git__commit".into()));
+    assert!(fails(&sandbox, 2, &["forget", "--before", "yesterday"]).contains("2026-01-31"));
+    fails(&sandbox, 2, &["forget"]);
+    fails(&sandbox, 2, &["forget", "--all", "--tool", "x"]);
+    assert_eq!(feedback(&sandbox, &["forget", "--all"])["forgotten"], 28);
+    assert_eq!(feedback(&sandbox, &["stats"])["executions"], 0);
+}
+
+#[test]
+fn looking_makes_no_log_and_a_foreign_file_is_left_alone() {
+    let sandbox = Sandbox::new();
+    assert!(fails(&sandbox, 5, &["stats"]).contains("feedback add` makes one"));
+    assert!(!sandbox.path("log.db").exists());
+    let notes = sandbox.write("log.db", "these are my notes, and nobody's log");
+    let add = ["add", "--tool", "a", "--prompt", "p", "--outcome", "success", "--no-vectors"];
+    for args in [&["stats"][..], &["forget", "--all"], &add] {
+        assert!(fails(&sandbox, 3, args).contains("is not a log of executions"));
+    }
+    assert_eq!(fs::read_to_string(notes).unwrap(), "these are my notes, and nobody's log");
+}
+
+#[test]
+fn the_log_lies_in_the_data_folder_or_where_a_variable_says() {
+    let sandbox = Sandbox::new();
+    let add =
+        ["feedback", "add", "--tool", "a", "--prompt", "p", "--outcome", "success", "--no-vectors"];
+    let mut command = sandbox.toolroute();
+    command.env_remove("TOOLROUTE_FEEDBACK").env("XDG_DATA_HOME", sandbox.path("data"));
+    command.args(add).assert().success();
+    assert!(sandbox.path("data/toolroute/feedback.db").exists());
+    let mut command = sandbox.toolroute();
+    command.env("TOOLROUTE_FEEDBACK", sandbox.path("chosen.db")).args(add).assert().success();
+    assert!(sandbox.path("chosen.db").exists());
+}
+
+fn engine(sandbox: &Sandbox) -> Engine {
+    let catalog = Catalog::from_tools(vec![
+        Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
+        Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
+    ])
+    .catalog;
+    let model = std::sync::Arc::new(StaticEmbedder::built_in().unwrap());
+    let builder = Engine::builder(catalog).embedder(model);
+    builder.feedback(sandbox.path("engine.db"), StoreOptions::default()).build().unwrap()
+}
+
+#[test]
+fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
+    let sandbox = Sandbox::new();
+    let engine_a = engine(&sandbox);
+    let prompt = "send an email to Dana";
+    let selection = engine_a.select(&SelectRequest::new(prompt)).unwrap();
+    let tool = selection.tools[0].tool.id.clone();
+    for n in 0..20 {
+        let mut run = selection.execution(prompt, &tool, true);
+        (run.duration_ms, run.session) = (Some(30), Some(format!("s{n}")));
+        assert_eq!(engine_a.record(run).unwrap(), Recorded::Queued);
+    }
+    engine_a.flush_feedback().unwrap();
+    let observed = engine_a.observed();
+    let seen = observed.tool("mail__send_email").unwrap();
+    assert_eq!((seen.runs, seen.successes, seen.latency_ms), (20, 20, Some(30.0)));
+    assert!(observed.version() > 1);
+    assert_eq!(engine_a.feedback_counts().unwrap().written, 20);
+    // What the last one did not wait for is written all the same.
+    engine_a.record(selection.execution(prompt, &tool, false)).unwrap();
+    drop(engine_a);
+    let engine_b = engine(&sandbox);
+    assert_eq!(engine_b.observed().tool("mail__send_email").unwrap().runs, 21);
+    let log = sandbox.path("engine.db");
+    let exported = sandbox.run(&["feedback", "export", "--feedback", log.to_str().unwrap()]);
+    let first = String::from_utf8(exported.stdout).unwrap();
+    let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["choice"]["rank"], &first["prompt"]), (&1.into(), &Value::Null));
+    assert!(first["choice"]["parts"]["semantic"].as_f64().unwrap() > 0.0);
+    assert!(first["vector"]["values"].is_array(), "embedded in the background");
+}
+
+#[test]
+fn an_engine_without_a_log_says_so() {
+    let engine = Engine::builder(Catalog::default()).build().unwrap();
+    let run = toolroute::feedback::Execution::new("a".into(), "p", true);
+    assert!(engine.record(run).unwrap_err().to_string().contains("no log of executions"));
+    assert_eq!(engine.observed().executions(), 0);
+}
