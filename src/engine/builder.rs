@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::IndexKind;
-use crate::selection::Fusion;
+use crate::selection::{Fusion, ToolFilter};
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -155,6 +155,9 @@ fn check(config: &EngineConfig) -> Result<(), Error> {
     if let Some((found, _)) = config.small_models.bad_pattern() {
         return Err(Error::BadModelRule { found: found.to_owned() });
     }
+    for patterns in config.profiles.values() {
+        ToolFilter::new(Some(patterns), &[], None)?;
+    }
     match config.fusion {
         Fusion::Weighted { semantic_weight: found, .. } if !(0.0..=1.0).contains(&found) => {
             Err(Error::BadWeight { found })
@@ -169,6 +172,18 @@ fn check(config: &EngineConfig) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_and_patterns_that_cannot_be_read_are_refused_at_once() {
+        let mut config = EngineConfig::default();
+        config.profiles.insert("few".into(), vec!["git__[".into()]);
+        let built = Engine::builder(Catalog::default()).config(config).build().map(drop);
+        assert!(built.unwrap_err().to_string().contains("git__["));
+        let mut config = EngineConfig::default();
+        config.small_models.patterns.push("(".into());
+        let built = Engine::builder(Catalog::default()).config(config).build().map(drop);
+        assert!(matches!(built, Err(Error::BadModelRule { .. })));
+    }
 
     #[test]
     fn a_fusion_that_would_give_no_order_is_refused() {

@@ -134,6 +134,7 @@ mod tests {
             ("tool_selection_strategy = \"fuzzy\"", "one of auto, keyword, semantic, hybrid"),
             ("[signals]\nintend = 0.1", "unknown signal `intend`"),
             ("[cache]\nttl = 3", "ttl_ms"),
+            ("[small_models]\npatterns = [\"(\"]", "`(` is no regular expression"),
             ("zzz = 1", "config show"),
         ] {
             let file = parsed(text);

@@ -106,7 +106,12 @@ pub const KEYS: &[Key] = &[
     key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(&["text", "json"]), "text"),
     key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores"),
     table("signals", "TOOLROUTE_SIGNALS", reads::<SignalWeights>, "see docs/signals.md"),
-    table("small_models", "TOOLROUTE_SMALL_MODELS", reads::<SmallModels>, "10 tools up to 8 B"),
+    table(
+        "small_models",
+        "TOOLROUTE_SMALL_MODELS",
+        small_models,
+        "10 tools, up to 8 billion weights",
+    ),
     table("min_shares", "TOOLROUTE_MIN_SHARES", reads::<MinShares>, "none"),
     table("cache", "TOOLROUTE_CACHE", reads::<CacheSettings>, "30 s, 512 answers"),
     table("profiles", "TOOLROUTE_PROFILES", reads::<super::Profiles>, "none"),
@@ -118,6 +123,16 @@ pub const REPLACEMENT: &str = "tool_selection_strategy";
 
 fn reads<T: serde::de::DeserializeOwned>(value: &Value) -> Result<(), String> {
     value.clone().try_into::<T>().map(drop).map_err(|error| error.message().to_owned())
+}
+
+fn small_models(value: &Value) -> Result<(), String> {
+    reads::<SmallModels>(value)?;
+    let rule: SmallModels = value.clone().try_into().unwrap_or_default();
+    let bad = rule.bad_pattern().map(|(pattern, said)| {
+        let said = said.lines().next_back().unwrap_or_default().trim().to_owned();
+        format!("the pattern `{pattern}` is no regular expression: {said}")
+    });
+    bad.map_or(Ok(()), Err)
 }
 
 impl Key {
