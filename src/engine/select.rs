@@ -213,11 +213,7 @@ impl State {
             self.selected(retriever, &request.prompt, found, beyond)
         });
         let tools = tools.collect();
-        let excluded = ranked.excluded.into_iter().map(|(candidate, because)| {
-            let id = self.catalog.tools()[candidate.row as usize].id.clone();
-            Excluded { id, score: candidate.score, because }
-        });
-        let excluded = excluded.collect();
+        let excluded = self.excluded(ranked.excluded);
         let timings = Timings {
             tokenize: embedding.tokenize,
             embed: embedding.embed,
@@ -240,6 +236,14 @@ impl State {
             cached: false,
             timings,
         })
+    }
+
+    fn excluded(&self, excluded: Vec<(Candidate, Exclusion)>) -> Vec<Excluded> {
+        let name = |(candidate, because): (Candidate, Exclusion)| {
+            let id = self.catalog.tools()[candidate.row as usize].id.clone();
+            Excluded { id, score: candidate.score, because }
+        };
+        excluded.into_iter().map(name).collect()
     }
 
     fn selected(

@@ -214,7 +214,7 @@ struct Http {
 impl Http {
     fn start(python: &Path) -> Self {
         let mut child = std::process::Command::new(python)
-            .arg(repo("tests/servers/http.py"))
+            .arg(repo("tests/servers/web.py"))
             .stdout(Stdio::piped())
             .spawn()
             .expect("a server");
