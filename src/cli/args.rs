@@ -20,7 +20,7 @@ use super::feedback_args::FeedbackArgs;
 use super::limit::Limit;
 use super::select_args::{ContextArgs, parse_weight};
 use crate::catalog::{Cost, LatencyTier, Reliability};
-use crate::embedding::{Pooling, Precision};
+use crate::embedding::Precision;
 use crate::engine::{
     DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Signal,
     Strategy, Undeclared,

@@ -37,15 +37,22 @@ fn context_and_signals_change_an_answer_and_say_so() {
         sandbox.json(&all.concat())
     };
     let file = file.to_str().unwrap();
+    let of = |answer: &Value| -> Value {
+        let tools = answer["tools"].as_array().unwrap();
+        tools.iter().find(|tool| tool["id"] == "code__gofmt").unwrap().clone()
+    };
+    let bare = route(&["--min-confidence", "0"]);
     let answer = route(&["--context", file, "--min-confidence", "0"]);
-    assert_eq!(ids(&answer)[0], "code__gofmt", "{answer:#}");
+    let (before, after) = (of(&bare)["score"].as_f64(), of(&answer)["score"].as_f64());
+    assert!(after > before, "{answer:#}");
     assert_eq!(
         (&answer["strategy"], &answer["because"]),
         (&"hybrid".into(), &"auto_with_model".into())
     );
-    let parts = answer["tools"][0]["explanation"]["parts"].as_array().unwrap();
+    let gofmt = of(&answer);
+    let parts = gofmt["explanation"]["parts"].as_array().unwrap();
     let sum: f64 = parts.iter().map(|part| part["contribution"].as_f64().unwrap()).sum();
-    assert!((sum - answer["tools"][0]["score"].as_f64().unwrap()).abs() < 1e-5);
+    assert!((sum - gofmt["score"].as_f64().unwrap()).abs() < 1e-5);
     assert!(parts.iter().any(|part| part["name"] == "language"));
     let stage = ["--stage", "analysis", "--min-confidence", "0", "--limit", "50"];
     let looked = route(&stage);

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
+
+use super::tier;
+use crate::embedding::Pooling;
 
 #[derive(Args)]
 pub struct ModelArgs {

@@ -93,7 +93,11 @@ impl Signal {
     /// What it counts for unless told otherwise. `docs/signals.md` has the measurements; a signal
     /// that did not help on its own set stands at 0.
     fn default_weight(self) -> f32 {
-        self.tried_weight()
+        match self {
+            // With the encoder that ships these did not help on their own set, or cost elsewhere.
+            Self::Web | Self::Hierarchy | Self::Priority => 0.0,
+            _ => self.tried_weight(),
+        }
     }
 
     /// The weight with which it was measured.
