@@ -90,11 +90,13 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
 #[test]
 fn another_tool_answers_where_the_first_does_not() {
     let Some(python) = python() else { return };
-    let site = site(&python, json!({}));
+    // A server of its own: the one that crashed takes a while to come back.
+    let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
+    let site = site(&python, json!({ "other": other }));
     let args = r#"{"query": "x"}"#;
     let report =
-        site.json(&["call", "faulty__crash", "--args", args, "--fallback", "faulty__fine"]);
-    assert_eq!((&report["tool"], &report["text"]), (&json!("faulty__fine"), &json!("fine: x")));
+        site.json(&["call", "faulty__crash", "--args", args, "--fallback", "other__fine"]);
+    assert_eq!((&report["tool"], &report["text"]), (&json!("other__fine"), &json!("fine: x")));
     assert_eq!(report["attempts"][0]["ending"], "failed");
     let refused = site.json(&["call", "faulty__fine", "--args", args, "--deny", "faulty:*"]);
     assert_eq!(refused["attempts"][0]["because"]["skip"], "permission", "{refused}");
@@ -193,14 +195,14 @@ fn no_process_is_left_however_toolroute_ends() {
         let ready = || listed.read_dir().is_ok_and(|mut files| files.next().is_some());
         let began = std::time::Instant::now();
         while !(ready() && processes(site.mark()).len() >= 3) {
-            assert!(began.elapsed() < Duration::from_secs(60), "{:?}", processes(site.mark()));
+            assert!(began.elapsed() < Duration::from_secs(300), "{:?}", processes(site.mark()));
             std::thread::sleep(Duration::from_millis(20));
         }
         let pid = child.id().to_string();
         let sent = std::process::Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
         assert!(sent.success());
         child.wait().unwrap();
-        let left = left_after(site.mark(), Duration::from_secs(5));
+        let left = left_after(site.mark(), Duration::from_secs(30));
         assert_eq!(left, [] as [&str; 0], "after {signal}");
     }
 }
