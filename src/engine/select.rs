@@ -214,14 +214,7 @@ impl State {
         });
         let tools = tools.collect();
         let excluded = self.excluded(ranked.excluded);
-        let timings = Timings {
-            tokenize: embedding.tokenize,
-            embed: embedding.embed,
-            search: times.search,
-            keyword: times.keyword,
-            fuse: times.fuse,
-            policy: policy_time + start.elapsed(),
-        };
+        let timings = timings(embedding, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
             because,
@@ -370,6 +363,12 @@ impl State {
         }
         Ok((rows, unknown))
     }
+}
+
+fn timings(embedding: Embedding<'_>, times: StageTimes, policy: Duration) -> Timings {
+    let Embedding { tokenize, embed, .. } = embedding;
+    let StageTimes { search, keyword, fuse } = times;
+    Timings { tokenize, embed, search, keyword, fuse, policy }
 }
 
 /// What is embedded for a request: the prompt, then its clauses.

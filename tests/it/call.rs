@@ -94,8 +94,7 @@ fn another_tool_answers_where_the_first_does_not() {
     let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
     let site = site(&python, json!({ "other": other }));
     let args = r#"{"query": "x"}"#;
-    let report =
-        site.json(&["call", "faulty__crash", "--args", args, "--fallback", "other__fine"]);
+    let report = site.json(&["call", "faulty__crash", "--args", args, "--fallback", "other__fine"]);
     assert_eq!((&report["tool"], &report["text"]), (&json!("other__fine"), &json!("fine: x")));
     assert_eq!(report["attempts"][0]["ending"], "failed");
     let refused = site.json(&["call", "faulty__fine", "--args", args, "--deny", "faulty:*"]);

@@ -41,8 +41,8 @@ fn context_and_signals_change_an_answer_and_say_so() {
         let tools = answer["tools"].as_array().unwrap();
         tools.iter().find(|tool| tool["id"] == "code__gofmt").unwrap().clone()
     };
-    let bare = route(&["--min-confidence", "0"]);
-    let answer = route(&["--context", file, "--min-confidence", "0"]);
+    let bare = route(&["--min-confidence", "0", "--limit", "50"]);
+    let answer = route(&["--context", file, "--min-confidence", "0", "--limit", "50"]);
     let (before, after) = (of(&bare)["score"].as_f64(), of(&answer)["score"].as_f64());
     assert!(after > before, "{answer:#}");
     assert_eq!(
