@@ -1,6 +1,6 @@
 //! MCP servers: one connection each, shared by all calls, started when first needed.
 //!
-//! A server that dies is started again, at once the first time and after a growing pause from then
+//! A server that dies is started again, at once the first times and after a growing pause from then
 //! on; in the pause calls fail at once instead of waiting. A call that was given up on has the
 //! server asked whether it is still there, and one that does not say so is ended.
 
@@ -80,7 +80,11 @@ struct State {
     not_before: Option<Instant>,
 }
 
-/// The pause before the second restart in a row; it doubles with each further one.
+/// So many restarts in a row come without a pause: a server that one call has killed, and killed
+/// again when it was repeated, is there for the next tool at once.
+const FREE_STARTS: u32 = 2;
+
+/// The pause before the restart after those; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 impl McpServer {
@@ -213,10 +217,9 @@ impl Shared {
 
     fn count_failure(&self, state: &mut State, said: &str) {
         state.failures = state.failures.saturating_add(1);
-        let doublings = state.failures.saturating_sub(2).min(16);
+        let doublings = state.failures.saturating_sub(FREE_STARTS + 1).min(16);
         let pause = (FIRST_PAUSE * (1 << doublings)).min(self.options.longest_pause);
-        // A server that died once is often well the next moment.
-        state.not_before = (state.failures > 1).then(|| Instant::now() + pause);
+        state.not_before = (state.failures > FREE_STARTS).then(|| Instant::now() + pause);
         tracing::debug!(server = %self.name, failures = state.failures, said, "lost");
     }
 

@@ -45,8 +45,8 @@ impl Executor {
             if let Some(fault) = fault {
                 tried.error_ids.push(self.log(tool, &fault.to_string()));
             }
-            let pause =
-                fault.filter(|fault| may_try_again(tool, fault)).and_then(|_| pauses.next());
+            let again = fault.filter(|fault| may_try_again(tool, fault, tried.tries));
+            let pause = again.and_then(|_| pauses.next());
             tried.result = result;
             let Some(pause) = pause.filter(|pause| *pause < request.session.time_left()) else {
                 return tried;
@@ -104,8 +104,10 @@ async fn within<T>(
 }
 
 /// What never reached the tool may be sent again whatever it does; else only what may be repeated.
-/// Who waited for a timeout does not wait for it twice.
-fn may_try_again(tool: &Tool, fault: &Fault) -> bool {
+/// Who waited for a timeout does not wait for it twice, and a call that broke the connection twice
+/// would break it for the other tools of the server too.
+fn may_try_again(tool: &Tool, fault: &Fault, tries: u32) -> bool {
+    let breaks_it = fault.kind == FaultKind::Broken && fault.reached && tries > 1;
     let on_the_way = fault.kind.is_transport() && fault.kind != FaultKind::Timeout;
-    on_the_way && (!fault.reached || may_repeat(tool))
+    on_the_way && !breaks_it && (!fault.reached || may_repeat(tool))
 }
