@@ -53,6 +53,7 @@ step "format" cargo fmt --check
 # All targets: library, binary, tests and benchmarks. Not all features: `cuda` needs its toolkit.
 step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
 step "clippy, library without features" cargo clippy --locked --no-default-features --lib -- -D warnings
+step "clippy, execution without servers" cargo clippy --locked --no-default-features --features execution --lib -- -D warnings
 step "build and the model that tests compare with" build_and_fetch_model
 step "tests" cargo_tests
 optional_step python3 "self-checks of the Python scripts" python_self_checks
