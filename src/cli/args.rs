@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use execution::LiveArgs;
 #[cfg(feature = "mcp")]
-pub use execution::{CallArgs, ExecutionArgs, OutputArgs, RunArgs};
+pub use execution::{CallArgs, ExecutionArgs, LimitArgs, OutputArgs, RunArgs};
 
 use super::candidates::CandidatesArgs;
 use super::config::Settings;

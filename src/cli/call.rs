@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, OutputArgs};
+use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, Tool};
@@ -59,17 +59,15 @@ pub fn perform(
             "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
-    let file = servers::read(path)?;
-    let options = options(args, file.redactor.clone(), asked.summarizer)?;
-    let executor = Executor::new(servers::open(&file), options);
+    let executor = executor(path, &args.limits, asked.summarizer)?;
     let request = Request {
         candidates: &asked.candidates,
         arguments: &asked.arguments,
         session: &Session::default(),
-        confirmed: args.yes,
+        confirmed: args.limits.yes,
         question: asked.question,
         room_tokens: None,
-        on_event: &|event| tell(&event, global),
+        on_event: &|event| render::warn(global, &told(&event)),
     };
     let report = servers::runtime()?.block_on(async {
         let report = executor.call(&request).await;
@@ -79,8 +77,19 @@ pub fn perform(
     show(&report, global)
 }
 
+/// What calls the tools of a servers file. No server is started yet.
+pub fn executor(
+    path: &Path,
+    limits: &LimitArgs,
+    summarizer: Option<Arc<dyn Summarizer>>,
+) -> anyhow::Result<Executor> {
+    let file = servers::read(path)?;
+    let options = options(limits, file.redactor.clone(), summarizer)?;
+    Ok(Executor::new(servers::open(&file), options))
+}
+
 fn options(
-    args: &ExecutionArgs,
+    args: &LimitArgs,
     redactor: Redactor,
     summarizer: Option<Arc<dyn Summarizer>>,
 ) -> anyhow::Result<ExecutorOptions> {
@@ -163,7 +172,8 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
     }
 }
 
-fn tell(event: &Event, global: &Global) {
+/// What happens while a tool is at work, on one line.
+pub fn told(event: &Event) -> String {
     let said = match event {
         Event::Working { said, .. } => said.clone(),
         Event::Progress { progress, .. } => {
@@ -172,7 +182,7 @@ fn tell(event: &Event, global: &Global) {
         }
         Event::FellBack { from, to } => format!("{from} gave no answer; trying {to}"),
     };
-    render::warn(global, &render::plain(&said));
+    render::plain(&said)
 }
 
 fn show(report: &Report, global: &Global) -> anyhow::Result<ExitCode> {

@@ -3,16 +3,24 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
+#[cfg(feature = "mcp")]
+use std::sync::Arc;
 
 use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{ConductArgs, Global};
+#[cfg(feature = "mcp")]
+use super::call;
 use super::limit::Limit;
 use super::setup::{self, STREAM, Wanted};
 use super::{paths, render};
-use crate::conductor::{Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA};
+#[cfg(feature = "mcp")]
+use crate::conductor::Executed;
+use crate::conductor::{Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Runner};
 use crate::engine::DEFAULT_LIMIT;
+#[cfg(feature = "mcp")]
+use crate::execution::Blocking;
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -28,12 +36,15 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let document = document(file)?;
-    let runners = runners(args.runners.as_deref())?;
+    let builtins = builtins(args.runners.as_deref())?;
     let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT));
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let mut ledger = Ledger::open(&paths::ledger(args.ledger.ledger.as_deref())?)?;
     let begin = if args.resume { Begin::Resume } else { Begin::Anew };
-    let answer = Conductor::new(&engine, &runners, &mut ledger).conduct(&document, begin)?;
+    let work = |runner: &dyn Runner| {
+        Conductor::new(&engine, runner, &mut ledger).conduct(&document, begin)
+    };
+    let answer = with_runner(args, global, builtins, work)??;
     if global.json {
         render::json(&Told { complete: answer.is_complete(), answer: &answer })?;
     } else {
@@ -53,8 +64,41 @@ fn document(file: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// Does the work with what runs tools: the built-in ones first, then the servers of `--servers`.
+#[cfg(feature = "mcp")]
+fn with_runner<T>(
+    args: &ConductArgs,
+    global: &Global,
+    builtins: Builtins,
+    work: impl FnOnce(&dyn Runner) -> T,
+) -> anyhow::Result<T> {
+    let Some(path) = args.catalog.live.servers() else { return Ok(work(&builtins)) };
+    let executor = call::executor(path, &args.limits, None)?;
+    let calls = Blocking::with_threads(Arc::new(executor)).context("cannot start threads")?;
+    let quiet = global.quiet;
+    let calls = calls.telling(Arc::new(move |event| {
+        if !quiet {
+            render::note(&call::told(&event));
+        }
+    }));
+    let runner = Executed::new(builtins, calls.clone()).confirmed(args.limits.yes);
+    let done = work(&runner);
+    calls.close();
+    Ok(done)
+}
+
+#[cfg(not(feature = "mcp"))]
+fn with_runner<T>(
+    _args: &ConductArgs,
+    _global: &Global,
+    builtins: Builtins,
+    work: impl FnOnce(&dyn Runner) -> T,
+) -> anyhow::Result<T> {
+    Ok(work(&builtins))
+}
+
 /// Relative paths in the file begin at the folder that it lies in.
-fn runners(file: Option<&Path>) -> anyhow::Result<Builtins> {
+fn builtins(file: Option<&Path>) -> anyhow::Result<Builtins> {
     let Some(file) = file else { return Ok(Builtins::default()) };
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the runners {}", file.display()))?;

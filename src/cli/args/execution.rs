@@ -37,6 +37,20 @@ pub struct ExecutionArgs {
     /// The arguments, as a JSON object; `-` reads it from stdin
     #[arg(short, long, value_name = "JSON", default_value = "{}")]
     pub args: String,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// The tool to try where the one before it fails; repeatable [default: tools that do the same]
+    #[arg(long, value_name = "ID")]
+    pub fallback: Vec<String>,
+    /// Try no other tool
+    #[arg(long, conflicts_with = "fallback")]
+    pub no_fallback: bool,
+}
+
+/// What a call of a tool may do, and how much of its answer is taken.
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct LimitArgs {
     /// Agree to what may destroy something
     #[arg(long)]
     pub yes: bool,
@@ -55,12 +69,6 @@ pub struct ExecutionArgs {
     /// Characters of an answer at most; the rest is kept for `toolroute output`
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub max_chars: usize,
-    /// The tool to try where the one before it fails; repeatable [default: tools that do the same]
-    #[arg(long, value_name = "ID")]
-    pub fallback: Vec<String>,
-    /// Try no other tool
-    #[arg(long, conflicts_with = "fallback")]
-    pub no_fallback: bool,
 }
 
 #[cfg(feature = "mcp")]
