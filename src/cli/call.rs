@@ -12,11 +12,13 @@ use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, Outpu
 use super::exit::{self, Failure};
 use super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, Tool};
+use crate::engine::{CalledFor, Engine};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
     MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Redactor, Report, Request, Session,
     Summarizer, Timing, candidates,
 };
+use crate::feedback::StoreOptions;
 
 /// Bytes of whole answers that are kept on disk.
 const KEPT_BYTES: usize = 256 << 20;
@@ -35,7 +37,12 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
         .map(|tool| Neighbor { tool: Arc::clone(tool), similarity: 0.0 })
         .collect();
     let candidates = chain(&args.execution, &catalog, &tool, &near)?;
-    let asked = Asked { candidates, arguments, question: "", summarizer: None };
+    let engine = match &args.execution.log.feedback {
+        Some(log) => Some(Engine::builder(catalog).feedback(log, StoreOptions::default()).build()?),
+        None => None,
+    };
+    let log = engine.as_ref().map(|engine| (engine, CalledFor::default()));
+    let asked = Asked { candidates, arguments, question: "", summarizer: None, log };
     perform(&args.execution, &args.catalog, asked, global)
 }
 
@@ -45,6 +52,8 @@ pub struct Asked<'a> {
     pub arguments: Arguments,
     pub question: &'a str,
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// Who keeps a log of it.
+    pub log: Option<(&'a Engine, CalledFor<'a>)>,
 }
 
 /// Makes the call and shows what came of it.
@@ -59,7 +68,10 @@ pub fn perform(
             "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
-    let executor = executor(path, &args.limits, asked.summarizer)?;
+    let executor = Arc::new(executor(path, &args.limits, asked.summarizer)?);
+    if let Some((engine, _)) = asked.log {
+        engine.join(&executor);
+    }
     let request = Request {
         candidates: &asked.candidates,
         arguments: &asked.arguments,
@@ -74,6 +86,10 @@ pub fn perform(
         executor.close().await;
         report
     });
+    if let Some((engine, of)) = asked.log {
+        engine.record_report(&report, of);
+        engine.close();
+    }
     show(&report, global)
 }
 

@@ -3,24 +3,20 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
-#[cfg(feature = "mcp")]
-use std::sync::Arc;
 
 use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{ConductArgs, Global};
 #[cfg(feature = "mcp")]
-use super::call;
+use super::conduct_servers::with_runner;
 use super::limit::Limit;
 use super::setup::{self, STREAM, Wanted};
 use super::{paths, render};
-#[cfg(feature = "mcp")]
-use crate::conductor::Executed;
 use crate::conductor::{Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Runner};
 use crate::engine::DEFAULT_LIMIT;
-#[cfg(feature = "mcp")]
-use crate::execution::Blocking;
+#[cfg(not(feature = "mcp"))]
+use crate::engine::Engine;
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -38,13 +34,16 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let document = document(file)?;
     let builtins = builtins(args.runners.as_deref())?;
     let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT));
+    #[cfg(feature = "mcp")]
+    let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let mut ledger = Ledger::open(&paths::ledger(args.ledger.ledger.as_deref())?)?;
     let begin = if args.resume { Begin::Resume } else { Begin::Anew };
     let work = |runner: &dyn Runner| {
         Conductor::new(&engine, runner, &mut ledger).conduct(&document, begin)
     };
-    let answer = with_runner(args, global, builtins, work)??;
+    let answer = with_runner(args, global, (&engine, builtins), work)??;
+    engine.close();
     if global.json {
         render::json(&Told { complete: answer.is_complete(), answer: &answer })?;
     } else {
@@ -64,34 +63,11 @@ fn document(file: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Does the work with what runs tools: the built-in ones first, then the servers of `--servers`.
-#[cfg(feature = "mcp")]
-fn with_runner<T>(
-    args: &ConductArgs,
-    global: &Global,
-    builtins: Builtins,
-    work: impl FnOnce(&dyn Runner) -> T,
-) -> anyhow::Result<T> {
-    let Some(path) = args.catalog.live.servers() else { return Ok(work(&builtins)) };
-    let executor = call::executor(path, &args.limits, None)?;
-    let calls = Blocking::with_threads(Arc::new(executor)).context("cannot start threads")?;
-    let quiet = global.quiet;
-    let calls = calls.telling(Arc::new(move |event| {
-        if !quiet {
-            render::note(&call::told(&event));
-        }
-    }));
-    let runner = Executed::new(builtins, calls.clone()).confirmed(args.limits.yes);
-    let done = work(&runner);
-    calls.close();
-    Ok(done)
-}
-
 #[cfg(not(feature = "mcp"))]
 fn with_runner<T>(
     _args: &ConductArgs,
     _global: &Global,
-    builtins: Builtins,
+    (_engine, builtins): (&Engine, Builtins),
     work: impl FnOnce(&dyn Runner) -> T,
 ) -> anyhow::Result<T> {
     Ok(work(&builtins))

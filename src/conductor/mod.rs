@@ -52,6 +52,7 @@ mod obligation;
 mod plan;
 mod runner;
 mod schema;
+mod success;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -72,4 +73,5 @@ pub use ledger::{
 pub use obligation::{Duty, Fact, NewObligation, ObligationType, Request, Status};
 pub use runner::{Call, Effect, Outcome, Runner};
 pub use schema::OBLIGATIONS_SCHEMA;
+pub use success::PlanSuccess;
 pub use translate::{JsonTranslator, Templates, TranslatorIn, TranslatorOut};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::{Blocked, Engine, Selection, ToolRun, fingerprint};
-use crate::execution::{Attempt, Ending, Executor, Outcome, Phase, Report, cost_units};
+use crate::execution::{Attempt, Ending, Executor, Outcome, Phase, Report};
 use crate::feedback::{Called, EMPTY, Execution, PromptHash};
 
 /// What a request was made for.
@@ -139,7 +139,7 @@ mod tests {
     use crate::catalog::{Catalog, Tool};
     use crate::engine::SelectRequest;
     use crate::execution::{
-        Arguments, BreakerOptions, Candidate, Closures, ExecutorOptions, Request, Servers, Session,
+        Blocking, BreakerOptions, Candidate, Closures, ExecutorOptions, Order, Servers,
     };
     use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
 
@@ -158,20 +158,10 @@ mod tests {
         Arc::new(Executor::new(servers, options))
     }
 
-    fn call(executor: &Executor, tools: &[&Arc<Tool>]) -> Report {
-        let candidates: Vec<Candidate> =
-            tools.iter().map(|tool| Candidate::asked(Arc::clone(tool))).collect();
-        let request = Request {
-            candidates: &candidates,
-            arguments: &Arguments::new(),
-            session: &Session::default(),
-            confirmed: false,
-            question: "",
-            room_tokens: None,
-            on_event: &|_| {},
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(executor.call(&request))
+    fn call(executor: &Arc<Executor>, tools: &[&Arc<Tool>]) -> Report {
+        let candidates = tools.iter().map(|tool| Candidate::asked(Arc::clone(tool))).collect();
+        let calls = Blocking::with_threads(Arc::clone(executor)).unwrap();
+        calls.call(Order { candidates, ..Order::default() }).unwrap()
     }
 
     fn engine(log: &std::path::Path) -> Engine {

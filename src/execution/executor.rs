@@ -193,7 +193,8 @@ impl Executor {
         changes: Vec<Change>,
     ) -> Answer {
         let room = request.room_tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(4));
-        let most = self.options.max_chars.min(room).max(output::LEAST_CHARS);
+        let declared = tool.routing.call_hints.max_tokens.map_or(usize::MAX, output::chars_of);
+        let most = self.options.max_chars.min(room).min(declared).max(output::LEAST_CHARS);
         let (output, truncation) = self.fitted(request.question, whole, most);
         Answer { tool: tool.id.clone(), output, truncation, changes }
     }

@@ -23,6 +23,9 @@ pub struct ConductArgs {
     #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub limits: super::LimitArgs,
+    #[cfg(feature = "mcp")]
+    #[command(flatten)]
+    pub log: super::LogChoice,
     #[command(flatten)]
     pub ledger: LedgerChoice,
     #[command(flatten)]
