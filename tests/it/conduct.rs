@@ -207,13 +207,14 @@ fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
     let write = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
     let (servers, overlay) = (write("servers.json", &servers), write("overlay.toml", OVERLAY));
     let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+    let log = sandbox.path("log.db").to_str().unwrap().to_owned();
     let conduct = |obligation: &str| {
         let obligations =
             json!([{"id": "o", "type": obligation, "payload": {"query": "w"}, "say": "{text}"}]);
         let request = json!({"utterance": "x", "obligations": obligations}).to_string();
         let request = write("request.json", &request);
         let typed = ["conduct", &request, "--servers", &servers, "--overlay", &overlay];
-        let rest = ["--ledger", &ledger, "-s", "keyword"];
+        let rest = ["--ledger", &ledger, "-s", "keyword", "--feedback", &log];
         sandbox.json(&[&typed[..], &rest[..]].concat())
     };
     // The first crashes, the second says that it failed, the third answers.
@@ -233,6 +234,15 @@ fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
     let noted = std::fs::read_to_string(&journal).unwrap();
     assert_eq!(noted, format!("w key={}\n", runs[3]["key"].as_str().unwrap()));
     assert!(!written.to_string().contains("RAW-"), "{written}");
+    let told = sandbox.json(&["metrics", "--ledger", &ledger, "--feedback", &log]);
+    let plans = &told["conductor"];
+    assert_eq!((&plans["runs"], &plans["failed"]), (&json!(4), &json!(3)), "{told}");
+    assert_eq!((&plans["first_failed"], &plans["recovered"]), (&json!(2), &json!(1)), "{told}");
+    assert_eq!(
+        (&told["calls"]["calls"], &told["calls"]["failed"]),
+        (&json!(4), &json!(3)),
+        "{told}"
+    );
     assert_eq!(left_after(mark, Duration::from_secs(5)), [] as [&str; 0]);
 }
 
