@@ -117,8 +117,8 @@ class Bench:
         for file in self.folder.glob("log.db*"):
             file.unlink()
         rows = write(self.folder / "executions.jsonl", executions)
-        engine = ["--model", self.common[3], "--precision", self.common[5]]
-        run([self.binary, "feedback", "add", "--input", rows, "--feedback", log, *engine, "--json", "--quiet"])
+        run([self.binary, "feedback", "add", "--input", rows, "--feedback", log, *self.common[2:4], "--json",
+             "--quiet"])
         return run([self.binary, "learn", "--log", log, "--output", usage, *self.common])
 
     def replayed(self, count, seed):
