@@ -56,7 +56,7 @@ impl Fusion {
 
     /// The parts' scores at each position; both slices hold one raw score a candidate. `trust` is
     /// how far the encoder can read the prompt, 0 to 1.
-    pub(super) fn apply(
+    pub fn apply(
         self,
         semantic: &[f32],
         keyword: &[f32],
