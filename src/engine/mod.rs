@@ -32,6 +32,7 @@ mod learning;
 mod live;
 mod map;
 mod metrics;
+mod neighbors;
 mod obligations;
 mod passing;
 mod ranking;

@@ -160,6 +160,11 @@ impl Executor {
         self.sizes.learn(tool, latency_ms, chars);
     }
 
+    /// A text without the secrets that this executor knows.
+    pub fn clean(&self, text: &str) -> String {
+        self.options.redactor.clean(text)
+    }
+
     /// Ends all servers that were started.
     pub async fn close(&self) {
         self.servers.close().await;

@@ -146,6 +146,20 @@ impl FaultKind {
     }
 }
 
+/// What is said of it where its details are not for everybody: `the server` + these words.
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "cannot be reached",
+            Self::Broken => "stopped in the middle of its work",
+            Self::Timeout => "did not answer in time",
+            Self::Busy => "is busy",
+            Self::Refused => "refused the call",
+            Self::Missing => "is no longer there",
+        })
+    }
+}
+
 /// A call without an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
