@@ -52,7 +52,8 @@ impl Catalog {
     pub fn read(text: &str) -> Result<Loaded, Error> {
         let nowhere = Path::new("");
         let import = import::read(&Source::new(nowhere, text));
-        let import = import.map_err(|problem| Error::Unrecognised { problem: unplaced(problem) })?;
+        let import =
+            import.map_err(|problem| Error::Unrecognised { problem: unplaced(problem) })?;
         let mut gathered = Gathered::default();
         add(nowhere, import, &mut gathered);
         gathered.problems.iter_mut().for_each(|problem| problem.file = None);

@@ -191,6 +191,16 @@ impl Engine {
         self.metrics.render()
     }
 
+    /// Counts a request that a server answered with its help. `route` is one of a few.
+    pub fn count_request(&self, route: &str, status: u16, took: Duration) {
+        self.metrics.requested(route, status, took);
+    }
+
+    /// Takes in how many requests a server has at work, and how many wait.
+    pub fn count_load(&self, working: usize, waiting: usize) {
+        self.metrics.loaded(working, waiting);
+    }
+
     /// Whether a request with these candidates can be answered; no candidates are no hindrance.
     ///
     /// # Errors

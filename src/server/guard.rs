@@ -248,10 +248,7 @@ mod tests {
     fn asked(guard: &Guard, path: &str, headers: &[(&str, &str)]) -> Result<(), u16> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.append(
-                axum::http::HeaderName::try_from(*name).unwrap(),
-                value.parse().unwrap(),
-            );
+            map.append(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
         guard.admit(&path.parse().unwrap(), &map).map_err(|error| error.status().as_u16())
     }
@@ -272,9 +269,13 @@ mod tests {
         assert_eq!(asked(&guard, "/", &[("host", "localhost"), ("host", "evil")]), Err(403));
         let from = |origin| asked(&guard, "/", &[("host", "localhost:8765"), ("origin", origin)]);
         assert_eq!(from("http://localhost:8765"), Ok(()));
-        for origin in
-            ["http://localhost:3000", "http://evil.example", "null", "file://", "http://127.0.0.1:8765"]
-        {
+        for origin in [
+            "http://localhost:3000",
+            "http://evil.example",
+            "null",
+            "file://",
+            "http://127.0.0.1:8765",
+        ] {
             assert_eq!(from(origin), Err(403), "{origin}");
         }
     }
@@ -292,9 +293,8 @@ mod tests {
         assert!(Token::new("short").is_err() && Token::new("with a space in the midst").is_err());
         let token = Some(Token::new("0123456789abcdef\n").unwrap());
         let guard = Guard { token, ..Guard::default() };
-        let with = |value| {
-            asked(&guard, "/v1/select", &[("host", "localhost"), ("authorization", value)])
-        };
+        let with =
+            |value| asked(&guard, "/v1/select", &[("host", "localhost"), ("authorization", value)]);
         assert_eq!(with("Bearer 0123456789abcdef"), Ok(()));
         assert_eq!(with("bearer 0123456789abcdef"), Ok(()));
         for wrong in ["Bearer 0123456789abcdeF", "0123456789abcdef", "Basic 0123456789abcdef", ""] {

@@ -33,12 +33,21 @@
 //! ```
 
 mod error;
+pub mod filter;
+mod guard;
+mod health;
+pub mod http;
+mod openapi;
 mod profile;
+pub mod proxy;
 mod service;
+mod shutdown;
 
 pub use error::Error;
+pub use guard::Token;
 pub use profile::{Profile, Profiles};
 pub use service::{
     CallTool, Find, Found, Handed, Keep, Notice, OnReport, Recent, Screen, ServerState, Service,
     ServiceOptions, Status, Unavailable,
 };
+pub use shutdown::Shutdown;
