@@ -33,12 +33,16 @@
 //! ```
 
 mod error;
+mod mcp;
 mod profile;
 mod service;
+mod signals;
 
 pub use error::Error;
+pub use mcp::{Expose, Gateway, GatewayOptions, HttpOptions, catalog_hint, mcp_router, serve_http};
 pub use profile::{Profile, Profiles};
 pub use service::{
     CallTool, Find, Found, Handed, Keep, Notice, OnReport, Recent, Screen, ServerState, Service,
     ServiceOptions, Status, Unavailable,
 };
+pub use signals::asked_to_end;
