@@ -71,6 +71,8 @@ mod spawn;
 mod timing;
 
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
+#[cfg(feature = "mcp")]
+pub use client::prepare_tls;
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{
