@@ -27,12 +27,16 @@ use crate::engine::{
 };
 
 mod conduct;
+#[cfg(feature = "server")]
+mod gateway;
 mod learn;
 mod model;
 #[cfg(feature = "server")]
 mod server;
 
 pub use conduct::{ConductArgs, LedgerArgs, LedgerChoice, LedgerCommand, ShowArgs};
+#[cfg(feature = "server")]
+pub use gateway::{ConfirmChoice, ExposeChoice, McpArgs};
 pub use learn::{LearnArgs, UsageArgs};
 pub use model::{ModelArgs, ModelCommand, PullArgs, RoundArgs};
 #[cfg(feature = "server")]
@@ -103,6 +107,9 @@ pub enum Command {
     /// Print the rest of an answer that was cut
     #[cfg(feature = "mcp")]
     Output(OutputArgs),
+    /// The MCP gateway: many servers behind a few tools, found by meaning
+    #[cfg(feature = "server")]
+    Mcp(Box<McpArgs>),
     /// Answer over HTTP: selections, calls, and endpoints in the forms of other APIs
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),

@@ -38,6 +38,8 @@ mod learn;
 mod ledger;
 mod limit;
 mod logging;
+#[cfg(feature = "server")]
+mod mcp;
 mod model;
 mod paths;
 mod plot;
@@ -118,6 +120,8 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Output(args) => call::output(args, global),
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => mcp::run(args, global),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(args, global),
         #[cfg(feature = "server")]

@@ -22,6 +22,19 @@ pub enum Error {
     #[error("the server `{server}` cannot be had: {because}")]
     Unavailable { server: String, because: String },
 
+    /// What a server of ours said to a request that is no call.
+    #[error("{message} ({code})")]
+    Refused { code: i32, message: String },
+
+    #[error("the client began no session: {because}")]
+    NoSession { because: String },
+
+    #[error("cannot listen: {source}; choose another address")]
+    Listen {
+        #[source]
+        source: std::io::Error,
+    },
+
     /// A panic below; it has said so in the log.
     #[error("the request was not finished; see the log")]
     Unfinished,

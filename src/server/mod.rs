@@ -37,6 +37,7 @@ pub mod filter;
 mod guard;
 mod health;
 pub mod http;
+mod mcp;
 mod openapi;
 mod profile;
 pub mod proxy;
@@ -45,6 +46,9 @@ mod shutdown;
 
 pub use error::Error;
 pub use guard::Token;
+pub use mcp::{
+    Expose, Gateway, GatewayOptions, McpHttpOptions, catalog_hint, mcp_router, serve_mcp,
+};
 pub use profile::{Profile, Profiles};
 pub use service::{
     CallTool, Find, Found, Handed, Keep, Notice, OnReport, Recent, Screen, ServerState, Service,

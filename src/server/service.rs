@@ -1,9 +1,11 @@
 //! What both faces of the server share: find, describe, call, and the state of the servers behind.
 
+mod ask;
 mod call;
 mod find;
 mod recent;
 mod upstream;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -170,6 +172,22 @@ impl Service {
         }
     }
 
+    /// Whether clients of a profile may see the tool.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub fn sees(&self, tool: &Tool, profile: Option<&str>) -> Result<bool, Error> {
+        Ok(self.view(profile)?.admits(tool))
+    }
+
+    /// Whether clients of a profile may see anything of the server.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub fn sees_server(&self, server: &str, profile: Option<&str>) -> Result<bool, Error> {
+        Ok(self.view(profile)?.admits_server(server))
+    }
+
     /// What changes from now on.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
@@ -203,7 +221,7 @@ impl Service {
 }
 
 /// Work for the processor, off the threads that connections share.
-async fn off_thread<T: Send + 'static>(
+pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Error::Unfinished)

@@ -23,6 +23,11 @@ impl Shutdown {
         self.begun.cancelled().await;
     }
 
+    /// For those who wait for a token.
+    pub(super) fn token(&self) -> CancellationToken {
+        self.begun.clone()
+    }
+
     /// Begins the end when the system or a person asks for it: SIGTERM, or ctrl-c.
     pub fn on_signals(&self) {
         let shutdown = self.clone();

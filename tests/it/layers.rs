@@ -59,7 +59,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("rustix", &["execution/spawn.rs"]),
     ("jsonschema", &["conductor/schema.rs", "execution/params.rs"]),
     ("backon", &["execution/timing.rs"]),
-    ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs"]),
+    ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs", "cli/mcp.rs"]),
     ("axum", &["server/"]),
     ("hyper_util", &["server/http.rs"]),
     ("utoipa", &["server/"]),

@@ -23,6 +23,8 @@ pub struct CallTool<'a> {
     /// What the user wants to know, where that is told.
     pub question: &'a str,
     pub profile: Option<&'a str>,
+    /// No other tool may answer for it.
+    pub alone: bool,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
 
@@ -46,7 +48,7 @@ impl Service {
     pub async fn call(self: &Arc<Self>, call: CallTool<'_>) -> Result<Report, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let tool = self.describe(call.id, call.profile)?;
-        let candidates = self.candidates(&tool, call.profile).await?;
+        let candidates = self.candidates(&tool, &call).await?;
         let request = Request {
             candidates: &candidates,
             arguments: call.arguments,
@@ -65,9 +67,9 @@ impl Service {
     async fn candidates(
         self: &Arc<Self>,
         tool: &Arc<Tool>,
-        profile: Option<&str>,
+        call: &CallTool<'_>,
     ) -> Result<Vec<Candidate>, Error> {
-        if self.options.no_fallback {
+        if self.options.no_fallback || call.alone {
             return Ok(vec![Candidate::asked(Arc::clone(tool))]);
         }
         let catalog = self.engine.catalog();
@@ -77,7 +79,7 @@ impl Service {
             false => Arc::default(),
         };
         let mut chain = candidates(tool, &declared, &near, MIN_SIMILARITY);
-        let view = self.view(profile)?;
+        let view = self.view(call.profile)?;
         chain.retain(|candidate| candidate.tool.id == tool.id || view.admits(&candidate.tool));
         Ok(chain)
     }
