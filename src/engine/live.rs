@@ -10,7 +10,7 @@ use super::context::Classifiers;
 use super::metrics::Metrics;
 use super::passing::Passing;
 use super::recording::Recording;
-use super::seen::{self, Told};
+use super::seen::Told;
 use super::state::State;
 use super::{
     Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, Recorder,
@@ -165,10 +165,7 @@ impl Engine {
         let log = self.observed();
         if self.heard.swap(log.version(), Ordering::AcqRel) != log.version() {
             let observations = Observations::of_log(&log);
-            self.tell(|told| {
-                let weights = seen::learned(told.weights, &log);
-                told.observing(observations).weighing(weights)
-            });
+            self.tell(|told| told.observing(observations).learning(&log));
         }
     }
 

@@ -197,6 +197,7 @@ impl State {
             vector,
             clauses: &clauses,
             trust: self.trust(&request.prompt),
+            semantic_share: self.told.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
