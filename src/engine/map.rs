@@ -19,6 +19,7 @@ const STEPS: usize = 40;
 pub struct Map {
     /// Of the catalog ([`Engine::version`]).
     pub version: u64,
+    /// Every tool, within -1 and 1.
     pub points: Vec<MapPoint>,
     #[serde(skip)]
     plane: Plane,
@@ -37,6 +38,8 @@ pub struct MapPoint {
 struct Plane {
     mean: Vec<f32>,
     axes: [Vec<f32>; 2],
+    /// Brings the tools within -1 and 1.
+    scale: f32,
 }
 
 impl Engine {
@@ -48,7 +51,10 @@ impl Engine {
         let state = self.state();
         let no_model = Error::NoModel { strategy: Strategy::Semantic };
         let vectors = state.vectors.as_deref().ok_or(no_model)?;
-        let plane = Plane::of(vectors);
+        let mut plane = Plane::of(vectors);
+        let rows = (0..vectors.len() as u32).filter_map(|row| vectors.get(row));
+        let widest = rows.flat_map(|row| plane.place(row)).fold(0.0, |most, at| at.abs().max(most));
+        plane.scale = if widest > 0.0 { 1.0 / widest } else { 1.0 };
         let rows = (0u32..).zip(state.catalog.iter());
         let points = rows.filter_map(|(row, tool)| {
             let [x, y] = plane.place(vectors.get(row)?);
@@ -57,13 +63,16 @@ impl Engine {
         Ok(Map { version: state.version, points: points.collect(), plane })
     }
 
-    /// Where a prompt lies on a map.
+    /// Where a prompt lies on a map; it may lie outside of the tools, but within -1 and 1.
     ///
     /// # Errors
     /// As [`Engine::embed_texts`].
     pub fn place(&self, map: &Map, prompt: &str) -> Result<[f32; 2], Error> {
         let embedded = self.embed_texts(&[prompt], Role::Query)?;
-        Ok(embedded.vectors.first().map_or([0.0; 2], |vector| map.plane.place(vector)))
+        Ok(embedded
+            .vectors
+            .first()
+            .map_or([0.0; 2], |vector| map.plane.place(vector).map(|at| at.clamp(-1.0, 1.0))))
     }
 }
 
@@ -78,11 +87,11 @@ impl Plane {
         }
         let first = axis(&rows, &mean, None);
         let second = axis(&rows, &mean, Some(&first));
-        Self { mean, axes: [first, second] }
+        Self { mean, axes: [first, second], scale: 1.0 }
     }
 
     fn place(&self, vector: &[f32]) -> [f32; 2] {
-        let at = |axis: &Vec<f32>| dot(vector, axis) - dot(&self.mean, axis);
+        let at = |axis: &Vec<f32>| (dot(vector, axis) - dot(&self.mean, axis)) * self.scale;
         [at(&self.axes[0]), at(&self.axes[1])]
     }
 }

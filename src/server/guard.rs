@@ -68,7 +68,7 @@ pub struct Guard {
 /// Paths that anybody may ask for who may come in at all: what watches a server has no token, and
 /// a page that asks for one must be loaded first.
 fn is_open(path: &str) -> bool {
-    matches!(path, "/" | "/healthz" | "/favicon.ico") || path.starts_with("/page/")
+    matches!(path, "/" | "/page.css" | "/page.js" | "/healthz" | "/favicon.ico")
 }
 
 impl Guard {

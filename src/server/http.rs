@@ -28,6 +28,7 @@ mod extract;
 pub(super) mod feedback;
 pub(super) mod filter;
 pub(super) mod map;
+mod page;
 pub(super) mod reload;
 pub(super) mod rerank;
 pub(super) mod select;
@@ -123,6 +124,9 @@ fn short() -> Router<Arc<App>> {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
+        .route("/", get(page::index))
+        .route("/page.css", get(page::style))
+        .route("/page.js", get(page::script))
 }
 
 /// Answers that take too long are given up; work that has begun goes on to its end unseen.

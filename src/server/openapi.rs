@@ -61,14 +61,16 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// What the macros cannot say.
-fn precise() -> [(&'static str, Value); 3] {
+fn precise() -> [(&'static str, Value); 4] {
     let text = json!({"type": "string", "minLength": 1});
     let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
     // References within it are to the document's root.
     let place = "#/components/schemas/Obligations/$defs/";
     let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
     let obligations = serde_json::from_str(&obligations).unwrap_or_default();
+    let limit = json!({"oneOf": [{"type": "integer", "minimum": 0}, {"const": "auto"}]});
     [
+        ("/components/schemas/Limit", limit),
         ("/components/schemas/InputDoc", json!({"oneOf": [text, texts]})),
         ("/components/schemas/RerankBody/required", json!(["query"])),
         ("/components/schemas/Obligations", obligations),

@@ -28,16 +28,17 @@ fn a_selection_is_what_route_says() {
     let routed =
         sandbox.json(&["route", "--tools", &tools, "--model", "static", "--limit", "3", prompt]);
     assert_eq!(answer, routed);
-    let short = json!({"prompt": prompt, "limit": 2, "explain": false, "timings": true});
+    let short =
+        json!({"prompt": prompt, "limit": 2, "explain": false, "excluded": false, "timings": true});
     let short = post(server.port, "/v1/select", &short).ok();
     assert_eq!(ids(&short), ids(&answer)[..2]);
     assert!(short["tools"][0].get("explanation").is_none() && short.get("excluded").is_none());
-    assert!(short["timings"]["total"].as_f64().unwrap() > 0.0, "{short}");
+    assert!(short["timings"]["total_ms"].as_f64().unwrap() > 0.0, "{short}");
     let strict = json!({"prompt": prompt, "policy": {"max_cost": "tiny"}, "strategy": "keyword"});
     let strict = post(server.port, "/v1/select", &strict).ok();
     assert!(strict["excluded"][0]["because"].as_str().unwrap().contains("cost"), "{strict}");
     let recent = get(server.port, "/v1/recent?limit=1").ok();
-    assert_eq!(recent["recent"][0]["query"], prompt);
+    assert_eq!(recent["recent"][0]["prompt"], prompt);
     assert_eq!(recent["recent"].as_array().unwrap().len(), 1);
     assert!(!server.log().contains("Dana"), "a prompt is in the log: {}", server.log());
 }
@@ -270,16 +271,23 @@ fn the_server_says_how_it_is() {
     }
     let map = get(port, "/v1/map?prompt=send%20an%20email").ok();
     let total = get(port, "/v1/tools").ok()["total"].as_u64().unwrap();
-    assert_eq!(map["points"].as_array().unwrap().len() as u64, total);
-    assert!(map["prompt"]["x"].is_number() && map["points"][0]["y"].is_number());
-    assert_eq!(get(port, "/v1/map").ok()["points"], map["points"]);
+    assert_eq!(map["tools"].as_array().unwrap().len() as u64, total);
+    assert!(map["prompt"]["x"].is_number() && map["tools"][0]["y"].is_number());
+    assert_eq!(get(port, "/v1/map").ok()["tools"], map["tools"]);
     let servers = get(port, "/v1/servers").ok();
     let git = servers["servers"].as_array().unwrap().iter().find(|s| s["name"] == "git").unwrap();
-    assert_eq!((&git["status"], &git["breaker"]), (&json!("listed"), &Value::Null));
+    assert_eq!((&git["state"], &git["breaker"]), (&json!("listed"), &json!("closed")));
     let document = get(port, "/openapi.json").ok();
     for path in ["/v1/select", "/v1/tools/{id}", "/v1/embeddings", "/v1/rerank", "/v1/events"] {
         assert!(document["paths"].get(path).is_some(), "{path}");
     }
+    let page = get(port, "/");
+    assert!(
+        page.text().contains("page.js")
+            && page.header("content-type") == Some("text/html; charset=utf-8")
+    );
+    assert!(page.header("content-security-policy").unwrap().contains("default-src 'self'"));
+    assert_eq!([get(port, "/page.css").status, get(port, "/page.js").status], [200, 200]);
     let empty = sandbox.write("none.json", "{\"tools\": []}");
     let empty = ["serve", "--tools", empty.to_str().unwrap(), "--strategy", "keyword"];
     let empty = Server::start(&sandbox, &empty);

@@ -9,19 +9,22 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::Params;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::Map;
+use crate::engine::MapPoint;
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct MapParams {
     /// A prompt to show among the tools.
     prompt: Option<String>,
+    /// Whether the tools are left out: who asked before has them, as long as `version` is the same.
+    prompt_only: Option<bool>,
 }
 
 #[derive(Serialize)]
 struct Shown<'a> {
-    #[serde(flatten)]
-    map: &'a Map,
+    version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a [MapPoint]>,
     prompt: Option<Point>,
 }
 
@@ -36,7 +39,9 @@ struct Point {
 pub struct MapDoc {
     /// Of the catalog.
     version: u64,
-    points: Vec<PointDoc>,
+    /// Within -1 and 1; absent with `prompt_only`.
+    #[schema(required = false, nullable = false)]
+    tools: Option<Vec<PointDoc>>,
     prompt: Option<Point>,
 }
 
@@ -55,7 +60,7 @@ struct PointDoc {
     (status = 409, description = "there is no model", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn map(
     State(app): State<Arc<App>>,
-    Params(MapParams { prompt }): Params<MapParams>,
+    Params(MapParams { prompt, prompt_only }): Params<MapParams>,
 ) -> Result<Response, ApiError> {
     let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
     let mapping = Arc::clone(&app);
@@ -70,5 +75,6 @@ pub async fn map(
         Ok::<_, ApiError>((map, Some(Point { x, y })))
     });
     let (map, prompt) = made.await??;
-    Ok(json(Shown { map: &map, prompt }))
+    let tools = (prompt_only != Some(true)).then_some(map.points.as_slice());
+    Ok(json(Shown { version: map.version, tools, prompt }))
 }

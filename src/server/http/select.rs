@@ -19,9 +19,9 @@ use crate::server::{Find, Found};
 pub struct SelectBody {
     #[schema(min_length = 1, pattern = r"\S", example = "send an email to Dana")]
     prompt: String,
-    /// Tools at most.
-    #[schema(minimum = 0, nullable = false)]
-    limit: Option<usize>,
+    /// Tools at most, or `auto`: as many as the prompt needs, up to 10.
+    #[schema(nullable = false)]
+    limit: Option<Limit>,
     #[schema(value_type = Option<StrategyName>, nullable = false)]
     strategy: Option<Strategy>,
     /// Whether the answer is sized to the prompt, `limit` tools at most.
@@ -45,13 +45,32 @@ pub struct SelectBody {
     /// Tools that score less are left out.
     #[schema(nullable = false)]
     min_score: Option<f32>,
-    /// Whether each tool's explanation and the tools that were left out are in the answer.
+    /// Whether each tool's explanation is in the answer.
     #[serde(default = "yes")]
     explain: bool,
+    /// Whether the tools that were left out are in the answer, with the reason.
+    #[serde(default = "yes")]
+    excluded: bool,
     /// Whether the answer says where the time went.
     #[serde(default)]
     timings: bool,
 }
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(untagged)]
+enum Limit {
+    Most(usize),
+    Auto(Auto),
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Auto {
+    Auto,
+}
+
+/// As the command line has it.
+const MOST_BY_ITSELF: usize = 10;
 
 fn yes() -> bool {
     true
@@ -187,7 +206,7 @@ pub struct SelectionDoc {
     confidence: Option<f32>,
     /// Whether nothing fits well enough.
     abstained: bool,
-    /// Tools that were left out, with the reason; absent with `"explain": false`.
+    /// Tools that were left out, with the reason; absent with `"excluded": false`.
     #[schema(required = false, nullable = false)]
     excluded: Option<Vec<ExcludedDoc>>,
     /// Milliseconds by stage, where they were asked for.
@@ -240,21 +259,22 @@ pub async fn select(
     State(app): State<Arc<App>>,
     Body(asked): Body<SelectBody>,
 ) -> Result<Response, ApiError> {
-    let (explain, timings) = (asked.explain, asked.timings);
+    let SelectBody { explain, excluded, timings, .. } = asked;
     let prompt = asked.prompt.clone();
     let found = app.find(asked.find()).await?;
     let timings = timings.then(|| stages(&found.selection.timings, found.took_ms));
     let answer = Answer { prompt, found, timings };
-    if explain {
+    if explain && excluded {
         return Ok(json(answer));
     }
     let mut answer = serde_json::to_value(answer).map_err(|error| ApiError::internal(&error))?;
-    if let Some(members) = answer.as_object_mut() {
-        members.remove("excluded");
+    let without = |from: &mut Value, name| from.as_object_mut().and_then(|from| from.remove(name));
+    if !excluded {
+        without(&mut answer, "excluded");
     }
-    for tool in answer["tools"].as_array_mut().into_iter().flatten() {
-        if let Some(members) = tool.as_object_mut() {
-            members.remove("explanation");
+    if !explain {
+        for tool in answer["tools"].as_array_mut().into_iter().flatten() {
+            without(tool, "explanation");
         }
     }
     Ok(json(answer))
@@ -262,12 +282,17 @@ pub async fn select(
 
 impl SelectBody {
     fn find(self) -> Find {
+        let (limit, sized) = match self.limit {
+            None => (None, None),
+            Some(Limit::Most(limit)) => (Some(limit), None),
+            Some(Limit::Auto(Auto::Auto)) => (Some(MOST_BY_ITSELF), Some(true)),
+        };
         Find {
             request: SelectRequest {
                 prompt: self.prompt,
                 strategy: self.strategy,
-                limit: self.limit,
-                adaptive: self.adaptive,
+                limit,
+                adaptive: self.adaptive.or(sized),
                 policy: self.policy,
                 candidates: self.candidates,
                 context: self.context,
@@ -282,9 +307,9 @@ impl SelectBody {
 /// Milliseconds by stage; `whole` is with what lies between the stages.
 fn stages(timings: &Timings, whole_ms: f64) -> Map<String, Value> {
     let millis = |time: std::time::Duration| Value::from(time.as_secs_f64() * 1e3);
-    let mut stages: Map<String, Value> =
-        timings.stages().iter().map(|(name, time)| ((*name).to_owned(), millis(*time))).collect();
-    stages.insert("total".to_owned(), millis(timings.total()));
-    stages.insert("whole".to_owned(), whole_ms.into());
+    let stage = |(name, time): &(&str, _)| (format!("{name}_ms"), millis(*time));
+    let mut stages: Map<String, Value> = timings.stages().iter().map(stage).collect();
+    stages.insert("total_ms".to_owned(), millis(timings.total()));
+    stages.insert("whole_ms".to_owned(), whole_ms.into());
     stages
 }

@@ -16,8 +16,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::App;
 use super::extract::Params;
-use crate::execution::BreakerState;
-use crate::server::{Recent, ServerState, Service, Shutdown};
+use crate::execution::{BreakerState, Phase};
+use crate::server::{Recent, ServerState, Service, Shutdown, Status};
 
 /// How often what may have changed is looked at, while somebody listens.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -30,43 +30,29 @@ pub struct Happening {
 }
 
 /// A server behind this one, or one that a file of tools names.
-#[derive(Serialize)]
-pub struct Watched {
-    #[serde(flatten)]
-    state: ServerState,
-    /// The server's own; `null` where it has not failed lately.
-    breaker: Option<BreakerState>,
-    /// Those of its tools.
-    tool_breakers: Vec<BreakerState>,
-}
-
-/// The servers and their states.
-#[derive(Serialize, ToSchema)]
-pub struct Servers {
-    #[schema(value_type = Vec<ServerDoc>)]
-    servers: Vec<Watched>,
-    /// Tools that no server is named for.
-    tools_without_server: usize,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Watched`")]
-struct ServerDoc {
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+struct Watched {
     name: String,
     /// `idle`, `connecting`, `ready`, `unavailable`, or `listed`: in a file of tools alone.
-    status: String,
+    state: &'static str,
     /// Why it is unavailable.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
-    because: Option<String>,
+    reason: Option<String>,
     tools: usize,
+    /// Since when it is so, in milliseconds since 1970.
     since_ms: u64,
-    breaker: Option<BreakerDoc>,
-    tool_breakers: Vec<BreakerDoc>,
+    /// The server's own breaker: `closed`, `open` or `half_open`.
+    #[schema(value_type = String)]
+    breaker: Phase,
+    /// Those of its tools that have failed lately.
+    #[schema(value_type = Vec<BreakerDoc>)]
+    tool_breakers: Vec<BreakerState>,
 }
 
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "documents `BreakerState`")]
-pub struct BreakerDoc {
+struct BreakerDoc {
     kind: String,
     of: String,
     /// `closed`, `open` or `half_open`.
@@ -75,41 +61,68 @@ pub struct BreakerDoc {
     opens_in_ms: u64,
 }
 
-/// The servers behind, and of each its state, its tools and its breaker.
-#[utoipa::path(get, path = "/v1/servers", tag = "watching", responses((status = 200, body = Servers)))]
-pub async fn servers(State(app): State<Arc<App>>) -> Json<Value> {
-    let (servers, tools_without_server) = all(&app.service());
-    Json(json!({"servers": servers, "tools_without_server": tools_without_server}))
+/// The servers and their states.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct Servers {
+    /// Tools of all servers, and those without one.
+    tools: usize,
+    servers: Vec<Watched>,
 }
 
-fn all(service: &Service) -> (Vec<Value>, usize) {
+/// The servers behind, and of each its state, its tools and its breaker.
+#[utoipa::path(get, path = "/v1/servers", tag = "watching", responses((status = 200, body = Servers)))]
+pub async fn servers(State(app): State<Arc<App>>) -> Json<Servers> {
+    Json(all(&app.service()))
+}
+
+fn all(service: &Service) -> Servers {
     let breakers = service.executor().map(|executor| executor.breakers()).unwrap_or_default();
     let catalog = service.catalog();
     let mut own: BTreeMap<&str, usize> = BTreeMap::new();
     for tool in catalog.iter() {
         *own.entry(tool.server.as_deref().unwrap_or_default()).or_default() += 1;
     }
-    let without = own.remove("").unwrap_or_default();
-    let mut states = service.servers();
-    let of_tool = |breaker: &&BreakerState, server: &str| {
+    own.remove("");
+    let of_tool = |breaker: &BreakerState, server: &str| {
         let tool = catalog.get(&breaker.of).filter(|_| breaker.kind == "tool");
         tool.is_some_and(|tool| tool.server.as_deref() == Some(server))
     };
     let mut servers = Vec::new();
-    for state in states.drain(..) {
-        own.remove(state.name.as_str());
-        let mut breakers_of = breakers.iter();
-        let breaker = breakers_of.find(|b| b.kind == "server" && b.of == state.name).cloned();
-        let tools = breakers.iter().filter(|b| of_tool(b, &state.name)).cloned();
-        let watched = Watched { breaker, tool_breakers: tools.collect(), state };
-        servers.push(serde_json::to_value(watched).unwrap_or_default());
+    for ServerState { name, status, tools, since_ms, .. } in service.servers() {
+        own.remove(name.as_str());
+        let breaker = breakers.iter().find(|b| b.kind == "server" && b.of == name);
+        let (state, reason) = told(status);
+        servers.push(Watched {
+            state,
+            reason,
+            tools,
+            since_ms,
+            breaker: breaker.map_or(Phase::Closed, |breaker| breaker.phase),
+            tool_breakers: breakers.iter().filter(|b| of_tool(b, &name)).cloned().collect(),
+            name,
+        });
     }
-    for (name, tools) in own {
-        servers.push(json!({"name": name, "status": "listed", "tools": tools, "since_ms": 0,
-            "breaker": null, "tool_breakers": []}));
+    let listed = own.into_iter().map(|(name, tools)| Watched {
+        name: name.to_owned(),
+        state: "listed",
+        reason: None,
+        tools,
+        since_ms: 0,
+        breaker: Phase::Closed,
+        tool_breakers: Vec::new(),
+    });
+    servers.extend(listed);
+    servers.sort_by(|a, b| a.name.cmp(&b.name));
+    Servers { tools: catalog.len(), servers }
+}
+
+fn told(status: Status) -> (&'static str, Option<String>) {
+    match status {
+        Status::Idle => ("idle", None),
+        Status::Connecting => ("connecting", None),
+        Status::Ready => ("ready", None),
+        Status::Unavailable { because } => ("unavailable", Some(because)),
     }
-    servers.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
-    (servers, without)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -122,38 +135,55 @@ pub struct RecentParams {
 
 /// The latest answers, newest first. They hold prompts: in memory alone, and in no log.
 #[utoipa::path(get, path = "/v1/recent", tag = "watching", params(RecentParams), responses(
-    (status = 200, body = RecentDoc), (status = 400, body = super::ErrorBody)))]
+    (status = 200, body = Latest), (status = 400, body = super::ErrorBody)))]
 pub async fn recent(
     State(app): State<Arc<App>>,
     Params(params): Params<RecentParams>,
-) -> Json<Value> {
-    let mut recent = app.service().recent();
-    recent.truncate(params.limit.unwrap_or(usize::MAX));
-    Json(json!({ "recent": recent }))
+) -> Json<Latest> {
+    let latest = app.service().recent();
+    let latest = latest.into_iter().take(params.limit.unwrap_or(usize::MAX));
+    Json(Latest { recent: latest.map(Answered::from).collect() })
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer of `recent`")]
-pub struct RecentDoc {
-    recent: Vec<RecentItem>,
+/// The latest answers.
+#[derive(Serialize, ToSchema)]
+pub struct Latest {
+    recent: Vec<Answered>,
 }
 
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Recent`")]
-struct RecentItem {
+/// One answer of the recent past.
+#[derive(Serialize, ToSchema)]
+struct Answered {
+    /// Counts up from 1 with each answer.
     number: u64,
     /// Milliseconds since 1970.
-    at_ms: u64,
-    query: String,
+    at: u64,
+    prompt: String,
+    #[schema(required = true)]
     profile: Option<String>,
-    /// Pairs of an id and a score, best first.
-    #[schema(value_type = Vec<Vec<Value>>)]
-    tools: Vec<(String, f32)>,
+    /// Ids, best first.
+    tools: Vec<String>,
+    #[schema(required = true)]
     confidence: Option<f32>,
-    took_ms: f64,
+    /// How long it took.
+    ms: f64,
 }
 
-/// What happens, as server-sent events: `selection`, `server`, `breakers`, `catalog`, `reload`.
+impl From<Recent> for Answered {
+    fn from(recent: Recent) -> Self {
+        Self {
+            number: recent.number,
+            at: recent.at_ms,
+            prompt: recent.query,
+            profile: recent.profile,
+            tools: recent.tools.iter().map(|(id, _)| id.to_string()).collect(),
+            confidence: recent.confidence,
+            ms: recent.took_ms,
+        }
+    }
+}
+
+/// What happens, as server-sent events: `selection`, `servers`, `catalog`, `reload`.
 /// `missed` says that the listener was too slow, and how many it missed.
 #[utoipa::path(get, path = "/v1/events", tag = "watching",
     responses((status = 200, body = String, content_type = "text/event-stream")))]
@@ -191,8 +221,7 @@ struct Told {
     number: u64,
     version: u64,
     engine: usize,
-    servers: BTreeMap<String, ServerState>,
-    breakers: Vec<(String, String)>,
+    servers: Servers,
 }
 
 /// Looks at what may have changed and tells of it, while anybody listens.
@@ -200,6 +229,10 @@ pub async fn tell_of_changes(app: Arc<App>, shutdown: Shutdown) {
     let mut told = look(&app, &mut Told::default()).0;
     while !shutdown.has_begun() {
         tokio::time::sleep(LOOK_EVERY).await;
+        if app.happenings.receiver_count() == 0 {
+            told.number = app.service().recent().first().map_or(0, |latest| latest.number);
+            continue;
+        }
         let (now, happenings) = look(&app, &mut told);
         told = now;
         for happening in happenings {
@@ -220,23 +253,22 @@ fn look(app: &App, before: &mut Told) -> (Told, Vec<Happening>) {
     let is_other = before.engine != Arc::as_ptr(engine) as usize;
     let last = if is_other { 0 } else { before.number };
     let fresh: Vec<&Recent> = recent.iter().take_while(|answer| answer.number > last).collect();
-    new.extend(fresh.iter().rev().map(|answer| happening("selection", answer)));
+    let answered = |answer: &&Recent| happening("selection", &Answered::from((*answer).clone()));
+    new.extend(fresh.iter().rev().map(answered));
     let version = engine.version();
     if is_other || version != before.version {
         new.push(Happening { name: "catalog", data: hello(&service) });
     }
-    let servers: BTreeMap<String, ServerState> =
-        service.servers().into_iter().map(|state| (state.name.clone(), state)).collect();
-    let changed = servers.iter().filter(|(name, state)| before.servers.get(*name) != Some(state));
-    new.extend(changed.map(|(_, state)| happening("server", state)));
-    let states = service.executor().map(|executor| executor.breakers()).unwrap_or_default();
-    let breakers: Vec<_> =
-        states.iter().map(|state| (state.of.clone(), format!("{:?}", state.phase))).collect();
-    if breakers != before.breakers {
-        new.push(Happening { name: "breakers", data: json!({ "breakers": states }) });
+    let mut servers = all(&service);
+    // A count-down is no change.
+    for breaker in servers.servers.iter_mut().flat_map(|server| &mut server.tool_breakers) {
+        breaker.opens_in_ms = 0;
+    }
+    if servers != before.servers {
+        new.push(happening("servers", &servers));
     }
     let engine = Arc::as_ptr(engine) as usize;
-    (Told { number, version, engine, servers, breakers }, new)
+    (Told { number, version, engine, servers }, new)
 }
 
 fn happening(name: &'static str, data: &impl Serialize) -> Happening {
