@@ -69,7 +69,7 @@
 //! |---|---|---|
 //! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
-//! | [`conductor`] | are the obligations of a request discharged, and by what? | `engine`, `catalog` |
+//! | [`conductor`] | are the obligations of a request discharged, and by what? | `engine`, `catalog`, `execution` |
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) | `catalog` |
 //! | [`engine`] | which tools, for this prompt? | every room below |
 //! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query`, `feedback` |

@@ -52,7 +52,7 @@ pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
 pub use operation::{Operation, OperationArgument, Place};
 pub use problem::{Problem, Severity};
-pub use routing::{IntentSignal, ParameterHints, Routing};
+pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,

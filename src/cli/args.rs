@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use execution::LiveArgs;
 #[cfg(feature = "mcp")]
-pub use execution::{CallArgs, ExecutionArgs, OutputArgs, RunArgs};
+pub use execution::{CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RunArgs};
 
 use super::candidates::CandidatesArgs;
 use super::config::Settings;
@@ -115,6 +115,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Discharge the obligations of a request by tools, and keep a ledger of it
     Conduct(ConductArgs),
+    /// Say how well calls of tools go: errors, fallbacks, estimates, cut answers
+    Metrics(MetricsArgs),
     /// Look at the ledger of the conductor
     Ledger(LedgerArgs),
     /// Print a completion script for a shell
@@ -313,6 +315,16 @@ pub enum ToolsCommand {
     },
     /// Say what is wrong with a catalog; exit code 3 where a tool was left out
     Validate(CatalogArgs),
+}
+
+#[derive(Args)]
+pub struct MetricsArgs {
+    /// The log of executions [default: toolroute/feedback.db in the user's data folder]
+    /// [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
 }
 
 #[derive(Args)]

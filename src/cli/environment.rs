@@ -37,9 +37,15 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
         #[cfg(feature = "mcp")]
-        Command::Call(args) => catalog(&mut args.catalog, variables),
+        Command::Call(args) => {
+            catalog(&mut args.catalog, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
         #[cfg(feature = "mcp")]
-        Command::Run(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        Command::Run(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
         #[cfg(feature = "mcp")]
         Command::Output(_) => {}
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
@@ -59,6 +65,12 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Feedback(args) => feedback(args, variables),
         Command::Conduct(args) => {
             both(&mut args.catalog, &mut args.engine, variables);
+            ledger(&mut args.ledger, variables);
+            #[cfg(feature = "mcp")]
+            log(&mut args.log.feedback, variables);
+        }
+        Command::Metrics(args) => {
+            log(&mut args.feedback, variables);
             ledger(&mut args.ledger, variables);
         }
         Command::Ledger(args) => match &mut args.command {
@@ -92,6 +104,10 @@ fn ledger(choice: &mut LedgerChoice, variables: Variables<'_>) {
     fill_path(&mut choice.ledger, "TOOLROUTE_LEDGER", variables);
 }
 
+fn log(feedback: &mut Option<PathBuf>, variables: Variables<'_>) {
+    fill_path(feedback, "TOOLROUTE_FEEDBACK", variables);
+}
+
 fn choice(choice: &mut ModelChoice, variables: Variables<'_>) {
     fill_path(&mut choice.models, "TOOLROUTE_MODELS", variables);
     fill_text(&mut choice.model, "TOOLROUTE_MODEL", variables);
@@ -116,7 +132,7 @@ fn model(args: &mut ModelArgs, variables: Variables<'_>) {
 }
 
 fn feedback(args: &mut FeedbackArgs, variables: Variables<'_>) {
-    fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+    log(&mut args.feedback, variables);
     match &mut args.command {
         FeedbackCommand::Add(args) => choice(&mut args.choice, variables),
         FeedbackCommand::Recommend(args) => both(&mut args.catalog, &mut args.engine, variables),

@@ -22,6 +22,8 @@ mod bench_encoder;
 mod call;
 mod candidates;
 mod conduct;
+#[cfg(feature = "mcp")]
+mod conduct_servers;
 mod config;
 mod configure;
 mod context_args;
@@ -38,6 +40,7 @@ mod learn;
 mod ledger;
 mod limit;
 mod logging;
+mod metrics;
 mod model;
 mod paths;
 mod plot;
@@ -121,6 +124,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Config(args) => configure::run(args, global),
         Command::Conduct(args) => conduct::run(args, global),
         Command::Ledger(args) => ledger::run(args, global),
+        Command::Metrics(args) => metrics::run(args, global),
         Command::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();

@@ -9,9 +9,9 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::render;
 use super::setup::{self, Wanted};
-use crate::catalog::{Tool, embedding_text};
+use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
-use crate::engine::{Engine, Policy, SelectRequest};
+use crate::engine::{CalledFor, Engine, SelectRequest};
 use crate::execution::{Extractive, Neighbor, Summarizer};
 
 /// Tools that are looked at for one that does the same.
@@ -20,7 +20,9 @@ const NEIGHBORS: usize = 12;
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let arguments = call::arguments(&args.execution.args)?;
     let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
-    let wanted = Wanted { embedder: embedder.clone(), ..Wanted::new(&args.select, Limit::of(1)) };
+    let feedback = args.execution.log.feedback.clone();
+    let wanted = Wanted::new(&args.select, Limit::of(1));
+    let wanted = Wanted { embedder: embedder.clone(), feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let selection = engine.select(&SelectRequest::new(&args.prompt))?;
     let Some(first) = selection.tools.first() else {
@@ -29,30 +31,31 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
-    let near = neighbors(&engine, &first.tool)?;
+    let near = neighbors(&engine, &first.tool);
     let candidates = call::chain(&args.execution, &engine.catalog(), &first.tool, &near)?;
     let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
         Arc::new(Extractive::new(move |question, sentences| {
             cosines(embedder.as_ref(), question, sentences)
         }))
     });
-    let asked = Asked { candidates, arguments, question: &args.prompt, summarizer };
+    let prompt = args.prompt.as_str();
+    let of = CalledFor { prompt: Some(prompt), selection: Some(&selection), session: None };
+    let log = engine.feedback_counts().map(|_| (&engine, of));
+    let asked = Asked { candidates, arguments, question: prompt, summarizer, log };
     call::perform(&args.execution, &args.catalog, asked, global)
 }
 
-/// The tools nearest in meaning to a tool, by the engine's own vectors. Words alone do not count:
-/// tools that share words do different things to them.
-fn neighbors(engine: &Engine, tool: &Arc<Tool>) -> anyhow::Result<Vec<Neighbor>> {
-    let request = SelectRequest::new(embedding_text(tool)).limit(NEIGHBORS);
-    let found = engine.select(&request.policy(Policy::default()))?;
-    let semantic = |parts: &[crate::engine::Part]| {
-        parts.iter().find(|part| part.name == "semantic").map_or(0.0, |part| part.raw)
-    };
-    let near = found.tools.into_iter().map(|selected| Neighbor {
-        similarity: semantic(&selected.explanation.parts),
-        tool: selected.tool,
-    });
-    Ok(near.collect())
+/// The tools nearest in meaning to a tool, by the engine's own vectors, and then all others: one of
+/// them may discharge the same obligation. Words alone do not count: tools that share words do
+/// different things to them.
+fn neighbors(engine: &Engine, tool: &Arc<Tool>) -> Vec<Neighbor> {
+    let near = engine.neighbors(&tool.id, NEIGHBORS).into_iter();
+    let mut near: Vec<Neighbor> =
+        near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect();
+    let catalog = engine.catalog();
+    let rest = catalog.tools().iter();
+    near.extend(rest.map(|tool| Neighbor { tool: Arc::clone(tool), similarity: 0.0 }));
+    near
 }
 
 /// How near each sentence is to the question; nothing where the model fails, and the text is cut.

@@ -15,7 +15,7 @@ use crate::engine::{
     Strategy,
 };
 use crate::eval::RowFile;
-use crate::feedback::UsageVectors;
+use crate::feedback::{StoreOptions, UsageVectors};
 
 /// In the place of a file: stdin or stdout.
 pub const STREAM: &str = "-";
@@ -84,6 +84,8 @@ pub struct Wanted {
     pub limit: Limit,
     /// What was learned from past prompts.
     pub usage: Option<PathBuf>,
+    /// The log of executions to learn from and to write to.
+    pub feedback: Option<PathBuf>,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
@@ -101,6 +103,7 @@ impl Wanted {
             keep_answers: false,
             limit: Limit::of(DEFAULT_LIMIT),
             usage: None,
+            feedback: None,
             embedder: None,
         }
     }
@@ -118,6 +121,7 @@ impl Wanted {
             keep_answers: true,
             limit,
             usage: select.usage.usage.clone(),
+            feedback: None,
             embedder: None,
         }
     }
@@ -166,6 +170,9 @@ pub fn build(
     }
     config.signals = select_args::weights(config.signals, &wanted.signals);
     let mut builder = Engine::builder(catalog).config(config);
+    if let Some(path) = wanted.feedback {
+        builder = builder.feedback(path, StoreOptions::default());
+    }
     let embedder = match wanted.embedder {
         None => embedder(args, wanted.strategy, global)?,
         loaded => loaded,

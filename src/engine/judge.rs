@@ -12,8 +12,8 @@ use crate::catalog::Tool;
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Assessed, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals, Situation,
-    ToolFilter,
+    Assessed, Blocked, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals,
+    Situation, ToolFilter,
 };
 
 /// How many tools each part of the hybrid strategy has in an answer, at least.
@@ -34,6 +34,7 @@ impl Default for MinShares {
 /// What decides over a request's candidates, whatever the strategy.
 pub(super) struct Judge<'a> {
     pub policy: Policy,
+    pub blocked: &'a Blocked,
     pub filters: [ToolFilter; 2],
     pub weights: SignalWeights,
     pub shares: Option<MinShares>,
@@ -60,6 +61,7 @@ impl<'a> Judge<'a> {
         let context = request.context.as_ref();
         Ok(Self {
             policy: request.policy.unwrap_or(config.policy),
+            blocked: &state.told.blocked,
             filters: config.filters(context)?,
             weights: state.told.weights,
             shares: config.min_shares,
@@ -104,6 +106,7 @@ impl<'a> Judge<'a> {
 
     fn admit_alone(&self, tool: &Tool) -> Result<(), Exclusion> {
         self.policy.admit(tool)?;
+        self.blocked.admit(tool)?;
         self.filters.iter().try_for_each(|filter| filter.admit(tool))
     }
 
@@ -207,8 +210,11 @@ fn best_of(
 impl Gate<'_> {
     /// Whether it lets every tool pass.
     pub fn is_open(&self) -> bool {
-        let Judge { policy, filters, .. } = self.judge;
-        policy.is_open() && filters.iter().all(ToolFilter::is_open) && self.exclusive.is_empty()
+        let Judge { policy, blocked, filters, .. } = self.judge;
+        policy.is_open()
+            && blocked.is_empty()
+            && filters.iter().all(ToolFilter::is_open)
+            && self.exclusive.is_empty()
     }
 
     /// Lets a row pass, or says what stands in the way.

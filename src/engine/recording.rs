@@ -7,12 +7,13 @@ use rayon::prelude::*;
 
 use super::request::Selection;
 use super::{Engine, Error};
-use crate::catalog::{Tool, ToolId, embedding_text};
+use crate::catalog::{Tool, ToolId};
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
     Choice, Context, DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations,
     PromptVector, Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
 };
+use crate::index::Vectors;
 use crate::query::ContextFeatures;
 use crate::selection::Strategy;
 
@@ -159,33 +160,48 @@ impl Engine {
         self.recording.as_ref().ok_or(Error::NoFeedback)
     }
 
-    /// Pairs of tools whose texts mean nearly the same, by rows. It embeds the catalog anew, and
-    /// compares each with each: for maintenance, not for answers.
+    /// Pairs of tools whose texts mean nearly the same, by rows. It compares each with each: for
+    /// maintenance, not for answers.
     ///
     /// # Errors
-    /// [`Error::NoModel`]; and what embedding may raise.
+    /// [`Error::NoModel`].
     pub fn near_duplicates(&self) -> Result<Vec<NearDuplicate>, Error> {
-        let no_model = Error::NoModel { strategy: Strategy::Semantic };
         let state = self.state();
-        let embedder = state.embedder.as_ref().ok_or(no_model)?;
-        let tools: Vec<&Tool> = state.catalog.iter().collect();
-        let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embedder.embed(&texts, Role::Document)?.vectors;
-        let pairs_of = |row: usize| {
-            let near = |other: &usize| vectors.row(row).dot(&vectors.row(*other));
-            let others = (row + 1..tools.len()).map(move |other| (other, near(&other)));
+        let no_model = Error::NoModel { strategy: Strategy::Semantic };
+        let vectors = state.vectors.as_deref().ok_or(no_model)?;
+        let rows = 0..state.catalog.len() as u32;
+        let pairs_of = |row: u32| {
+            let others = (row + 1..rows.end).map(move |other| (other, cosine(vectors, row, other)));
             others.filter(|(_, cosine)| *cosine >= DUPLICATE).collect::<Vec<_>>()
         };
-        let pairs: Vec<_> = (0..tools.len()).into_par_iter().map(pairs_of).collect();
-        let named = pairs.into_iter().enumerate().flat_map(|(row, near)| {
-            let pair = |(other, cosine): (usize, f32)| NearDuplicate {
-                a: tools[row].id.clone(),
-                b: tools[other].id.clone(),
-                cosine,
-            };
+        let pairs: Vec<_> = rows.clone().into_par_iter().map(pairs_of).collect();
+        let id = |row: u32| state.catalog.tools()[row as usize].id.clone();
+        let named = rows.zip(pairs).flat_map(|(row, near)| {
+            let pair = |(other, cosine)| NearDuplicate { a: id(row), b: id(other), cosine };
             near.into_iter().map(pair).collect::<Vec<_>>()
         });
         Ok(named.collect())
     }
+
+    /// The tools nearest in meaning to one, nearest first, by the vectors of their texts alone, with
+    /// their cosines; none without a model.
+    pub fn neighbors(&self, tool: &ToolId, most: usize) -> Vec<(Arc<Tool>, f32)> {
+        let state = self.state();
+        let (Some(row), Some(vectors)) = (state.catalog.row(tool.as_str()), &state.vectors) else {
+            return Vec::new();
+        };
+        let others = (0..state.catalog.len() as u32).filter(|other| *other != row);
+        let mut near: Vec<(u32, f32)> =
+            others.map(|other| (other, cosine(vectors, row, other))).collect();
+        near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        near.truncate(most);
+        let tools = state.catalog.tools();
+        near.into_iter().map(|(row, cosine)| (tools[row as usize].clone(), cosine)).collect()
+    }
+}
+
+/// Of two rows' vectors, which are of length 1.
+fn cosine(vectors: &Vectors, a: u32, b: u32) -> f32 {
+    let row = |row| vectors.get(row).expect("every tool has a vector. This is a bug.");
+    row(a).iter().zip(row(b)).map(|(a, b)| a * b).sum()
 }

@@ -20,6 +20,9 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    #[error("expected to be called where tokio runs; enter a runtime first")]
+    NoRuntime,
+
     #[error(
         "expected a client for HTTP with TLS: {because}; check the certificates of this system"
     )]

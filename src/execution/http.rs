@@ -14,6 +14,9 @@ use crate::catalog::{Operation, OperationArgument, Place};
 
 const MOST_BODY: usize = 64 << 20;
 
+/// The header that APIs know a repeated request by: the draft of the HTTP API working group.
+const KEY: &str = "idempotency-key";
+
 /// Headers that arguments must not set: they say who we are or how the request is framed.
 const RESERVED: [&str; 7] = [
     "authorization",
@@ -43,7 +46,10 @@ impl HttpOperations {
             let said = "the catalog does not say how it is sent; import the API description anew";
             return Err(Fault::before(FaultKind::Missing, said));
         };
-        let request = self.request(operation, call.arguments)?;
+        let mut request = self.request(operation, call.arguments)?;
+        if let Some(key) = call.key {
+            request = request.header(KEY, key);
+        }
         let response = request.send().await.map_err(|error| of_error(&error))?;
         let status = response.status();
         let body = body(response).await?;

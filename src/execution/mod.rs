@@ -45,6 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod blocking;
 mod breaker;
 #[cfg(feature = "mcp")]
 mod client;
@@ -70,6 +71,7 @@ mod servers;
 mod spawn;
 mod timing;
 
+pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 pub use closures::Closures;
 pub use error::Error;

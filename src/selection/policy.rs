@@ -68,6 +68,10 @@ pub enum Exclusion {
         intent: String,
         by: ToolId,
     },
+    /// It, or its server, failed lately and is not called for a while.
+    BreakerOpen {
+        server: Option<String>,
+    },
     /// Nothing in the catalog fits the prompt well enough to be offered.
     Confidence {
         found: f32,
@@ -98,6 +102,12 @@ impl fmt::Display for Exclusion {
             Self::Stage { stage } => write!(f, "the stage {stage} takes read-only tools alone"),
             Self::Conflict { with } => write!(f, "it conflicts with {with}, which fits better"),
             Self::Exclusive { intent, by } => write!(f, "{by} alone serves the intent `{intent}`"),
+            Self::BreakerOpen { server: None } => {
+                f.write_str("it failed lately and is left alone for a while")
+            }
+            Self::BreakerOpen { server: Some(server) } => {
+                write!(f, "its server `{server}` failed lately and is left alone for a while")
+            }
             Self::Confidence { found, least } => {
                 write!(f, "confidence {found:.2} is below {least:.2}")
             }

@@ -27,7 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("execution", &["catalog"]),
     ("selection", &["catalog", "embedding", "index", "query", "feedback"]),
     ("engine", &["catalog", "embedding", "index", "query", "feedback", "execution", "selection"]),
-    ("conductor", &["engine", "catalog", "query"]),
+    ("conductor", &["engine", "catalog", "query", "execution"]),
     ("eval", &["engine", "catalog", "query"]),
     ("server", &["engine", "conductor", "catalog", "query"]),
     ("cli", &[ANYTHING]),
