@@ -105,7 +105,7 @@ const PATTERNS: &[(SuspicionKind, &str)] = &[
     ),
     (
         Order,
-        r"\b(you|the (assistant|model|agent|llm|ai))\s+(must|shall|should|have to|need to|are required to)\s+(always\s+|first\s+|only\s+|never\s+)*(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the following)\b",
+        r"\b(you|the (assistant|model|agent|llm|ai))\s+((must|shall|have to|are required to)\s+(always\s+|first\s+|only\s+)*|(should|need to)\s+(always|first|only)\s+)(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the following)\b",
     ),
     (
         Order,
@@ -137,7 +137,7 @@ const PATTERNS: &[(SuspicionKind, &str)] = &[
     ),
     (
         Exfiltration,
-        r"(~|/home/\w+|\$home|%userprofile%)?[/\\]?\.(ssh|aws|gnupg|cursor|netrc)[/\\][\w.]+|\bid_(rsa|ed25519)\b|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
+        r"\.(aws|gnupg|cursor|kube)[/\\][\w.]+|\.ssh[/\\](id_\w+|config|\*)?([^.\w]|$)|\bid_(rsa|ed25519)([^.\w]|$)|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
     ),
     (
         Exfiltration,
@@ -145,7 +145,7 @@ const PATTERNS: &[(SuspicionKind, &str)] = &[
     ),
     (
         Markup,
-        r"<\s*/?\s*(important|system|instructions?|secret|hidden|admin|critical|assistant|system-reminder|sys)\s*>|\[/?INST\]|<\|(im_start|im_end|system|user|assistant)\|>|<<\s*/?SYS\s*>>",
+        r"<\s*/?\s*(important|system|instructions?|hidden|admin|critical|assistant|system-reminder|sys)\s*>|\[/?INST\]|<\|(im_start|im_end|system|user|assistant)\|>|<<\s*/?SYS\s*>>",
     ),
     (
         Promotion,

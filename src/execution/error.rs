@@ -20,6 +20,9 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    #[error("the address of a server may not be called: {because}")]
+    PrivateAddress { because: String },
+
     #[error(
         "expected a client for HTTP with TLS: {because}; check the certificates of this system"
     )]

@@ -45,6 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "mcp")]
+mod address;
 mod breaker;
 #[cfg(feature = "mcp")]
 mod client;
@@ -71,6 +73,8 @@ mod spawn;
 mod timing;
 
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
+#[cfg(feature = "mcp")]
+pub use client::names_private_address;
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{
