@@ -76,6 +76,7 @@
 //! | [`feedback`] | what did past prompts teach of a tool? | `catalog` |
 //! | [`query`] | what does the prompt ask for? | `catalog` |
 //! | [`feedback`] | what worked? | `catalog` |
+//! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) | `catalog` |
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
 //! | [`index`] | which rows are near, and which hold these words? | nothing |
@@ -97,6 +98,8 @@ pub mod eval;
 pub mod execution;
 pub mod feedback;
 pub mod index;
+#[cfg(feature = "mcp")]
+pub mod pins;
 pub mod query;
 pub mod selection;
 

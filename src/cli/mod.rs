@@ -27,6 +27,8 @@ mod conduct_servers;
 mod config;
 mod configure;
 mod context_args;
+#[cfg(feature = "mcp")]
+mod doctor;
 mod environment;
 mod eval;
 mod eval_signals;
@@ -35,6 +37,8 @@ mod exit;
 mod feedback;
 mod feedback_add;
 mod feedback_args;
+#[cfg(feature = "mcp")]
+mod import;
 mod index;
 mod learn;
 mod ledger;
@@ -43,7 +47,10 @@ mod logging;
 mod metrics;
 mod model;
 mod paths;
+#[cfg(feature = "mcp")]
+mod pins;
 mod plot;
+mod probe;
 mod progress;
 mod render;
 mod route;
@@ -115,6 +122,12 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Output(args) => call::output(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Pins(args) => pins::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Import(args) => import::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Doctor(args) => doctor::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
-use super::{paths, render};
+use super::{paths, pins, render};
 use crate::catalog::Catalog;
 use crate::execution::{BASE_VARIABLES, McpOptions, ProcessOptions, Servers, ServersFile};
 
@@ -37,11 +37,17 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
 
 /// The file's servers. None is started yet.
 pub fn open(file: &ServersFile) -> Servers {
+    open_within(file, McpOptions::default().start_timeout)
+}
+
+/// [`open`] of servers that may take so long to answer the first time.
+pub fn open_within(file: &ServersFile, start_timeout: Duration) -> Servers {
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let process = ProcessOptions { base_env: base.collect() };
-    let (servers, problems) = Servers::open(file, &McpOptions { process, ..McpOptions::default() });
+    let (servers, problems) =
+        Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() });
     for problem in problems {
         render::note(&render::plain(&problem));
     }
@@ -61,6 +67,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
         let servers = open(&file);
+        let pins = live.pinning.open()?;
         let listed = runtime()?.block_on(async {
             let listed = servers.list(stale).await;
             servers.close().await;
@@ -69,7 +76,13 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
         for (name, path) in &known {
             match listed.get(name) {
                 None => {}
-                Some(Ok(tools)) => keep(path, &Catalog::from_tools(tools.clone()).catalog)?,
+                Some(Ok(tools)) => {
+                    let tools = match &pins {
+                        Some(pins) => pins::screen(pins, name, tools.clone()),
+                        None => tools.clone(),
+                    };
+                    keep(path, &Catalog::from_tools(tools).catalog)?;
+                }
                 Some(Err(fault)) => {
                     let instead =
                         if path.exists() { "; its last known tools are used" } else { "" };

@@ -8,7 +8,7 @@ use super::seen::Seen;
 use super::select_context::SelectContext;
 use super::state::State;
 use super::{EngineConfig, Error, SelectRequest};
-use crate::catalog::Tool;
+use crate::catalog::{Facet, FacetIndex, Tool};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
@@ -60,7 +60,7 @@ impl<'a> Judge<'a> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
         Ok(Self {
-            policy: request.policy.unwrap_or(config.policy),
+            policy: policy(request.policy.unwrap_or(config.policy), state.catalog.facets()),
             blocked: &state.told.blocked,
             filters: config.filters(context)?,
             weights: state.told.weights,
@@ -153,6 +153,14 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// The policy for a catalog: the only server need not share.
+fn policy(mut policy: Policy, facets: &FacetIndex) -> Policy {
+    if policy.max_per_server.is_some() && facets.values(Facet::Server).nth(1).is_none() {
+        policy.max_per_server = None;
+    }
+    policy
+}
+
 fn among(rows: Rows<'_>, row: u32) -> bool {
     match rows {
         Rows::All => true,
@@ -221,6 +229,8 @@ impl Gate<'_> {
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         judge.admit_alone(judge.tool(row))?;
+        let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
+        judge.policy.admit_beside(judge.tool(row), beside)?;
         let (only, signals) = (&self.exclusive, judge.signals);
         if let Some((by, intent)) = only.first().filter(|_| !only.iter().any(|(r, _)| *r == row)) {
             let (intent, by) = (intent.clone(), judge.tool(*by).id.clone());

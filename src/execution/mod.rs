@@ -45,6 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "mcp")]
+mod address;
 mod blocking;
 mod breaker;
 #[cfg(feature = "mcp")]
@@ -73,6 +75,8 @@ mod timing;
 
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
+#[cfg(feature = "mcp")]
+pub use client::names_private_address;
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{

@@ -14,7 +14,9 @@ pub fn repo(path: &str) -> PathBuf {
 
 /// A path below the shared data, or a loud `None` where it is not there.
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let path = repo("../shared").join(path);
+    let shared =
+        std::env::var_os("TOOLROUTE_SHARED").map_or_else(|| repo("../shared"), PathBuf::from);
+    let path = shared.join(path);
     if !path.exists() {
         eprintln!("SKIPPED: {} is not here", path.display());
         return None;

@@ -224,7 +224,9 @@ proptest! {
     #[test]
     fn texts_are_made_of_any_tool(tool in tool()) {
         prop_assert!(embedding_text(&tool).chars().count() <= 1_000);
-        prop_assert_eq!(keyword_fields(&tool).description, tool.description);
+        // One character stands for eighteen at most (NFKC of U+FDFA).
+        let counted = keyword_fields(&tool).description.chars().count();
+        prop_assert!(counted <= 18 * tool.description.chars().count());
     }
 
     #[test]
