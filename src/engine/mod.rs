@@ -33,6 +33,7 @@ mod judge;
 mod learning;
 mod live;
 mod metrics;
+mod neighbors;
 mod obligations;
 mod ranking;
 mod record;

@@ -88,7 +88,8 @@ pub use fallback::{
 #[cfg(feature = "mcp")]
 pub use http::HttpOperations;
 pub use invoker::{
-    Arguments, Attachment, Call, Fault, FaultKind, Invoker, OnProgress, Output, Pending, Progress,
+    Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress, Output,
+    Pending, Progress,
 };
 pub use loop_guard::{Budget, Exceeded, Session, cost_units};
 #[cfg(feature = "mcp")]

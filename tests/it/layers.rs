@@ -30,7 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["catalog", "embedding", "index", "query", "feedback", "execution", "selection"]),
     ("conductor", &["engine", "catalog", "query", "execution"]),
     ("eval", &["engine", "catalog", "query"]),
-    ("server", &["engine", "conductor", "catalog", "query"]),
+    ("server", &["engine", "conductor", "execution", "catalog", "query"]),
     ("cli", &[ANYTHING]),
 ];
 /// In `ROOMS`: every room, and what `lib.rs` gives out.
