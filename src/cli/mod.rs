@@ -52,14 +52,20 @@ mod pins;
 mod plot;
 mod probe;
 mod progress;
+#[cfg(feature = "server")]
+mod proxy;
 mod render;
 mod route;
 #[cfg(feature = "mcp")]
 mod run;
 mod select_args;
+#[cfg(feature = "server")]
+mod serve;
 #[cfg(feature = "mcp")]
 mod servers;
 mod setup;
+#[cfg(feature = "server")]
+mod stamp;
 mod tools;
 
 use std::process::ExitCode;
@@ -128,6 +134,10 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Import(args) => import::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Doctor(args) => doctor::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Proxy(args) => proxy::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),

@@ -33,16 +33,23 @@
 //! ```
 
 mod error;
+pub mod filter;
+mod guard;
+mod health;
+pub mod http;
 mod mcp;
+mod openapi;
 mod profile;
+pub mod proxy;
 mod service;
-mod signals;
+mod shutdown;
 
 pub use error::Error;
+pub use guard::Token;
 pub use mcp::{Expose, Gateway, GatewayOptions, HttpOptions, catalog_hint, mcp_router, serve_http};
 pub use profile::{Profile, Profiles};
 pub use service::{
     CallTool, Find, Found, Handed, Keep, Notice, OnReport, Recent, Screen, ServerState, Service,
     ServiceOptions, Status, Unavailable,
 };
-pub use signals::asked_to_end;
+pub use shutdown::{Shutdown, asked_to_end};
