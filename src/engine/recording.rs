@@ -8,13 +8,12 @@ use rayon::prelude::*;
 use super::neighbors::cosine;
 use super::request::Selection;
 use super::{Engine, Error};
-use crate::catalog::{Tool, ToolId};
+use crate::catalog::ToolId;
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
     Choice, Context, DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations,
     PromptVector, Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
 };
-use crate::index::Vectors;
 use crate::query::ContextFeatures;
 use crate::selection::Strategy;
 

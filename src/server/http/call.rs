@@ -73,6 +73,7 @@ pub async fn call(
             confirmed: asked.confirmed,
             question: &asked.question,
             profile: asked.profile.as_deref(),
+            alone: false,
             on_event: &|_| {},
         })
         .await?;
