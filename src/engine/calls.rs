@@ -27,8 +27,11 @@ impl Engine {
         let seen = self.observed();
         for tool in self.catalog().iter() {
             let Some(seen) = seen.tool(tool.id.as_str()) else { continue };
-            if let (Some(latency_ms), Some(chars)) = (seen.latency_ms, seen.chars) {
-                executor.learn(tool, latency_ms, chars.round() as usize);
+            if let Some(latency_ms) = seen.latency_ms {
+                // Who reports a run from elsewhere does not say how long its answer was.
+                let guessed = || executor.estimate(tool).chars;
+                let chars = seen.chars.map_or_else(guessed, |chars| chars.round() as usize);
+                executor.learn(tool, latency_ms, chars);
             }
         }
         // Not by `Arc`: an engine must not keep servers running that nobody calls any more.

@@ -57,7 +57,9 @@ impl Sandbox {
     pub fn toolroute(&self) -> Command {
         let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
         let store = model_dir();
-        for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG"] {
+        for name in
+            ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "SERVERS", "FEEDBACK", "LEDGER"]
+        {
             command.env_remove(format!("TOOLROUTE_{name}"));
         }
         command
