@@ -35,15 +35,33 @@ impl Catalog {
                 add(path, import_file(path)?, &mut gathered);
             }
         }
-        for path in &options.overlays {
-            let problems = overlay::apply(path, &mut gathered.tools)?;
-            gathered.problems.extend(problems);
-        }
-        if options.strict && gathered.problems.iter().any(Problem::is_error) {
-            return Err(Error::Strict { problems: gathered.problems });
-        }
-        Ok(gathered.into_loaded())
+        finish(gathered, options)
     }
+
+    /// Loads tools from the bytes of one file; its name is what an MCP server without a name is
+    /// called by.
+    ///
+    /// # Errors
+    /// Bytes without anything that is a tool, and those of [`Catalog::load`] but for the reading.
+    pub fn parse(name: &Path, bytes: Vec<u8>, options: &LoadOptions) -> Result<Loaded, Error> {
+        let mut gathered = Gathered::default();
+        let file = file::decode(bytes);
+        let found = import::read(&Source::of(name, &file));
+        add(name, found.map_err(|problem| Error::Unrecognised { problem })?, &mut gathered);
+        finish(gathered, options)
+    }
+}
+
+/// Puts overlays on what was gathered.
+fn finish(mut gathered: Gathered, options: &LoadOptions) -> Result<Loaded, Error> {
+    for path in &options.overlays {
+        let problems = overlay::apply(path, &mut gathered.tools)?;
+        gathered.problems.extend(problems);
+    }
+    if options.strict && gathered.problems.iter().any(Problem::is_error) {
+        return Err(Error::Strict { problems: gathered.problems });
+    }
+    Ok(gathered.into_loaded())
 }
 
 /// A file that was only met, not named, is reported where it is not understood.
