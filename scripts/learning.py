@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What learning from past prompts gives: nDCG@5 by the number of prompts that each tool has served.
 
-Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --none]
+Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --none | --replay N]
                            [--binary target/release/toolroute] [--data ../shared/data]
                            [--model all-MiniLM-L6-v2] [--precision int8|f32] [--json]
        scripts/learning.py --self-check
@@ -11,6 +11,9 @@ Of each tool the first N rows that name it are taken, or with --seed N at random
 half of the tools, drawn by lot, and scores apart the prompts of tools with history and those of tools
 without. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
 offtopic.jsonl: how many answers are empty at the model's own threshold, and the AUROC of the confidence.
+--replay takes N rows at random, writes them into a log of executions and learns from the log: all right, with
+5 % reported for a tool that did not serve, and with an adversary who in one session reports 100 false successes
+of one tool; beside the same rows learned at once.
 Everything is written to a temporary folder and thrown away.
 """
 import argparse
@@ -23,6 +26,8 @@ from pathlib import Path
 
 STRATEGIES = ("semantic", "hybrid")
 MOST_ASKED = 1000
+# What an adversary reports.
+FALSE = 100
 
 
 def read(path):
@@ -107,6 +112,37 @@ class Bench:
             usage = self.learn(most, seed)
             yield "all" if most is None else str(most), usage, self.score(usage)
 
+    def learn_log(self, executions):
+        log, usage = self.folder / "log.db", self.folder / "usage"
+        for file in self.folder.glob("log.db*"):
+            file.unlink()
+        rows = write(self.folder / "executions.jsonl", executions)
+        run([self.binary, "feedback", "add", "--input", rows, "--feedback", log, *self.common[2:4], "--json",
+             "--quiet"])
+        return run([self.binary, "learn", "--log", log, "--output", usage, *self.common])
+
+    def replayed(self, count, seed):
+        draw = random.Random(seed or 0)
+        tools = sorted({tool["id"] for tool in read(self.set / "tools.jsonl")})
+        rows = draw.sample(self.past, min(count, len(self.past)))
+        right = [{"tool": tool, "prompt": row["query"], "success": True, "session": f"session {at % 100}"}
+                 for at, row in enumerate(rows) for tool in dict.fromkeys(row["gold"])]
+        wrong = [dict(row) for row in right]
+        for at in draw.sample(range(len(wrong)), len(wrong) // 20):
+            wrong[at]["tool"] = draw.choice([tool for tool in tools if tool != wrong[at]["tool"]])
+        victim = draw.choice(tools)
+        false = [{"tool": victim, "prompt": row["query"], "success": True, "session": "adversary"}
+                 for row in draw.sample([row for row in rows if victim not in row["gold"]], FALSE)]
+        usage = self.folder / "usage"
+        yield "nothing learned", None, self.score(None)
+        past = write(self.folder / "past.jsonl", [{"query": row["query"], "tools": row["gold"]} for row in rows])
+        offline = run([self.binary, "learn", past, "--fresh", "--output", usage, *self.common])
+        yield "learned at once", offline, self.score(offline)
+        for label, log in (("log", right), ("log, 5 % wrong", wrong),
+                           (f"log, {FALSE} false successes", right + false)):
+            learned = self.learn_log(log)
+            yield label, learned, self.score(learned)
+
     def by_half(self, past, seed):
         """Scores of prompts for tools with and without history, before and after."""
         ids = sorted({tool["id"] for tool in read(self.set / "tools.jsonl")})
@@ -150,6 +186,7 @@ def main():
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--half", action="store_true")
     kinds.add_argument("--none", action="store_true")
+    kinds.add_argument("--replay", type=int, metavar="N")
     parser.add_argument("--binary", default="target/release/toolroute")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--model", default="all-MiniLM-L6-v2")
@@ -171,7 +208,8 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(args, name, Path(folder))
-            for label, usage, scores in measure(bench, past, args.seed):
+            measured = bench.replayed(args.replay, args.seed) if args.replay else measure(bench, past, args.seed)
+            for label, usage, scores in measured:
                 usage = usage or {"prompts_used": 0, "handicap": 0.0}
                 learned, handicap = usage["prompts_used"], usage["handicap"]
                 everything.setdefault(name, {})[label] = {**scores, "prompts": learned, "handicap": handicap}

@@ -68,6 +68,7 @@
 //! | room | what it answers | what it may import |
 //! |---|---|---|
 //! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
+//! | `server` | how do agents and programs reach all this? (feature `server`) | `engine`, `conductor`, `execution`, `catalog`, `query` |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
 //! | [`conductor`] | are the obligations of a request discharged, and by what? | `engine`, `catalog` |
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) | `catalog` |
@@ -102,6 +103,8 @@ pub mod index;
 pub mod pins;
 pub mod query;
 pub mod selection;
+#[cfg(feature = "server")]
+pub mod server;
 
 pub use catalog::{Catalog, Tool, ToolId};
 pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};

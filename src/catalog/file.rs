@@ -37,7 +37,7 @@ fn read_at_most(path: &Path, limit: u64) -> Result<TextFile, Error> {
 }
 
 /// UTF-8, or UTF-16 where a byte-order mark says so: PowerShell's `>` writes that.
-pub(super) fn decode(bytes: Vec<u8>) -> TextFile {
+fn decode(bytes: Vec<u8>) -> TextFile {
     match bytes.as_slice() {
         [0xff, 0xfe, units @ ..] => utf16(units, u16::from_le_bytes),
         [0xfe, 0xff, units @ ..] => utf16(units, u16::from_be_bytes),

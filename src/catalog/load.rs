@@ -35,33 +35,36 @@ impl Catalog {
                 add(path, import_file(path)?, &mut gathered);
             }
         }
-        finish(gathered, options)
+        for path in &options.overlays {
+            let problems = overlay::apply(path, &mut gathered.tools)?;
+            gathered.problems.extend(problems);
+        }
+        if options.strict && gathered.problems.iter().any(Problem::is_error) {
+            return Err(Error::Strict { problems: gathered.problems });
+        }
+        Ok(gathered.into_loaded())
     }
 
-    /// Loads tools from the bytes of one file; its name is what an MCP server without a name is
-    /// called by.
+    /// The tools of a text in any of the formats, as [`Catalog::load`] reads them from a file.
     ///
     /// # Errors
-    /// Bytes without anything that is a tool, and those of [`Catalog::load`] but for the reading.
-    pub fn parse(name: &Path, bytes: Vec<u8>, options: &LoadOptions) -> Result<Loaded, Error> {
+    /// A text without anything that is a tool.
+    pub fn read(text: &str) -> Result<Loaded, Error> {
+        let nowhere = Path::new("");
+        let import = import::read(&Source::new(nowhere, text));
+        let import =
+            import.map_err(|problem| Error::Unrecognised { problem: unplaced(problem) })?;
         let mut gathered = Gathered::default();
-        let file = file::decode(bytes);
-        let found = import::read(&Source::of(name, &file));
-        add(name, found.map_err(|problem| Error::Unrecognised { problem })?, &mut gathered);
-        finish(gathered, options)
+        add(nowhere, import, &mut gathered);
+        gathered.problems.iter_mut().for_each(|problem| problem.file = None);
+        Ok(gathered.into_loaded())
     }
 }
 
-/// Puts overlays on what was gathered.
-fn finish(mut gathered: Gathered, options: &LoadOptions) -> Result<Loaded, Error> {
-    for path in &options.overlays {
-        let problems = overlay::apply(path, &mut gathered.tools)?;
-        gathered.problems.extend(problems);
-    }
-    if options.strict && gathered.problems.iter().any(Problem::is_error) {
-        return Err(Error::Strict { problems: gathered.problems });
-    }
-    Ok(gathered.into_loaded())
+/// Of a text that stands in no file.
+fn unplaced(mut problem: Box<Problem>) -> Box<Problem> {
+    problem.file = None;
+    problem
 }
 
 /// A file that was only met, not named, is reported where it is not understood.

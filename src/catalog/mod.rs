@@ -58,6 +58,7 @@ pub use routing::{IntentSignal, ParameterHints, Routing};
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{
-    ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,
+    ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
+    ToolId,
 };
 pub use words::{KeywordFields, keyword_fields};

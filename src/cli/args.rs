@@ -34,12 +34,20 @@ use crate::engine::{
 };
 
 mod conduct;
+#[cfg(feature = "server")]
+mod gateway;
 mod learn;
 mod model;
+#[cfg(feature = "server")]
+mod server;
 
 pub use conduct::{ConductArgs, LedgerArgs, LedgerChoice, LedgerCommand, ShowArgs};
+#[cfg(feature = "server")]
+pub use gateway::{ConfirmChoice, ExposeChoice, McpArgs};
 pub use learn::{LearnArgs, UsageArgs};
 pub use model::{ModelArgs, ModelCommand, PullArgs, RoundArgs};
+#[cfg(feature = "server")]
+pub use server::{ListenArgs, ProxyArgs, ServeArgs};
 
 /// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
 #[derive(Parser)]
@@ -116,6 +124,15 @@ pub enum Command {
     /// is wrong; exit code 1 where something does not work
     #[cfg(feature = "mcp")]
     Doctor(Box<DoctorArgs>),
+    /// The MCP gateway: many servers behind a few tools, found by meaning
+    #[cfg(feature = "server")]
+    Mcp(Box<McpArgs>),
+    /// Answer over HTTP: selections, calls, and endpoints in the forms of other APIs
+    #[cfg(feature = "server")]
+    Serve(Box<ServeArgs>),
+    /// Pass requests on to a language model, with their tools cut to those that they need
+    #[cfg(feature = "server")]
+    Proxy(Box<ProxyArgs>),
     /// Answer a file of prompts
     Batch(BatchArgs),
     /// Log which tools served which prompts, and see what that teaches

@@ -54,7 +54,7 @@ fn document(file: &Path) -> anyhow::Result<String> {
 }
 
 /// Relative paths in the file begin at the folder that it lies in.
-fn runners(file: Option<&Path>) -> anyhow::Result<Builtins> {
+pub fn runners(file: Option<&Path>) -> anyhow::Result<Builtins> {
     let Some(file) = file else { return Ok(Builtins::default()) };
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the runners {}", file.display()))?;

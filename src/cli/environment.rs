@@ -47,6 +47,16 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Run(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
         #[cfg(feature = "mcp")]
         Command::Output(_) => {}
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            ledger(&mut args.ledger, variables);
+            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+        }
+        #[cfg(feature = "server")]
+        Command::Proxy(args) => choice(&mut args.choice, variables),
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
             choice(&mut args.choice, variables);
         }

@@ -34,7 +34,7 @@ pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// A log that is there: to look at nothing must not make one.
-fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
+pub fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
     if !path.exists() {
         let said = format!(
             "there is no log of executions at {}; `toolroute feedback add` makes one, --feedback names another",

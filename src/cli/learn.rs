@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::args::{Global, LearnArgs};
 use super::exit::{self, Failure};
 use super::progress::Progress;
-use super::render;
 use super::setup::{self, Wanted};
+use super::{paths, render};
 use crate::engine::{Engine, LearnReport};
 use crate::eval::BadRow;
 use crate::feedback::{self, UsageVectors};
@@ -41,7 +41,12 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         past.extend(rows);
         bad.extend(none);
     }
-    let before = existing(output, args.fresh)?;
+    let log = match &args.log {
+        None => None,
+        Some(named) => Some(super::feedback::open(&paths::feedback(named.as_deref())?)?),
+    };
+    // A log says all that it holds each time: on top of itself it would count twice.
+    let before = existing(output, args.fresh || log.is_some())?;
     let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
     let mut usage = match before {
         Some(before) => before,
@@ -49,7 +54,12 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let forgotten = forget(args, &engine, &mut usage, global);
     let progress = Progress::new("learning", "prompts", global.quiet);
-    let learned = engine.learn(&mut usage, &past, &|done, total| progress.tell(done, total))?;
+    let tell = |done, total| progress.tell(done, total);
+    let mut learned = engine.learn(&mut usage, &past, &tell)?;
+    if let Some(log) = &log {
+        learned = learned.and(engine.learn_log(&mut usage, log, &tell)?);
+        learned.tools_learned = usage.len();
+    }
     usage.save(output)?;
     let report = Report {
         learned,
@@ -71,8 +81,8 @@ fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
         let said = "no file is named for what is learned; expected --output FILE or the variable TOOLROUTE_USAGE";
         return Err(refused(said.to_owned()).into());
     };
-    if args.past.is_empty() && args.forget.is_empty() {
-        let said = "nothing to do; expected a file of past prompts, or --forget ID";
+    if args.past.is_empty() && args.forget.is_empty() && args.log.is_none() {
+        let said = "nothing to do; expected a file of past prompts, --log or --forget ID";
         return Err(refused(said.to_owned()).into());
     }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -42,6 +42,8 @@ mod learn;
 mod ledger;
 mod limit;
 mod logging;
+#[cfg(feature = "server")]
+mod mcp;
 mod model;
 mod paths;
 #[cfg(feature = "mcp")]
@@ -49,14 +51,20 @@ mod pins;
 mod plot;
 mod probe;
 mod progress;
+#[cfg(feature = "server")]
+mod proxy;
 mod render;
 mod route;
 #[cfg(feature = "mcp")]
 mod run;
 mod select_args;
+#[cfg(feature = "server")]
+mod serve;
 #[cfg(feature = "mcp")]
 mod servers;
 mod setup;
+#[cfg(feature = "server")]
+mod stamp;
 mod tools;
 
 use std::process::ExitCode;
@@ -125,6 +133,12 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Import(args) => import::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Doctor(args) => doctor::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => mcp::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Proxy(args) => proxy::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),

@@ -9,13 +9,9 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::render;
 use super::setup::{self, Wanted};
-use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, Role};
-use crate::engine::{Engine, Policy, SelectRequest};
+use crate::engine::SelectRequest;
 use crate::execution::{Extractive, Neighbor, Summarizer};
-
-/// Tools that are looked at for one that does the same.
-const NEIGHBORS: usize = 12;
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let arguments = call::arguments(&args.execution.args)?;
@@ -29,7 +25,9 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
-    let near = neighbors(&engine, &first.tool)?;
+    let near = engine.neighbors(&first.tool)?.into_iter();
+    let near: Vec<Neighbor> =
+        near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect();
     let candidates = call::chain(&args.execution, &engine.catalog(), &first.tool, &near)?;
     let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
         Arc::new(Extractive::new(move |question, sentences| {
@@ -38,21 +36,6 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     });
     let asked = Asked { candidates, arguments, question: &args.prompt, summarizer };
     call::perform(&args.execution, &args.catalog, asked, global)
-}
-
-/// The tools nearest in meaning to a tool, by the engine's own vectors. Words alone do not count:
-/// tools that share words do different things to them.
-fn neighbors(engine: &Engine, tool: &Arc<Tool>) -> anyhow::Result<Vec<Neighbor>> {
-    let request = SelectRequest::new(embedding_text(tool)).limit(NEIGHBORS);
-    let found = engine.select(&request.policy(Policy::default()))?;
-    let semantic = |parts: &[crate::engine::Part]| {
-        parts.iter().find(|part| part.name == "semantic").map_or(0.0, |part| part.raw)
-    };
-    let near = found.tools.into_iter().map(|selected| Neighbor {
-        similarity: semantic(&selected.explanation.parts),
-        tool: selected.tool,
-    });
-    Ok(near.collect())
 }
 
 /// How near each sentence is to the question; nothing where the model fails, and the text is cut.

@@ -10,7 +10,9 @@ use super::state::{Indexed, State};
 use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::embedding::{ModelIdentity, Role};
-use crate::feedback::{RowUsage, UsageModel, UsageRows, UsageVectors};
+use crate::feedback::{
+    ExecutionStore, PastQuery, PromptHash, RowUsage, UsageModel, UsageRows, UsageVectors,
+};
 use crate::index::{self, IndexKind, Vectors};
 use crate::selection::Strategy;
 
@@ -38,6 +40,20 @@ pub struct LearnReport {
     pub prompts_unused: usize,
     /// Ids that lead to no tool, by name; nothing was learned of them.
     pub unknown_ids: Vec<String>,
+}
+
+impl LearnReport {
+    /// This and what was learned after it. A tool that both learned counts twice in `tools_learned`.
+    #[must_use]
+    pub fn and(mut self, later: Self) -> Self {
+        self.tools_learned += later.tools_learned;
+        self.prompts_used += later.prompts_used;
+        self.prompts_unused += later.prompts_unused;
+        self.unknown_ids.extend(later.unknown_ids);
+        self.unknown_ids.sort_unstable();
+        self.unknown_ids.dedup();
+        self
+    }
 }
 
 /// How much of what was learned concerns an engine's catalog.
@@ -96,6 +112,39 @@ fn usage_model(identity: &ModelIdentity) -> UsageModel {
     }
 }
 
+/// A past prompt as it is at hand.
+#[derive(Clone, Copy)]
+enum Prompt<'a> {
+    Text(&'a str),
+    /// Of the engine's model.
+    Vector(&'a [f32]),
+}
+
+impl<'a> Prompt<'a> {
+    fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Vector(_) => None,
+        }
+    }
+}
+
+/// A past prompt and the ids of the tools that served it.
+struct Served<'a> {
+    hash: PromptHash,
+    prompt: Prompt<'a>,
+    tools: Vec<&'a str>,
+}
+
+impl<'a> Served<'a> {
+    fn logged(past: &'a PastQuery) -> Option<Self> {
+        let vector = past.vector.as_deref().map(Prompt::Vector);
+        let prompt = vector.or_else(|| past.text.as_deref().map(Prompt::Text))?;
+        let tools = past.served.iter().map(|(tool, _)| tool.as_str()).collect();
+        Some(Self { hash: past.hash, prompt, tools })
+    }
+}
+
 impl Engine {
     /// What was applied of [`super::EngineBuilder::usage`]; none without it or without a model.
     pub fn usage_report(&self) -> Option<UsageReport> {
@@ -123,6 +172,39 @@ impl Engine {
         past: &[PastPrompt],
         tell: &dyn Fn(usize, usize),
     ) -> Result<LearnReport, Error> {
+        let past = past.iter().map(|past| Served {
+            hash: PromptHash::of(&past.prompt),
+            prompt: Prompt::Text(&past.prompt),
+            tools: past.tools.iter().map(String::as_str).collect(),
+        });
+        self.learn_served(usage, &past.collect::<Vec<_>>(), tell)
+    }
+
+    /// [`Engine::learn`] from a log of executions: the prompts that a tool served more often than it
+    /// failed ([`ExecutionStore::past_queries`]). A prompt whose vector the log holds is not embedded
+    /// again. The log says it all each time, so `usage` is one that does not know it yet.
+    ///
+    /// # Errors
+    /// As [`Engine::learn`], and where the log cannot be read.
+    pub fn learn_log(
+        &self,
+        usage: &mut UsageVectors,
+        log: &ExecutionStore,
+        tell: &dyn Fn(usize, usize),
+    ) -> Result<LearnReport, Error> {
+        let past = log.past_queries(&usage.model().fingerprint)?;
+        let served: Vec<Served<'_>> = past.queries.iter().filter_map(Served::logged).collect();
+        let mut report = self.learn_served(usage, &served, tell)?;
+        report.prompts_unused += past.unusable;
+        Ok(report)
+    }
+
+    fn learn_served(
+        &self,
+        usage: &mut UsageVectors,
+        past: &[Served<'_>],
+        tell: &dyn Fn(usize, usize),
+    ) -> Result<LearnReport, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
         usage.matches(&usage_model(embedder.identity()))?;
@@ -130,17 +212,24 @@ impl Engine {
             (LearnReport::default(), BTreeSet::new(), BTreeSet::new());
         let mut done = 0;
         for chunk in past.chunks(CHUNK) {
-            let known: Vec<(&str, Vec<ToolId>)> = chunk
+            let known: Vec<(&Served<'_>, Vec<ToolId>)> = chunk
                 .iter()
-                .map(|past| {
-                    (past.prompt.as_str(), known_ids(&state.catalog, &past.tools, &mut unknown))
-                })
+                .map(|past| (past, known_ids(&state.catalog, &past.tools, &mut unknown)))
                 .filter(|(_, tools)| !tools.is_empty())
                 .collect();
-            let texts: Vec<&str> = known.iter().map(|(prompt, _)| *prompt).collect();
+            let texts: Vec<&str> =
+                known.iter().filter_map(|(past, _)| past.prompt.text()).collect();
             let embedded = embedder.embed(&texts, Role::Query)?;
-            for ((prompt, tools), vector) in known.iter().zip(embedded.vectors.outer_iter()) {
-                usage.learn(prompt, &vector.to_vec(), tools)?;
+            let mut embedded = embedded.vectors.outer_iter();
+            for (past, tools) in &known {
+                match past.prompt {
+                    Prompt::Vector(vector) => usage.learn(past.hash, vector, tools)?,
+                    Prompt::Text(_) => {
+                        let vector = embedded.next();
+                        let vector = vector.expect("every text has a vector. This is a bug.");
+                        usage.learn(past.hash, &vector.to_vec(), tools)?;
+                    }
+                }
                 learned.extend(tools.iter().cloned());
             }
             report.prompts_used += known.len();
@@ -170,12 +259,12 @@ impl State {
     }
 }
 
-fn known_ids(catalog: &Catalog, ids: &[String], unknown: &mut BTreeSet<String>) -> Vec<ToolId> {
+fn known_ids(catalog: &Catalog, ids: &[&str], unknown: &mut BTreeSet<String>) -> Vec<ToolId> {
     let mut known = Vec::with_capacity(ids.len());
     for id in ids {
         match catalog.get(id) {
             Some(tool) => known.push(tool.id.clone()),
-            None => _ = unknown.insert(id.clone()),
+            None => _ = unknown.insert((*id).to_owned()),
         }
     }
     known

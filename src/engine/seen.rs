@@ -42,16 +42,29 @@ impl Observations {
     }
 }
 
-/// Weights that a log's outcomes have moved: of the signals, beside meaning and words as one. What
-/// these two count for between them is the configuration's.
-pub(super) fn learned(weights: SignalWeights, log: &feedback::Observations) -> SignalWeights {
-    let Some(found) = log.weights() else { return weights };
-    let blend = found.get("semantic") + found.get("keyword");
-    let share = |weight: f64| if blend > 0.0 { (weight / blend).min(1.0) as f32 } else { 0.0 };
-    let named = found.iter().filter_map(|(name, weight)| Some((name.parse().ok()?, share(weight))));
-    named.fold(weights, |weights, (signal, weight): (Signal, f32)| {
-        weights.with(signal, weight).unwrap_or(weights)
-    })
+/// Weights that a log's outcomes have moved, and the share of the meaning beside the words.
+struct Learned {
+    weights: SignalWeights,
+    semantic_share: Option<f32>,
+}
+
+impl Learned {
+    /// `base` is what holds for what the log says nothing of. Signals count beside meaning and words
+    /// as one.
+    fn of(base: SignalWeights, log: &feedback::Observations) -> Self {
+        let Some(found) = log.weights() else {
+            return Self { weights: base, semantic_share: None };
+        };
+        let blend = found.get("semantic") + found.get("keyword");
+        let share = |weight: f64| if blend > 0.0 { (weight / blend).min(1.0) as f32 } else { 0.0 };
+        let named =
+            found.iter().filter_map(|(name, weight)| Some((name.parse().ok()?, share(weight))));
+        let weights = named.fold(base, |weights, (signal, weight): (Signal, f32)| {
+            weights.with(signal, weight).unwrap_or(weights)
+        });
+        let semantic_share = (blend > 0.0).then(|| share(found.get("semantic")));
+        Self { weights, semantic_share }
+    }
 }
 
 /// What was told of runs and weights, whatever the catalog.
@@ -59,6 +72,10 @@ pub(super) fn learned(weights: SignalWeights, log: &feedback::Observations) -> S
 pub(super) struct Told {
     pub observations: Arc<Observations>,
     pub weights: SignalWeights,
+    /// The weights without what a log says.
+    base: SignalWeights,
+    /// What meaning counts for in the weighted blend, where a log's outcomes have moved it.
+    pub semantic_share: Option<f32>,
     /// How often the observations and the weights were replaced.
     usage_version: u64,
     weights_version: u64,
@@ -67,7 +84,7 @@ pub(super) struct Told {
 impl Told {
     /// These weights, and nothing seen yet.
     pub fn of(weights: SignalWeights) -> Self {
-        Self { weights, ..Self::default() }
+        Self { weights, base: weights, ..Self::default() }
     }
 
     /// This with other observations.
@@ -78,7 +95,15 @@ impl Told {
 
     /// This with other weights.
     pub fn weighing(&self, weights: SignalWeights) -> Self {
-        Self { weights, weights_version: self.weights_version + 1, ..self.clone() }
+        let weights_version = self.weights_version + 1;
+        Self { weights, base: weights, weights_version, ..self.clone() }
+    }
+
+    /// This with what a log's outcomes say of the weights.
+    pub fn learning(&self, log: &feedback::Observations) -> Self {
+        let Learned { weights, semantic_share } = Learned::of(self.base, log);
+        let weights_version = self.weights_version + 1;
+        Self { weights, semantic_share, weights_version, ..self.clone() }
     }
 
     /// What answers depend on, with the version of the catalog.
@@ -116,5 +141,39 @@ impl Seen {
     /// What tends to follow a tool, by row, ascending.
     pub fn after(&self, row: Option<u32>) -> &[(u32, f32)] {
         row.and_then(|row| self.follows.get(&row)).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::{ExecutionStore, StoreOptions, WeightUpdate};
+
+    fn said(store: &ExecutionStore) -> feedback::Observations {
+        feedback::Observations::load(store).unwrap()
+    }
+
+    #[test]
+    fn weights_of_a_log_hold_until_they_are_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.db");
+        let mut store = ExecutionStore::open(&path, StoreOptions::default()).unwrap();
+        let told = Told::of(SignalWeights::OFF);
+        assert_eq!(told.learning(&said(&store)).semantic_share, None);
+
+        let weights = |all: &[(&str, f64)]| feedback::SignalWeights::new(all.iter().copied());
+        let mut update =
+            WeightUpdate::propose(&[], &weights(&[("semantic", 0.7), ("keyword", 0.3)]));
+        update.new = weights(&[("semantic", 0.6), ("keyword", 0.2), ("phase", 0.2)]);
+        update.unchanged = None;
+        update.apply(&mut store).unwrap();
+        let learned = told.learning(&said(&store));
+        assert_eq!(learned.semantic_share, Some(0.75));
+        assert_eq!(learned.weights.get(Signal::Phase), 0.25);
+        assert_eq!(learned.versions(0).weights, told.versions(0).weights + 1);
+
+        store.revert_weights().unwrap();
+        let reverted = learned.learning(&said(&store));
+        assert_eq!((reverted.semantic_share, reverted.weights), (None, SignalWeights::OFF));
     }
 }

@@ -197,6 +197,7 @@ impl State {
             vector,
             clauses: &clauses,
             trust: self.trust(&request.prompt),
+            semantic_share: self.told.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
@@ -275,7 +276,7 @@ impl State {
 
     /// How far the encoder can read the prompt: the share of its letters that its vocabulary has
     /// words of.
-    fn trust(&self, prompt: &str) -> f32 {
+    pub fn trust(&self, prompt: &str) -> f32 {
         let share = query::latin_share(prompt);
         match &self.embedder {
             Some(embedder) if share < 1.0 && embedder.reads_latin_only() => share,

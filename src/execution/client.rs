@@ -12,12 +12,16 @@ use super::servers::Remote;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Chooses who does the cryptography of TLS; a program that has chosen already keeps its choice.
+pub fn prepare_tls() {
+    rustls::crypto::ring::default_provider().install_default().ok();
+}
+
 /// A client that sends the headers of the entry, to the entry's own host only: an answer that
 /// points elsewhere is not followed, because the headers hold credentials. Addresses that the entry
 /// may not reach are refused where they stand in an address, and where a name leads to one.
 pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
-    // Where the program has chosen a provider already, that one stays.
-    rustls::crypto::ring::default_provider().install_default().ok();
+    prepare_tls();
     let failed = |because: String| Error::HttpClient { because };
     let reach = Reach::of(remote);
     if let Ok(url) = reqwest::Url::parse(&remote.url) {

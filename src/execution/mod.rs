@@ -74,7 +74,7 @@ mod timing;
 
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
-pub use client::names_private_address;
+pub use client::{names_private_address, prepare_tls};
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{
@@ -86,7 +86,8 @@ pub use fallback::{
 #[cfg(feature = "mcp")]
 pub use http::HttpOperations;
 pub use invoker::{
-    Arguments, Attachment, Call, Fault, FaultKind, Invoker, OnProgress, Output, Pending, Progress,
+    Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress, Output,
+    Pending, Progress,
 };
 pub use loop_guard::{Budget, Exceeded, Session, cost_units};
 #[cfg(feature = "mcp")]

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::Error;
 use super::redact::{Redactor, is_secret_name};
-use crate::catalog::{Schema, Tool};
+use crate::catalog::{MCP_MEMBERS, Schema, Tool};
 
 /// How one server is reached. Variables are expanded.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,6 +245,12 @@ pub(super) fn tool_of(server: &str, value: &Value) -> Option<Tool> {
     tool.hints.read_only = hint("readOnlyHint");
     tool.hints.destructive = hint("destructiveHint");
     tool.hints.idempotent = hint("idempotentHint");
+    let beside = MCP_MEMBERS.iter().filter_map(|key| Some(((*key).to_owned(), value.get(*key)?)));
+    let beside: serde_json::Map<String, Value> =
+        beside.filter(|(_, value)| !value.is_null()).map(|(key, v)| (key, v.clone())).collect();
+    if !beside.is_empty() {
+        tool.mcp = serde_json::value::to_raw_value(&beside).ok().map(Schema::new);
+    }
     Some(tool)
 }
 

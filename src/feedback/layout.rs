@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Error;
+use super::execution::PromptHash;
 use super::moves::MOST_HANDICAP;
 use super::sample::{Sample, Sampled};
 use super::usage_vectors::{History, ONE, UsageModel, UsageVectors};
@@ -74,7 +75,7 @@ pub(super) fn encode(usage: &UsageVectors) -> Vec<u8> {
         bytes.extend(history.sum.iter().flat_map(|number| number.to_le_bytes()));
     }
     for (hash, prompt) in &usage.sample.prompts {
-        bytes.extend_from_slice(hash);
+        bytes.extend_from_slice(&hash.0);
         bytes.extend(prompt.vector.iter().flat_map(|number| number.to_le_bytes()));
     }
     let seal = Sha256::digest(&bytes);
@@ -123,7 +124,7 @@ fn sample(tools: Vec<BTreeSet<ToolId>>, bytes: &[u8], dimension: usize) -> Optio
         let numbers = vector.as_chunks::<4>().0.iter();
         let vector: Vec<f32> = numbers.map(|number| f32::from_le_bytes(*number)).collect();
         let usable = vector.iter().all(|number| number.abs() <= 1.001);
-        let known = sample.prompts.insert(*hash, Sampled { vector, tools });
+        let known = sample.prompts.insert(PromptHash(*hash), Sampled { vector, tools });
         if !usable || known.is_some() {
             return None;
         }

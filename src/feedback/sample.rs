@@ -2,12 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sha2::{Digest, Sha256};
-
+use super::execution::PromptHash;
 use crate::catalog::ToolId;
-
-/// SHA-256 of a prompt's text, which itself is not kept.
-pub(super) type PromptHash = [u8; 32];
 
 /// Prompts kept at most: the mean over so many moves by less than 0.01 from sample to sample, and
 /// they take 400 KB.
@@ -28,8 +24,7 @@ pub(super) struct Sampled {
 }
 
 impl Sample {
-    pub fn add(&mut self, prompt: &str, vector: &[f32], tools: &BTreeSet<ToolId>) {
-        let hash: PromptHash = Sha256::digest(prompt.as_bytes()).into();
+    pub fn add(&mut self, hash: PromptHash, vector: &[f32], tools: &BTreeSet<ToolId>) {
         let new = || Sampled { vector: vector.to_vec(), tools: BTreeSet::new() };
         self.prompts.entry(hash).or_insert_with(new).tools.extend(tools.iter().cloned());
         if self.prompts.len() > MOST {

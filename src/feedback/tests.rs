@@ -48,7 +48,7 @@ fn learned(prompts: &[(u64, Vec<usize>)]) -> UsageVectors {
     let mut usage = UsageVectors::new(model());
     for (prompt, served) in prompts {
         let ids: Vec<ToolId> = served.iter().map(|at| format!("t{at}").as_str().into()).collect();
-        usage.learn(&format!("prompt {prompt}"), &vector(*prompt), &ids).unwrap();
+        usage.learn(PromptHash::of(&format!("prompt {prompt}")), &vector(*prompt), &ids).unwrap();
     }
     let own = own(9);
     usage.calibrate(&tools(9), |row| &own[row as usize]);
@@ -111,7 +111,7 @@ fn learning_in_two_runs_is_learning_at_once() {
     let mut usage = UsageVectors::load(&path).unwrap();
     for (prompt, served) in &past[200..] {
         let id = format!("t{}", served[0]).as_str().into();
-        usage.learn(&format!("prompt {prompt}"), &vector(*prompt), &[id]).unwrap();
+        usage.learn(PromptHash::of(&format!("prompt {prompt}")), &vector(*prompt), &[id]).unwrap();
     }
     let own = own(9);
     usage.calibrate(&tools(9), |row| &own[row as usize]);
@@ -145,7 +145,7 @@ fn learned_tools_rise_for_others_prompts_no_more_than_they_are_set_back() {
     let mut usage = UsageVectors::new(model());
     for seed in 0..300 {
         let id = tools[seed as usize % 5].id.clone();
-        usage.learn(&seed.to_string(), &prompt(seed), &[id]).unwrap();
+        usage.learn(PromptHash::of(&seed.to_string()), &prompt(seed), &[id]).unwrap();
     }
     usage.calibrate(&tools, |row| &own[row as usize]);
     let moved = usage.moves(&tools, |row| &own[row as usize]);
@@ -222,7 +222,7 @@ fn what_cannot_be_used_says_why_and_what_to_do() {
 
     let mut usage = UsageVectors::new(model());
     for bad in [vec![1.0; 3], vec![0.0; DIMENSION], vec![f32::NAN; DIMENSION]] {
-        let error = usage.learn("x", &bad, &["t".into()]).unwrap_err();
+        let error = usage.learn(PromptHash::of("x"), &bad, &["t".into()]).unwrap_err();
         assert!(matches!(error, Error::NotUnit { expected: DIMENSION, .. }), "{error}");
     }
     assert!(usage.is_empty());

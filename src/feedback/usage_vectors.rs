@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::execution::PromptHash;
 use super::moves::{self, Moved};
 use super::sample::Sample;
 use super::{Error, layout};
@@ -105,7 +106,12 @@ impl UsageVectors {
     ///
     /// # Errors
     /// [`Error::NotUnit`] where the vector is not one of the model's.
-    pub fn learn(&mut self, prompt: &str, vector: &[f32], tools: &[ToolId]) -> Result<(), Error> {
+    pub fn learn(
+        &mut self,
+        prompt: PromptHash,
+        vector: &[f32],
+        tools: &[ToolId],
+    ) -> Result<(), Error> {
         let length = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
         let (expected, found) = (self.model.dimension, vector.len());
         let near_one = 1.0 - UNIT_TOLERANCE..=1.0 + UNIT_TOLERANCE;

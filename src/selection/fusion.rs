@@ -54,14 +54,19 @@ impl Fusion {
     /// order what no word tells apart.
     const UNREAD: f32 = 0.05 / 0.7;
 
+    /// This blend with another share for the meaning; ranks have none.
+    pub(super) fn sharing(self, semantic_share: Option<f32>) -> Self {
+        match (self, semantic_share) {
+            (Self::Weighted { normalization, .. }, Some(semantic_weight)) => {
+                Self::Weighted { semantic_weight, normalization }
+            }
+            (own, _) => own,
+        }
+    }
+
     /// The parts' scores at each position; both slices hold one raw score a candidate. `trust` is
     /// how far the encoder can read the prompt, 0 to 1.
-    pub(super) fn apply(
-        self,
-        semantic: &[f32],
-        keyword: &[f32],
-        trust: f32,
-    ) -> Vec<(Score, Score)> {
+    pub fn apply(self, semantic: &[f32], keyword: &[f32], trust: f32) -> Vec<(Score, Score)> {
         let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
             Self::Weighted { semantic_weight, normalization } => {

@@ -68,7 +68,7 @@ impl HybridRetriever {
         let score = |clause: &Clause<'_>| {
             let semantic = self.semantic.score(clause.vector, rows)?;
             let keyword = self.keyword.score(clause.text, rows)?;
-            Ok(self.fuse(rows, &semantic, &keyword, prompt.trust))
+            Ok(self.fuse(rows, &semantic, &keyword, prompt))
         };
         prompt.clauses.iter().map(score).collect()
     }
@@ -79,11 +79,12 @@ impl HybridRetriever {
         rows: Rows<'_>,
         semantic: &[f32],
         keyword: &[f32],
-        trust: f32,
+        prompt: &Prompt<'_>,
     ) -> Vec<(Score, Score)> {
-        let mut scores = self.fusion.apply(semantic, keyword, trust);
+        let fusion = self.fusion.sharing(prompt.semantic_share);
+        let mut scores = fusion.apply(semantic, keyword, prompt.trust);
         if let Some(usage) = self.semantic.usage() {
-            lean(&mut scores, learned_share(usage, rows, semantic) * trust);
+            lean(&mut scores, learned_share(usage, rows, semantic) * prompt.trust);
         }
         scores
     }
@@ -115,7 +116,7 @@ impl Retriever for HybridRetriever {
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
         let rows = Rows::Only(&both.rows);
-        let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt.trust);
+        let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt);
         times.fuse = start.elapsed();
         if !prompt.clauses.is_empty() {
             let start = Instant::now();

@@ -118,6 +118,8 @@ pub struct Prompt<'a> {
     pub clauses: &'a [Clause<'a>],
     /// How far the encoder can read the prompt's script, 0 to 1.
     pub trust: f32,
+    /// What meaning counts for in the weighted blend, where that was learned; else the blend's own.
+    pub semantic_share: Option<f32>,
     /// The rows of the catalog to choose among.
     pub rows: Rows<'a>,
     /// How many of them the caller means to keep. A retriever gives at least so many where it
@@ -136,7 +138,15 @@ pub struct Clause<'a> {
 impl<'a> Prompt<'a> {
     /// A prompt that asks for one thing, among all rows, in a script that the encoder reads.
     pub fn new(text: &'a str, vector: Option<&'a [f32]>, limit: usize) -> Self {
-        Self { text, vector, clauses: &[], trust: 1.0, rows: Rows::All, limit }
+        Self {
+            text,
+            vector,
+            clauses: &[],
+            trust: 1.0,
+            semantic_share: None,
+            rows: Rows::All,
+            limit,
+        }
     }
 
     pub(super) fn vector_for(&self, strategy: Strategy) -> Result<&'a [f32], Error> {

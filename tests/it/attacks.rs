@@ -206,7 +206,7 @@ fn every_changed_definition_of_a_catalog_is_held_back() {
         |tool| tool.description.push(' '),
         |tool| tool.description.insert(0, '\u{200b}'),
         |tool| tool.title = Some("Another".into()),
-        |tool| tool.hints.destructive = Some(tool.hints.destructive != Some(true)),
+        |tool| tool.input_schema = None,
     ];
     for change in changes {
         let mut changed = tools.clone();

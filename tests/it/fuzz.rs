@@ -7,6 +7,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::support::{Sandbox, repo, samples};
 
 #[path = "../../fuzz/src/bodies.rs"]
@@ -171,4 +173,21 @@ fn snapshots() {
     // The header and a little more is what is read before the checksum.
     let start = whole[..whole.len().min(4_096)].to_vec();
     drive("snapshot", vec![start, whole], bodies::snapshot);
+}
+
+#[test]
+fn filter_bodies() {
+    let tool = |name: &str| json!({"type": "function", "function": {"name": name, "description": "Gets it", "parameters": {"type": "object"}}});
+    let flat = |name: &str| json!({"name": name, "description": "Gets it", "input_schema": {"type": "object"}});
+    let bodies = [
+        json!({"model": "m", "messages": [{"role": "user", "content": "get the weather"}],
+            "tools": [tool("weather"), tool("news"), tool("mail"), {"type": "web_search"}], "tool_choice": "auto"}),
+        json!({"model": "m", "system": "s", "messages": [{"role": "user", "content": [{"type": "text", "text": "read a\u{200b}"}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "b", "input": {}}]}],
+            "tools": [flat("a"), flat("b"), flat("c"), {"type": "bash_20250124", "name": "bash"}], "tool_choice": {"type": "tool", "name": "c"}}),
+        json!({"model": "m", "input": [{"type": "message", "role": "user", "content": "x"}],
+            "tools": [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}, {"type": "mcp"}]}),
+        json!({"messages": [], "functions": [{"name": "a"}, {"name": "b"}], "function_call": {"name": "a"}}),
+    ];
+    drive("filter", bodies.map(|body| body.to_string().into_bytes()).to_vec(), bodies::filter);
 }

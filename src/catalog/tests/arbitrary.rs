@@ -161,6 +161,7 @@ prop_compose! {
         (reliability, cost, declared_latency_tier) in tiers(),
         latency_ms in option::of(any::<u64>()),
         hints in hints(),
+        mcp in option::of(schema()),
         facets in facets(),
         routing in routing(),
         operation in option::of(operation()),
@@ -171,7 +172,7 @@ prop_compose! {
             id: ToolId::new(id), name, title, description, server, input_schema, categories, tags,
             examples, capabilities, satisfies, consumes, preconditions: before,
             postconditions: after, reliability, cost, latency_ms, declared_latency_tier, hints,
-            facets, routing, operation,
+            mcp, facets, routing, operation,
         }
     }
 }
