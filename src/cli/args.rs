@@ -34,12 +34,16 @@ use crate::engine::{
 };
 
 mod conduct;
+#[cfg(feature = "server")]
+mod gateway;
 mod learn;
 mod model;
 #[cfg(feature = "server")]
 mod server;
 
 pub use conduct::{ConductArgs, LedgerArgs, LedgerChoice, LedgerCommand, ShowArgs};
+#[cfg(feature = "server")]
+pub use gateway::{ConfirmChoice, ExposeChoice, McpArgs};
 pub use learn::{LearnArgs, UsageArgs};
 pub use model::{ModelArgs, ModelCommand, PullArgs, RoundArgs};
 #[cfg(feature = "server")]
@@ -120,6 +124,9 @@ pub enum Command {
     /// is wrong; exit code 1 where something does not work
     #[cfg(feature = "mcp")]
     Doctor(Box<DoctorArgs>),
+    /// The MCP gateway: many servers behind a few tools, found by meaning
+    #[cfg(feature = "server")]
+    Mcp(Box<McpArgs>),
     /// Answer over HTTP: selections, calls, and endpoints in the forms of other APIs
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),

@@ -54,6 +54,8 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         #[cfg(feature = "mcp")]
         Command::Output(_) => {}
         #[cfg(feature = "server")]
+        Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        #[cfg(feature = "server")]
         Command::Serve(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
             ledger(&mut args.ledger, variables);

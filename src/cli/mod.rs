@@ -45,6 +45,8 @@ mod ledger;
 mod limit;
 mod logging;
 mod metrics;
+#[cfg(feature = "server")]
+mod mcp;
 mod model;
 mod paths;
 #[cfg(feature = "mcp")]
@@ -134,6 +136,8 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Import(args) => import::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Doctor(args) => doctor::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => mcp::run(args, global),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(args, global),
         #[cfg(feature = "server")]

@@ -1,14 +1,15 @@
 //! `toolroute pins`: which definitions were agreed to, and which are held back.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use super::args::Global;
-use super::{paths, render};
-use crate::catalog::Tool;
+use super::args::{Global, LiveArgs};
+use super::{paths, render, servers};
+use crate::catalog::{Catalog, Tool, ToolId};
 use crate::pins::{Approve, Checked, FieldChange, Mode, Pins};
 
 /// How the definitions that servers list are watched.
@@ -58,6 +59,43 @@ pub fn screen(pins: &Pins, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
             Vec::new()
         }
     }
+}
+
+/// A catalog without what is held back of the servers of the servers file.
+pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
+    let (Some(path), Some(pins)) = (live.servers(), live.pinning.open()?) else {
+        return Ok(catalog);
+    };
+    let servers = servers::read(path)?.entries;
+    let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
+    for tool in catalog.iter() {
+        if let Some(server) = tool.server.as_deref().filter(|server| servers.contains_key(*server))
+        {
+            by_server.entry(server).or_default().push(tool.clone());
+        }
+    }
+    let checked: usize = by_server.values().map(Vec::len).sum();
+    let all = by_server.into_iter();
+    let accepted: HashSet<ToolId> =
+        all.flat_map(|(server, tools)| screen(&pins, server, tools)).map(|tool| tool.id).collect();
+    if accepted.len() == checked {
+        return Ok(catalog);
+    }
+    let free = |tool: &&Tool| {
+        accepted.contains(&tool.id)
+            || !tool.server.as_ref().is_some_and(|of| servers.contains_key(of))
+    };
+    let left = catalog.iter().filter(free).cloned().collect();
+    Ok(Catalog::from_tools(left).catalog)
+}
+
+/// What the gateway looks its servers' lists over with.
+#[cfg(feature = "server")]
+pub fn screen_of(args: &PinArgs) -> anyhow::Result<Option<crate::server::Screen>> {
+    let pins = args.open()?;
+    Ok(pins.map(|pins| -> crate::server::Screen {
+        std::sync::Arc::new(move |server: &str, tools: Vec<Tool>| screen(&pins, server, tools))
+    }))
 }
 
 fn told(error: &dyn std::error::Error) -> String {
@@ -193,7 +231,7 @@ fn approve(pins: &Pins, args: &ApproveArgs, global: &Global) -> anyhow::Result<(
     render::warn(
         global,
         &format!(
-            "{} approved; they are found once their server is asked again (--refresh)",
+            "{} approved; a gateway that runs finds them when it is started again",
             approved.len()
         ),
     );

@@ -90,7 +90,12 @@ pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListen
 
 /// The token, from a file or the environment. Where others can reach the address there must be one.
 pub fn token(args: &ListenArgs, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
-    let text = match &args.token_file {
+    token_of(args.token_file.as_deref(), addr)
+}
+
+/// [`token`] for those with options of their own.
+pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
+    let text = match file {
         Some(path) => {
             let read = std::fs::read_to_string(path);
             Some(read.with_context(|| format!("cannot read the token at {}", path.display()))?)

@@ -58,6 +58,12 @@ pub fn catalog_with_problems(
     #[cfg(not(feature = "mcp"))]
     let paths = args.tools.clone();
     let loaded = Catalog::load(&paths, &options)?;
+    #[cfg(feature = "mcp")]
+    let loaded = {
+        let mut loaded = loaded;
+        loaded.catalog = super::pins::screened(loaded.catalog, &args.live)?;
+        loaded
+    };
     Ok((loaded.catalog, loaded.problems))
 }
 
@@ -211,13 +217,19 @@ pub fn snapshot(
     catalog_args: &CatalogArgs,
     args: &EngineArgs,
 ) -> EngineBuilder {
+    match (&args.index, snapshot_path(catalog_args, args)) {
+        (_, None) => builder,
+        (Some(_), Some(path)) => builder.snapshot(path),
+        (None, Some(path)) => builder.cache(path),
+    }
+}
+
+/// The file of the vectors of a catalog.
+pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
     match (&args.index, args.no_save) {
-        (_, true) => builder,
-        (Some(path), false) => builder.snapshot(path),
-        (None, false) => match default_snapshot(catalog_args, args) {
-            Some(path) => builder.cache(path),
-            None => builder,
-        },
+        (_, true) => None,
+        (Some(path), false) => Some(path.clone()),
+        (None, false) => default_snapshot(catalog, args),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tools that may do what another does.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::Engine;
+use super::{Engine, Error, SnapshotState, indexing};
 use crate::catalog::{Tool, ToolId};
 #[cfg(feature = "execution")]
 use crate::execution::Neighbor;
@@ -13,6 +14,21 @@ use crate::index::Vectors;
 const NEIGHBORS: usize = 12;
 
 impl Engine {
+    /// Writes the vectors of the catalog as it is now, so that the next engine embeds nothing of
+    /// it. [`Engine::change`] writes nothing; who changes much may want to, once it is done.
+    ///
+    /// # Errors
+    /// What the snapshot may raise. That it cannot be written is no error: the state says so.
+    pub fn save_vectors(&self, path: &Path) -> Result<SnapshotState, Error> {
+        let state = self.state();
+        match (&state.embedder, &state.vectors) {
+            (Some(embedder), Some(vectors)) => {
+                indexing::keep(state.catalog.tools(), vectors, embedder.identity(), path)
+            }
+            _ => Ok(SnapshotState::Unused),
+        }
+    }
+
     /// The tools nearest in meaning to one, nearest first, by the vectors of their texts alone, with
     /// their cosines; none without a model.
     pub fn neighbors(&self, tool: &ToolId, most: usize) -> Vec<(Arc<Tool>, f32)> {

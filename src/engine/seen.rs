@@ -170,7 +170,8 @@ mod tests {
         assert_eq!(told.learning(&said(&store)).semantic_share, None);
 
         let weights = |all: &[(&str, f64)]| feedback::SignalWeights::new(all.iter().copied());
-        let mut update = WeightUpdate::propose(&[], &weights(&[("semantic", 0.7), ("keyword", 0.3)]));
+        let mut update =
+            WeightUpdate::propose(&[], &weights(&[("semantic", 0.7), ("keyword", 0.3)]));
         update.new = weights(&[("semantic", 0.6), ("keyword", 0.2), ("phase", 0.2)]);
         update.unchanged = None;
         update.apply(&mut store).unwrap();

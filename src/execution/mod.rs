@@ -76,8 +76,7 @@ mod timing;
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
-pub use client::names_private_address;
-pub use client::prepare_tls;
+pub use client::{names_private_address, prepare_tls};
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{

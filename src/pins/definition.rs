@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 use super::canonical::faithful;
 use crate::catalog::Tool;
 
-/// The fields of a tool that its server decides. Tiers, tags and routing are the user's.
-const FIELDS: [&str; 8] =
-    ["server", "name", "title", "description", "input_schema", "hints", "operation", "mcp"];
+/// The fields of a tool that its server decides. Tiers, tags and routing are the user's, and hints are
+/// read from the annotations, which stand in `mcp`.
+const FIELDS: [&str; 7] =
+    ["server", "name", "title", "description", "input_schema", "operation", "mcp"];
 
 /// Members of an MCP tool that say nothing about it to a model, and that servers may change freely.
 const FREE: [&str; 2] = ["_meta", "icons"];

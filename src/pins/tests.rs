@@ -10,9 +10,13 @@ const SCHEMA: &str = r#"{"type": "object", "properties": {"path": {"type": "stri
 fn tool(schema: &str) -> Tool {
     let mut tool = Tool::new(Some("files"), "read", "Reads a file.");
     tool.title = Some("Read".into());
-    tool.hints.read_only = Some(true);
-    tool.input_schema = Some(Schema::new(RawValue::from_string(schema.into()).unwrap()));
+    tool.mcp = Some(raw(r#"{"annotations": {"readOnlyHint": true}, "_meta": {"build": 1}}"#));
+    tool.input_schema = Some(raw(schema));
     tool
+}
+
+fn raw(text: &str) -> Schema {
+    Schema::new(RawValue::from_string(text.into()).unwrap())
 }
 
 fn pins(mode: Mode) -> (TempDir, Pins) {
@@ -32,6 +36,18 @@ fn the_same_definition_in_other_bytes_is_the_same() {
     let value: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
     let turned = r#"{"required":["path"],"properties":{"path":{"maxLength":9.0,"description":"\u0057here","type":"string"}},"type":"object"}"#;
     assert!(accepts(&pins, &tool(&value.to_string())) && accepts(&pins, &tool(turned)));
+}
+
+#[test]
+fn what_says_nothing_to_a_model_and_what_the_user_adds_is_free() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let mut other = tool(SCHEMA);
+    assert!(accepts(&pins, &other));
+    other.mcp =
+        Some(raw(r#"{"_meta": {"build": 2}, "icons": [], "annotations": {"readOnlyHint": true}}"#));
+    other.tags = vec!["mine".into()];
+    other.hints.destructive = Some(true);
+    assert!(accepts(&pins, &other));
 }
 
 #[test]
@@ -116,12 +132,12 @@ fn mutated() -> impl Strategy<Value = Tool> {
         text().prop_map(|t| Tool { title: Some(format!("Read{t}!")), ..tool(SCHEMA) }),
         Just(Tool { title: None, ..tool(SCHEMA) }),
         schema.prop_map(|schema| tool(&schema)),
-        (any::<Option<bool>>(), any::<Option<bool>>()).prop_map(|(destructive, read_only)| {
-            let mut tool = tool(SCHEMA);
-            tool.hints.destructive = destructive.or(Some(false));
-            tool.hints.read_only = read_only;
-            tool
+        (any::<bool>(), "[a-z]{1,8}").prop_map(|(flag, name)| {
+            let mcp =
+                serde_json::json!({"annotations": {"readOnlyHint": true, name: flag, "x": 1}});
+            Tool { mcp: Some(raw(&mcp.to_string())), ..tool(SCHEMA) }
         }),
+        Just(Tool { mcp: None, ..tool(SCHEMA) }),
         Just(Tool { input_schema: None, ..tool(SCHEMA) }),
     ]
 }

@@ -138,7 +138,15 @@ pub struct Clause<'a> {
 impl<'a> Prompt<'a> {
     /// A prompt that asks for one thing, among all rows, in a script that the encoder reads.
     pub fn new(text: &'a str, vector: Option<&'a [f32]>, limit: usize) -> Self {
-        Self { text, vector, clauses: &[], trust: 1.0, semantic_share: None, rows: Rows::All, limit }
+        Self {
+            text,
+            vector,
+            clauses: &[],
+            trust: 1.0,
+            semantic_share: None,
+            rows: Rows::All,
+            limit,
+        }
     }
 
     pub(super) fn vector_for(&self, strategy: Strategy) -> Result<&'a [f32], Error> {

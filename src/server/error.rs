@@ -29,9 +29,8 @@ pub enum Error {
     #[error("the client began no session: {because}")]
     NoSession { because: String },
 
-    #[error("cannot listen on {address}: {source}; choose another address or end who has it")]
+    #[error("cannot listen: {source}; choose another address")]
     Listen {
-        address: std::net::SocketAddr,
         #[source]
         source: std::io::Error,
     },

@@ -36,7 +36,7 @@ use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 use super::{Error, Service};
 
 pub use hint::catalog_hint;
-pub use http::{HttpOptions, mcp_router, serve_http};
+pub use http::{McpHttpOptions, mcp_router, serve_mcp};
 
 /// How long a client is given to read the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(2);

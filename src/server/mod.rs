@@ -46,10 +46,12 @@ mod shutdown;
 
 pub use error::Error;
 pub use guard::Token;
-pub use mcp::{Expose, Gateway, GatewayOptions, HttpOptions, catalog_hint, mcp_router, serve_http};
+pub use mcp::{
+    Expose, Gateway, GatewayOptions, McpHttpOptions, catalog_hint, mcp_router, serve_mcp,
+};
 pub use profile::{Profile, Profiles};
 pub use service::{
     CallTool, Find, Found, Handed, Keep, Notice, OnReport, Recent, Screen, ServerState, Service,
     ServiceOptions, Status, Unavailable,
 };
-pub use shutdown::{Shutdown, asked_to_end};
+pub use shutdown::Shutdown;

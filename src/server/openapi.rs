@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -12,6 +13,7 @@ use super::http::{
     ErrorBody, call, conduct, embeddings, feedback, filter, map, reload, rerank, select, tools,
     watch,
 };
+use crate::conductor::OBLIGATIONS_SCHEMA;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -27,7 +29,7 @@ use super::http::{
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),
-    components(schemas(ErrorBody)),
+    components(schemas(ErrorBody, conduct::Obligations)),
     modifiers(&Token),
     tags(
         (name = "tools", description = "finding, changing and calling tools"),
@@ -48,10 +50,30 @@ impl Modify for Token {
 }
 
 static TEXT: LazyLock<String> = LazyLock::new(|| {
-    Document::openapi()
-        .to_pretty_json()
-        .expect("the document holds strings and numbers only. This is a bug.")
+    let mut document = serde_json::to_value(Document::openapi())
+        .expect("the document holds strings and numbers only. This is a bug.");
+    for (place, schema) in precise() {
+        if let Some(known) = document.pointer_mut(place) {
+            *known = schema;
+        }
+    }
+    document.to_string()
 });
+
+/// What the macros cannot say.
+fn precise() -> [(&'static str, Value); 3] {
+    let text = json!({"type": "string", "minLength": 1});
+    let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
+    // References within it are to the document's root.
+    let place = "#/components/schemas/Obligations/$defs/";
+    let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
+    let obligations = serde_json::from_str(&obligations).unwrap_or_default();
+    [
+        ("/components/schemas/InputDoc", json!({"oneOf": [text, texts]})),
+        ("/components/schemas/RerankBody/required", json!(["query"])),
+        ("/components/schemas/Obligations", obligations),
+    ]
+}
 
 /// The document.
 pub async fn document() -> Response {

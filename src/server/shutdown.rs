@@ -23,6 +23,11 @@ impl Shutdown {
         self.begun.cancelled().await;
     }
 
+    /// For those who wait for a token.
+    pub(super) fn token(&self) -> CancellationToken {
+        self.begun.clone()
+    }
+
     /// Begins the end when the system or a person asks for it: SIGTERM, or ctrl-c.
     pub fn on_signals(&self) {
         let shutdown = self.clone();
@@ -36,7 +41,7 @@ impl Shutdown {
 
 /// Comes back when somebody presses ctrl-c or the system asks the program to end.
 #[cfg(unix)]
-pub async fn asked_to_end() {
+async fn asked_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
 
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
@@ -51,7 +56,7 @@ pub async fn asked_to_end() {
 
 /// Comes back when somebody presses ctrl-c.
 #[cfg(not(unix))]
-pub async fn asked_to_end() {
+async fn asked_to_end() {
     tokio::signal::ctrl_c().await.ok();
 }
 

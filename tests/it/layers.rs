@@ -60,7 +60,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("rustix", &["execution/spawn.rs"]),
     ("jsonschema", &["conductor/schema.rs", "execution/params.rs"]),
     ("backon", &["execution/timing.rs"]),
-    ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs"]),
+    ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs", "cli/mcp.rs"]),
     ("axum", &["server/"]),
     ("serde_json_canonicalizer", &["pins/definition.rs"]),
     ("toml_edit", &["cli/import/codex.rs"]),

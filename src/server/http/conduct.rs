@@ -34,6 +34,10 @@ struct Told {
     answer: Answer,
 }
 
+/// Its schema is the conductor's own, which the document takes in as it is.
+#[derive(ToSchema)]
+pub struct Obligations {}
+
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "documents the answer")]
 pub struct ConductedDoc {
@@ -48,7 +52,7 @@ pub struct ConductedDoc {
 
 /// Discharges the obligations of a request, one request at a time, and keeps a ledger of it.
 #[utoipa::path(post, path = "/v1/conduct", tag = "tools", params(ConductParams),
-    request_body(content = Object, description = "a request: what was said and what it obliges to; `toolroute conduct --schema` prints its schema"),
+    request_body(content = Obligations, description = "a request: what was said and what it obliges to; `toolroute conduct --schema` prints its schema"),
     responses((status = 200, body = ConductedDoc), (status = 400, body = ErrorBody),
         (status = 409, description = "no ledger is configured, or the request is unfinished", body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]

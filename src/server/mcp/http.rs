@@ -1,76 +1,83 @@
 //! The gateway over Streamable HTTP: `/mcp`, and `/mcp/{profile}` for each profile.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, middleware};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio_util::sync::CancellationToken;
+use tokio::net::TcpListener;
 
-use super::super::{Error, Service};
+use super::super::http::{Limits, accept};
+use super::super::{Error, Service, Shutdown, Token, guard};
 use super::{Gateway, GatewayOptions};
 
-/// Where a gateway may be reached from.
-#[derive(Clone, Debug, Default)]
-pub struct HttpOptions {
+/// Who may reach a gateway, and how long.
+#[derive(Clone, Default)]
+pub struct McpHttpOptions {
     pub gateway: GatewayOptions,
-    /// Names that a request may call this host by, beside those of the loopback: what a page
-    /// reaches by a name of its own that leads here is refused.
-    pub allowed_hosts: Vec<String>,
-    /// Origins of pages that may ask, such as `https://app.example.com:443`. A request without an
-    /// origin comes from no page, and passes.
-    pub allowed_origins: Vec<String>,
+    /// Names under which the server is reached, beside the loopback ones.
+    pub hosts: Vec<String>,
+    /// What clients must show. Where others can reach the server there must be one.
+    pub token: Option<Token>,
     /// Ends all sessions.
-    pub end: CancellationToken,
+    pub shutdown: Shutdown,
 }
 
-/// The routes of the gateway, to be served alone or beside others.
+/// The routes of the gateway, to be served beside others that are guarded as they are.
+///
+/// By itself it answers to loopback hosts and to the names of the options, and to no web page: rmcp
+/// looks at the origin only where it is told to, and the protocol demands it. Tokens are the guard's.
 ///
 /// # Errors
 /// What [`Gateway::new`] may raise.
-pub fn mcp_router(service: &Arc<Service>, options: &HttpOptions) -> Result<Router, Error> {
-    let mut router = Router::new().route_service("/mcp", endpoint(service, options)?);
-    for profile in service.profiles() {
-        let gateway =
-            GatewayOptions { profile: Some(profile.to_owned()), ..options.gateway.clone() };
-        let options = HttpOptions { gateway, ..options.clone() };
-        router = router.route_service(&format!("/mcp/{profile}"), endpoint(service, &options)?);
+pub fn mcp_router(service: &Arc<Service>, options: &McpHttpOptions) -> Result<Router, Error> {
+    let default = StreamableHttpServerConfig::default();
+    let hosts: Vec<String> = default.allowed_hosts.iter().chain(&options.hosts).cloned().collect();
+    routes(service, options, &default.with_allowed_hosts(hosts).enforce_origin_validation())
+}
+
+fn routes(
+    service: &Arc<Service>,
+    options: &McpHttpOptions,
+    config: &StreamableHttpServerConfig,
+) -> Result<Router, Error> {
+    let config = config.clone().with_cancellation_token(options.shutdown.token().child_token());
+    let endpoint = |gateway: &GatewayOptions| {
+        let gateway = Gateway::new(Arc::clone(service), gateway)?;
+        let sessions = Arc::new(LocalSessionManager::default());
+        let fresh = move || Ok(gateway.for_another());
+        Ok::<_, Error>(StreamableHttpService::new(fresh, sessions, config.clone()))
+    };
+    let mut router = Router::new().route_service("/mcp", endpoint(&options.gateway)?);
+    for name in service.profiles() {
+        let profile = Some(name.to_owned());
+        let gateway = GatewayOptions { profile, ..options.gateway.clone() };
+        router = router.route_service(&format!("/mcp/{name}"), endpoint(&gateway)?);
     }
     Ok(router)
 }
 
-fn endpoint(
-    service: &Arc<Service>,
-    options: &HttpOptions,
-) -> Result<StreamableHttpService<Gateway, LocalSessionManager>, Error> {
-    let gateway = Gateway::new(Arc::clone(service), &options.gateway)?;
-    let own = StreamableHttpServerConfig::default();
-    let hosts: Vec<String> =
-        own.allowed_hosts.iter().chain(&options.allowed_hosts).cloned().collect();
-    let config = own
-        .with_allowed_hosts(hosts)
-        .with_allowed_origins(options.allowed_origins.clone())
-        // It is off where nobody asks for it, and the protocol demands it.
-        .enforce_origin_validation()
-        .with_cancellation_token(options.end.child_token());
-    let sessions = Arc::new(LocalSessionManager::default());
-    Ok(StreamableHttpService::new(move || Ok(gateway.for_another()), sessions, config))
-}
-
-/// Serves routes on an address until `end` comes; `bound` is told where, as soon as it listens.
+/// Serves the gateway alone until its shutdown begins.
 ///
 /// # Errors
-/// [`Error::Listen`] where the address cannot be had.
-pub async fn serve_http(
-    address: SocketAddr,
-    router: Router,
-    end: CancellationToken,
-    bound: impl FnOnce(SocketAddr),
+/// What [`Gateway::new`] may raise, and where the listener has no address.
+pub async fn serve_mcp(
+    listener: TcpListener,
+    service: &Arc<Service>,
+    options: &McpHttpOptions,
 ) -> Result<(), Error> {
-    let failed = |source| Error::Listen { address, source };
-    let listener = tokio::net::TcpListener::bind(address).await.map_err(failed)?;
-    bound(listener.local_addr().map_err(failed)?);
-    let ended = async move { end.cancelled().await };
-    axum::serve(listener, router).with_graceful_shutdown(ended).await.map_err(failed)
+    let address = listener.local_addr().map_err(|source| Error::Listen { source })?;
+    let guard = Arc::new(guard::Guard {
+        hosts: options.hosts.clone(),
+        address: Some(address.ip()),
+        token: options.token.clone(),
+        token_header: None,
+    });
+    // The guard knows the address, and lets pages of this very server in: it decides.
+    let config = StreamableHttpServerConfig::default();
+    let config = config.disable_allowed_hosts().disable_allowed_origins();
+    let router = routes(service, options, &config)?;
+    let router = router.layer(middleware::from_fn_with_state(guard, guard::admit));
+    accept(listener, router, Limits::default(), &options.shutdown).await;
+    Ok(())
 }
