@@ -40,6 +40,37 @@ pub struct Routing {
     pub critical: bool,
     #[serde(skip_serializing_if = "ParameterHints::is_empty")]
     pub parameter_hints: ParameterHints,
+    #[serde(skip_serializing_if = "CallHints::is_empty")]
+    pub call_hints: CallHints,
+}
+
+/// What a call of the tool takes and gives, beside its typical latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CallHints {
+    /// How long a call may take, in milliseconds; an hour at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// After how many milliseconds somebody is told that it is at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback_delay_ms: Option<u64>,
+    /// Whether it does research, which takes minutes; without it its name and tier tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub research: Option<bool>,
+    /// Tokens of a usual answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub typical_tokens: Option<u32>,
+    /// Tokens of an answer that are taken at most; the rest is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+impl CallHints {
+    pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A pattern over prompts, and what a match says.
@@ -100,8 +131,18 @@ impl IntentSignal {
     }
 }
 
-const FIELDS: [&str; 6] =
-    ["priority", "fallbacks", "conflicts_with", "signals", "critical", "parameter_hints"];
+const FIELDS: [&str; 7] = [
+    "priority",
+    "fallbacks",
+    "conflicts_with",
+    "signals",
+    "critical",
+    "parameter_hints",
+    "call_hints",
+];
+
+const CALL_FIELDS: [&str; 5] =
+    ["timeout_ms", "feedback_delay_ms", "research", "typical_tokens", "max_tokens"];
 
 /// What of a tool's routing was declared; applied to a tool, it changes only that.
 #[derive(Default)]
@@ -112,6 +153,7 @@ pub(super) struct Declared {
     signals: Option<Vec<IntentSignal>>,
     critical: Option<bool>,
     parameter_hints: Option<ParameterHints>,
+    call_hints: CallHints,
 }
 
 impl Declared {
@@ -125,6 +167,7 @@ impl Declared {
             signals: read_signals(&mut routing),
             critical: routing.flag("critical"),
             parameter_hints: read_hints(&mut routing),
+            call_hints: read_call_hints(&mut routing),
         };
         routing.warn_unknown(&FIELDS);
         row.absorb(routing);
@@ -143,6 +186,12 @@ impl Declared {
         set(&mut routing.signals, &self.signals);
         set(&mut routing.critical, &self.critical);
         set(&mut routing.parameter_hints, &self.parameter_hints);
+        let (said, hints) = (self.call_hints, &mut routing.call_hints);
+        hints.timeout_ms = said.timeout_ms.or(hints.timeout_ms);
+        hints.feedback_delay_ms = said.feedback_delay_ms.or(hints.feedback_delay_ms);
+        hints.research = said.research.or(hints.research);
+        hints.typical_tokens = said.typical_tokens.or(hints.typical_tokens);
+        hints.max_tokens = said.max_tokens.or(hints.max_tokens);
     }
 }
 
@@ -173,6 +222,21 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
     Some(hints)
 }
 
+fn read_call_hints(routing: &mut Row<'_>) -> CallHints {
+    let Some(mut child) = routing.child("call_hints") else { return CallHints::default() };
+    const TOKENS: &str = "a whole number of tokens";
+    let hints = CallHints {
+        timeout_ms: child.millis("timeout_ms"),
+        feedback_delay_ms: child.millis("feedback_delay_ms"),
+        research: child.flag("research"),
+        typical_tokens: child.typed("typical_tokens", TOKENS),
+        max_tokens: child.typed("max_tokens", TOKENS),
+    };
+    child.warn_unknown(&CALL_FIELDS);
+    routing.absorb(child);
+    hints
+}
+
 /// Everything wrong with a tool's routing.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let routing = &tool.routing;
@@ -184,6 +248,11 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     if let Some(priority) = routing.priority.filter(|found| *found > Routing::MAX_PRIORITY) {
         let cure = "write 100 for the best tool of its kind and 50 for any other";
         wrong("priority", "a priority from 0 to 100", priority.to_string(), cure);
+    }
+    let most = CallHints::MAX_TIMEOUT_MS;
+    if let Some(found) = routing.call_hints.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
+        let (expected, cure) = (format!("1 to {most} ms"), "write how long a call may take");
+        wrong("call_hints.timeout_ms", &expected, found.to_string(), cure);
     }
     let references =
         [("fallbacks", &routing.fallbacks), ("conflicts_with", &routing.conflicts_with)];

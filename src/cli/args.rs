@@ -10,14 +10,21 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use execution::LiveArgs;
 #[cfg(feature = "mcp")]
-pub use execution::{CallArgs, ExecutionArgs, OutputArgs, RunArgs};
+pub use execution::{CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RunArgs};
 
 use super::candidates::CandidatesArgs;
 use super::config::Settings;
 use super::configure::ConfigArgs;
 use super::context_args::{AnalyzeArgs, ListArgs};
+#[cfg(feature = "mcp")]
+use super::doctor::DoctorArgs;
 use super::feedback_args::FeedbackArgs;
+#[cfg(feature = "mcp")]
+use super::import::ImportArgs;
 use super::limit::Limit;
+#[cfg(feature = "mcp")]
+use super::pins::PinsArgs;
+use super::probe::ProbeArgs;
 use super::select_args::{ContextArgs, parse_weight};
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::Precision;
@@ -107,6 +114,16 @@ pub enum Command {
     /// Print the rest of an answer that was cut
     #[cfg(feature = "mcp")]
     Output(OutputArgs),
+    /// See which definitions of tools were agreed to, and let in what has changed
+    #[cfg(feature = "mcp")]
+    Pins(PinsArgs),
+    /// Read the MCP servers of other programs into one file, or put the gateway into such a program
+    #[cfg(feature = "mcp")]
+    Import(ImportArgs),
+    /// Check configuration, model, index, servers, pins and permissions, and say how to cure what
+    /// is wrong; exit code 1 where something does not work
+    #[cfg(feature = "mcp")]
+    Doctor(Box<DoctorArgs>),
     /// The MCP gateway: many servers behind a few tools, found by meaning
     #[cfg(feature = "server")]
     Mcp(Box<McpArgs>),
@@ -132,6 +149,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Discharge the obligations of a request by tools, and keep a ledger of it
     Conduct(ConductArgs),
+    /// Say how well calls of tools go: errors, fallbacks, estimates, cut answers
+    Metrics(MetricsArgs),
     /// Look at the ledger of the conductor
     Ledger(LedgerArgs),
     /// Print a completion script for a shell
@@ -235,6 +254,9 @@ pub struct PolicyArgs {
     /// What a tool without a declared tier counts as under these filters
     #[arg(long, default_value = "medium", value_name = "medium|admit|exclude", value_parser = tier(&[("medium", Undeclared::Medium), ("admit", Undeclared::Admit), ("exclude", Undeclared::Exclude)]))]
     pub undeclared: Undeclared,
+    /// Tools of one server in an answer at most, where there are several servers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+    pub max_per_server: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -273,6 +295,7 @@ impl PolicyArgs {
             max_cost: self.max_cost,
             max_latency: self.max_latency,
             undeclared: self.undeclared,
+            max_per_server: self.max_per_server,
         }
     }
 }
@@ -330,6 +353,18 @@ pub enum ToolsCommand {
     },
     /// Say what is wrong with a catalog; exit code 3 where a tool was left out
     Validate(CatalogArgs),
+    /// Find tools that come up for too many prompts, pass for another server's, or steer models
+    Probe(ProbeArgs),
+}
+
+#[derive(Args)]
+pub struct MetricsArgs {
+    /// The log of executions [default: toolroute/feedback.db in the user's data folder]
+    /// [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
 }
 
 #[derive(Args)]

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, OutputArgs};
+use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, Tool};
+use crate::engine::{CalledFor, Engine};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
     MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Redactor, Report, Request, Session,
     Summarizer, Timing, candidates,
 };
+use crate::feedback::StoreOptions;
 
 /// Bytes of whole answers that are kept on disk.
 const KEPT_BYTES: usize = 256 << 20;
@@ -35,7 +37,12 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
         .map(|tool| Neighbor { tool: Arc::clone(tool), similarity: 0.0 })
         .collect();
     let candidates = chain(&args.execution, &catalog, &tool, &near)?;
-    let asked = Asked { candidates, arguments, question: "", summarizer: None };
+    let engine = match &args.execution.log.feedback {
+        Some(log) => Some(Engine::builder(catalog).feedback(log, StoreOptions::default()).build()?),
+        None => None,
+    };
+    let log = engine.as_ref().map(|engine| (engine, CalledFor::default()));
+    let asked = Asked { candidates, arguments, question: "", summarizer: None, log };
     perform(&args.execution, &args.catalog, asked, global)
 }
 
@@ -45,6 +52,8 @@ pub struct Asked<'a> {
     pub arguments: Arguments,
     pub question: &'a str,
     pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// Who keeps a log of it.
+    pub log: Option<(&'a Engine, CalledFor<'a>)>,
 }
 
 /// Makes the call and shows what came of it.
@@ -59,28 +68,44 @@ pub fn perform(
             "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
-    let file = servers::read(path)?;
-    let options = options(args, file.redactor.clone(), asked.summarizer)?;
-    let executor = Executor::new(servers::open(&file), options);
+    let executor = Arc::new(executor(path, &args.limits, asked.summarizer)?);
+    if let Some((engine, _)) = asked.log {
+        engine.join(&executor);
+    }
     let request = Request {
         candidates: &asked.candidates,
         arguments: &asked.arguments,
         session: &Session::default(),
-        confirmed: args.yes,
+        confirmed: args.limits.yes,
         question: asked.question,
         room_tokens: None,
-        on_event: &|event| tell(&event, global),
+        on_event: &|event| render::warn(global, &told(&event)),
     };
     let report = servers::runtime()?.block_on(async {
         let report = executor.call(&request).await;
         executor.close().await;
         report
     });
+    if let Some((engine, of)) = asked.log {
+        engine.record_report(&report, of);
+        engine.close();
+    }
     show(&report, global)
 }
 
+/// What calls the tools of a servers file. No server is started yet.
+pub fn executor(
+    path: &Path,
+    limits: &LimitArgs,
+    summarizer: Option<Arc<dyn Summarizer>>,
+) -> anyhow::Result<Executor> {
+    let file = servers::read(path)?;
+    let options = options(limits, file.redactor.clone(), summarizer)?;
+    Ok(Executor::new(servers::open(&file), options))
+}
+
 fn options(
-    args: &ExecutionArgs,
+    args: &LimitArgs,
     redactor: Redactor,
     summarizer: Option<Arc<dyn Summarizer>>,
 ) -> anyhow::Result<ExecutorOptions> {
@@ -168,7 +193,8 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
     }
 }
 
-fn tell(event: &Event, global: &Global) {
+/// What happens while a tool is at work, on one line.
+pub fn told(event: &Event) -> String {
     let said = match event {
         Event::Working { said, .. } => said.clone(),
         Event::Progress { progress, .. } => {
@@ -177,7 +203,7 @@ fn tell(event: &Event, global: &Global) {
         }
         Event::FellBack { from, to } => format!("{from} gave no answer; trying {to}"),
     };
-    render::warn(global, &render::plain(&said));
+    render::plain(&said)
 }
 
 fn show(report: &Report, global: &Global) -> anyhow::Result<ExitCode> {

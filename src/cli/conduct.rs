@@ -8,11 +8,15 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{ConductArgs, Global};
+#[cfg(feature = "mcp")]
+use super::conduct_servers::with_runner;
 use super::limit::Limit;
 use super::setup::{self, STREAM, Wanted};
 use super::{paths, render};
-use crate::conductor::{Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA};
+use crate::conductor::{Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Runner};
 use crate::engine::DEFAULT_LIMIT;
+#[cfg(not(feature = "mcp"))]
+use crate::engine::Engine;
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -28,12 +32,18 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let document = document(file)?;
-    let runners = runners(args.runners.as_deref())?;
+    let builtins = builtins(args.runners.as_deref())?;
     let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT));
+    #[cfg(feature = "mcp")]
+    let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let mut ledger = Ledger::open(&paths::ledger(args.ledger.ledger.as_deref())?)?;
     let begin = if args.resume { Begin::Resume } else { Begin::Anew };
-    let answer = Conductor::new(&engine, &runners, &mut ledger).conduct(&document, begin)?;
+    let work = |runner: &dyn Runner| {
+        Conductor::new(&engine, runner, &mut ledger).conduct(&document, begin)
+    };
+    let answer = with_runner(args, global, (&engine, builtins), work)??;
+    engine.close();
     if global.json {
         render::json(&Told { complete: answer.is_complete(), answer: &answer })?;
     } else {
@@ -53,8 +63,18 @@ fn document(file: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
+#[cfg(not(feature = "mcp"))]
+fn with_runner<T>(
+    _args: &ConductArgs,
+    _global: &Global,
+    (_engine, builtins): (&Engine, Builtins),
+    work: impl FnOnce(&dyn Runner) -> T,
+) -> anyhow::Result<T> {
+    Ok(work(&builtins))
+}
+
 /// Relative paths in the file begin at the folder that it lies in.
-pub fn runners(file: Option<&Path>) -> anyhow::Result<Builtins> {
+pub fn builtins(file: Option<&Path>) -> anyhow::Result<Builtins> {
     let Some(file) = file else { return Ok(Builtins::default()) };
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the runners {}", file.display()))?;

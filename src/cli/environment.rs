@@ -6,12 +6,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+#[cfg(feature = "mcp")]
+use clap::ValueEnum as _;
+
 use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, LedgerChoice, LedgerCommand,
     ModelArgs, ModelChoice, ModelCommand, SelectArgs, ToolsCommand,
 };
 use super::context_args::ListArgs;
 use super::feedback_args::{FeedbackArgs, FeedbackCommand};
+#[cfg(feature = "mcp")]
+use super::pins::Pinning;
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -37,9 +42,15 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
         #[cfg(feature = "mcp")]
-        Command::Call(args) => catalog(&mut args.catalog, variables),
+        Command::Call(args) => {
+            catalog(&mut args.catalog, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
         #[cfg(feature = "mcp")]
-        Command::Run(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        Command::Run(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
         #[cfg(feature = "mcp")]
         Command::Output(_) => {}
         #[cfg(feature = "server")]
@@ -62,13 +73,30 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             ToolsCommand::List(ListArgs { catalog: args, .. })
             | ToolsCommand::Validate(args)
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
+            ToolsCommand::Probe(args) => both(&mut args.catalog, &mut args.engine, variables),
         },
+        #[cfg(feature = "mcp")]
+        Command::Pins(args) => fill_path(&mut args.pins, "TOOLROUTE_PINS", variables),
+        #[cfg(feature = "mcp")]
+        Command::Import(_) => {}
+        #[cfg(feature = "mcp")]
+        Command::Doctor(args) => {
+            both(&mut args.catalog, &mut args.engine, variables);
+            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+            fill_path(&mut args.ledger, "TOOLROUTE_LEDGER", variables);
+        }
         Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
         Command::Feedback(args) => feedback(args, variables),
         Command::Conduct(args) => {
             both(&mut args.catalog, &mut args.engine, variables);
+            ledger(&mut args.ledger, variables);
+            #[cfg(feature = "mcp")]
+            log(&mut args.log.feedback, variables);
+        }
+        Command::Metrics(args) => {
+            log(&mut args.feedback, variables);
             ledger(&mut args.ledger, variables);
         }
         Command::Ledger(args) => match &mut args.command {
@@ -102,6 +130,10 @@ fn ledger(choice: &mut LedgerChoice, variables: Variables<'_>) {
     fill_path(&mut choice.ledger, "TOOLROUTE_LEDGER", variables);
 }
 
+fn log(feedback: &mut Option<PathBuf>, variables: Variables<'_>) {
+    fill_path(feedback, "TOOLROUTE_FEEDBACK", variables);
+}
+
 fn choice(choice: &mut ModelChoice, variables: Variables<'_>) {
     fill_path(&mut choice.models, "TOOLROUTE_MODELS", variables);
     fill_text(&mut choice.model, "TOOLROUTE_MODEL", variables);
@@ -114,7 +146,18 @@ fn catalog(args: &mut CatalogArgs, variables: Variables<'_>) {
         args.tools = paths.filter(|path| !path.as_os_str().is_empty()).collect();
     }
     #[cfg(feature = "mcp")]
-    fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
+    {
+        fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
+        fill_path(&mut args.live.pinning.pins, "TOOLROUTE_PINS", variables);
+        if args.live.pinning.pin.is_none() {
+            let said = set("TOOLROUTE_PIN", variables);
+            // A word that is none of the three must not watch less than was meant.
+            let said = said.map(|said| {
+                Pinning::from_str(&said.to_string_lossy(), true).unwrap_or(Pinning::Strict)
+            });
+            args.live.pinning.pin = said;
+        }
+    }
 }
 
 fn model(args: &mut ModelArgs, variables: Variables<'_>) {
@@ -126,7 +169,7 @@ fn model(args: &mut ModelArgs, variables: Variables<'_>) {
 }
 
 fn feedback(args: &mut FeedbackArgs, variables: Variables<'_>) {
-    fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+    log(&mut args.feedback, variables);
     match &mut args.command {
         FeedbackCommand::Add(args) => choice(&mut args.choice, variables),
         FeedbackCommand::Recommend(args) => both(&mut args.catalog, &mut args.engine, variables),

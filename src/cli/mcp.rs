@@ -17,7 +17,7 @@ use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::setup::{self, Wanted};
-use super::{call, paths, render, serve, servers};
+use super::{call, paths, pins, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::engine::{DEFAULT_LIMIT, Engine};
 use crate::execution::{
@@ -199,6 +199,7 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         executor: Some(executor),
         permissions,
         no_fallback: args.no_fallback,
+        screen: pins::screen_of(&args.catalog.live.pinning)?,
         ..ServiceOptions::default()
     })
 }

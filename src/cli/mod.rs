@@ -22,9 +22,13 @@ mod bench_encoder;
 mod call;
 mod candidates;
 mod conduct;
+#[cfg(feature = "mcp")]
+mod conduct_servers;
 mod config;
 mod configure;
 mod context_args;
+#[cfg(feature = "mcp")]
+mod doctor;
 mod environment;
 mod eval;
 mod eval_signals;
@@ -33,16 +37,22 @@ mod exit;
 mod feedback;
 mod feedback_add;
 mod feedback_args;
+#[cfg(feature = "mcp")]
+mod import;
 mod index;
 mod learn;
 mod ledger;
 mod limit;
 mod logging;
+mod metrics;
 #[cfg(feature = "server")]
 mod mcp;
 mod model;
 mod paths;
+#[cfg(feature = "mcp")]
+mod pins;
 mod plot;
+mod probe;
 mod progress;
 #[cfg(feature = "server")]
 mod proxy;
@@ -120,6 +130,12 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Output(args) => call::output(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Pins(args) => pins::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Import(args) => import::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Doctor(args) => doctor::run(args, global),
         #[cfg(feature = "server")]
         Command::Mcp(args) => mcp::run(args, global),
         #[cfg(feature = "server")]
@@ -135,6 +151,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Config(args) => configure::run(args, global),
         Command::Conduct(args) => conduct::run(args, global),
         Command::Ledger(args) => ledger::run(args, global),
+        Command::Metrics(args) => metrics::run(args, global),
         Command::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();

@@ -10,13 +10,15 @@ use super::limit::Limit;
 use super::render;
 use super::setup::{self, Wanted};
 use crate::embedding::{Embedder, Role};
-use crate::engine::SelectRequest;
-use crate::execution::{Extractive, Neighbor, Summarizer};
+use crate::engine::{CalledFor, SelectRequest};
+use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let arguments = call::arguments(&args.execution.args)?;
     let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
-    let wanted = Wanted { embedder: embedder.clone(), ..Wanted::new(&args.select, Limit::of(1)) };
+    let feedback = args.execution.log.feedback.clone();
+    let wanted = Wanted::new(&args.select, Limit::of(1));
+    let wanted = Wanted { embedder: embedder.clone(), feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let selection = engine.select(&SelectRequest::new(&args.prompt))?;
     let Some(first) = selection.tools.first() else {
@@ -25,16 +27,17 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
-    let near = engine.neighbors(&first.tool)?.into_iter();
-    let near: Vec<Neighbor> =
-        near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect();
+    let near = engine.stand_ins(&first.tool);
     let candidates = call::chain(&args.execution, &engine.catalog(), &first.tool, &near)?;
     let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
         Arc::new(Extractive::new(move |question, sentences| {
             cosines(embedder.as_ref(), question, sentences)
         }))
     });
-    let asked = Asked { candidates, arguments, question: &args.prompt, summarizer };
+    let prompt = args.prompt.as_str();
+    let of = CalledFor { prompt: Some(prompt), selection: Some(&selection), session: None };
+    let log = engine.feedback_counts().map(|_| (&engine, of));
+    let asked = Asked { candidates, arguments, question: prompt, summarizer, log };
     call::perform(&args.execution, &args.catalog, asked, global)
 }
 

@@ -166,7 +166,7 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
         return Ok(None);
     }
     let ledger = paths::ledger(args.ledger.ledger.as_deref())?;
-    let runner: Arc<dyn Runner> = Arc::new(super::conduct::runners(args.runners.as_deref())?);
+    let runner: Arc<dyn Runner> = Arc::new(super::conduct::builtins(args.runners.as_deref())?);
     Ok(Some(Conduct { ledger, runner }))
 }
 

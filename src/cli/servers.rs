@@ -37,11 +37,17 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
 
 /// The file's servers. None is started yet.
 pub fn open(file: &ServersFile) -> Servers {
+    open_within(file, McpOptions::default().start_timeout)
+}
+
+/// [`open`] of servers that may take so long to answer the first time.
+pub fn open_within(file: &ServersFile, start_timeout: Duration) -> Servers {
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let process = ProcessOptions { base_env: base.collect() };
-    let (servers, problems) = Servers::open(file, &McpOptions { process, ..McpOptions::default() });
+    let (servers, problems) =
+        Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() });
     for problem in problems {
         render::note(&render::plain(&problem));
     }

@@ -15,7 +15,7 @@ use crate::engine::{
     SnapshotState, Strategy,
 };
 use crate::eval::RowFile;
-use crate::feedback::UsageVectors;
+use crate::feedback::{StoreOptions, UsageVectors};
 
 /// In the place of a file: stdin or stdout.
 pub const STREAM: &str = "-";
@@ -58,6 +58,12 @@ pub fn catalog_with_problems(
     #[cfg(not(feature = "mcp"))]
     let paths = args.tools.clone();
     let loaded = Catalog::load(&paths, &options)?;
+    #[cfg(feature = "mcp")]
+    let loaded = {
+        let mut loaded = loaded;
+        loaded.catalog = super::pins::screened(loaded.catalog, &args.live)?;
+        loaded
+    };
     Ok((loaded.catalog, loaded.problems))
 }
 
@@ -86,6 +92,8 @@ pub struct Wanted {
     pub limit: Limit,
     /// What was learned from past prompts.
     pub usage: Option<PathBuf>,
+    /// The log of executions to learn from and to write to.
+    pub feedback: Option<PathBuf>,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
@@ -104,6 +112,7 @@ impl Wanted {
             lives_long: false,
             limit: Limit::of(DEFAULT_LIMIT),
             usage: None,
+            feedback: None,
             embedder: None,
         }
     }
@@ -122,6 +131,7 @@ impl Wanted {
             lives_long: false,
             limit,
             usage: select.usage.usage.clone(),
+            feedback: None,
             embedder: None,
         }
     }
@@ -152,6 +162,9 @@ pub fn build(
     let catalog = catalog(catalog_args, global)?;
     let config = config(args, &wanted, global);
     let mut builder = Engine::builder(catalog).config(config);
+    if let Some(path) = wanted.feedback {
+        builder = builder.feedback(path, StoreOptions::default());
+    }
     let embedder = match wanted.embedder {
         None => embedder(args, wanted.strategy, global)?,
         loaded => loaded,

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::Error;
 use super::runner::{Call, Effect, Outcome, Runner};
+use crate::catalog::Tool;
 
 /// Characters of an expression; the evaluator goes through it more than once.
 const LONGEST: usize = 1_000;
@@ -73,11 +74,23 @@ impl Builtins {
     }
 }
 
+impl Builtins {
+    /// Whether it says how this tool is run.
+    pub fn has(&self, tool: &Tool) -> bool {
+        self.tools.contains_key(tool.id.as_str())
+    }
+}
+
 impl Runner for Builtins {
     fn run(&self, call: &Call<'_>) -> Outcome {
         let id = call.tool.id.as_str();
         let done = match self.tools.get(id) {
-            None => Err((format!("nothing says how `{id}` is run"), Effect::None)),
+            None => {
+                let said = format!(
+                    "nothing says how `{id}` is run; name it in the runners file, or its server in the servers file"
+                );
+                Err((said, Effect::None))
+            }
             Some(Builtin::Math {}) => math(call.arguments).map_err(harmless),
             Some(Builtin::Sql { database, query }) => {
                 ask(&self.folder.join(database), query, call.arguments).map_err(harmless)
@@ -197,7 +210,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::catalog::Tool;
 
     #[test]
     fn arithmetic_is_exact_where_numbers_are_whole_and_bounded_elsewhere() {

@@ -114,7 +114,7 @@ impl<'a> Known<'a> {
         self.consume(tool, &schema, &mut given, &mut lack)?;
         keep_what_is_taken(&schema, &mut given);
         for name in required(&schema).filter(|name| !given.contains_key(*name)) {
-            lack.missing.push(described(name, &schema));
+            lack.missing.push(described(name, &schema, tool));
         }
         let arguments = Value::Object(given);
         if lack.missing.is_empty() && schema.is_object() {
@@ -145,7 +145,7 @@ impl<'a> Known<'a> {
             let name = if full { kind.as_str() } else { short };
             match self.fact(kind)? {
                 Some(value) => drop(given.insert(name.to_owned(), value.clone())),
-                None => lack.missing.push(described(name, schema)),
+                None => lack.missing.push(described(name, schema, tool)),
             }
         }
         Ok(())
@@ -182,9 +182,14 @@ fn keep_what_is_taken(schema: &Value, given: &mut Map<String, Value>) {
     }
 }
 
-fn described(name: &str, schema: &Value) -> String {
-    match schema["properties"][name]["description"].as_str() {
-        Some(description) => format!("`{name}` ({description})"),
-        None => format!("`{name}`"),
+/// An input with what the schema says of it and the example of the tool's hints.
+fn described(name: &str, schema: &Value, tool: &Tool) -> String {
+    let said = schema["properties"][name]["description"].as_str().map(str::to_owned);
+    let example = tool.routing.parameter_hints.examples.get(name);
+    let example = example.map(|value| format!("such as {value}"));
+    let about: Vec<String> = said.into_iter().chain(example).collect();
+    match about[..] {
+        [] => format!("`{name}`"),
+        _ => format!("`{name}` ({})", about.join(", ")),
     }
 }

@@ -7,7 +7,8 @@
 //! is no model in it and no score: sets, conditions and an order. `docs/conductor.md` has it all.
 //!
 //! All that it knows stands in the [`Ledger`], so that a process killed anywhere can be gone on with.
-//! It must never know how a tool is reached (a [`Runner`] does that), nor how tools are ranked; it
+//! Its loops must never know how a tool is reached (a [`Runner`] does that; `Executed` is the one over the
+//! execution room), nor how tools are ranked; it
 //! reads no environment, and of files only the ledger and the databases of [`Builtins`].
 //!
 //! ```
@@ -41,6 +42,8 @@ mod builtin;
 mod condition;
 mod conduct;
 mod error;
+#[cfg(feature = "execution")]
+mod executed;
 mod inputs;
 mod json;
 mod ledger;
@@ -49,6 +52,7 @@ mod obligation;
 mod plan;
 mod runner;
 mod schema;
+mod success;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -59,6 +63,8 @@ pub use builtin::{Builtin, Builtins};
 pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
 pub use error::Error;
+#[cfg(feature = "execution")]
+pub use executed::Executed;
 pub use inputs::Lack;
 pub use ledger::{
     AssertionRow, EventRow, Ledger, ObligationRow, Origin, Purpose, RequestRow, RequestStatus,
@@ -67,4 +73,5 @@ pub use ledger::{
 pub use obligation::{Duty, Fact, NewObligation, ObligationType, Request, Status};
 pub use runner::{Call, Effect, Outcome, Runner};
 pub use schema::OBLIGATIONS_SCHEMA;
+pub use success::PlanSuccess;
 pub use translate::{JsonTranslator, Templates, TranslatorIn, TranslatorOut};

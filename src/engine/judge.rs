@@ -8,12 +8,12 @@ use super::seen::Seen;
 use super::select_context::SelectContext;
 use super::state::State;
 use super::{EngineConfig, Error, SelectRequest};
-use crate::catalog::Tool;
+use crate::catalog::{Facet, FacetIndex, Tool};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Assessed, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals, Situation,
-    ToolFilter,
+    Assessed, Blocked, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals,
+    Situation, ToolFilter,
 };
 
 /// How many tools each part of the hybrid strategy has in an answer, at least.
@@ -34,6 +34,7 @@ impl Default for MinShares {
 /// What decides over a request's candidates, whatever the strategy.
 pub(super) struct Judge<'a> {
     pub policy: Policy,
+    pub blocked: &'a Blocked,
     pub filters: [ToolFilter; 2],
     pub weights: SignalWeights,
     pub shares: Option<MinShares>,
@@ -59,7 +60,8 @@ impl<'a> Judge<'a> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
         Ok(Self {
-            policy: request.policy.unwrap_or(config.policy),
+            policy: policy(request.policy.unwrap_or(config.policy), state.catalog.facets()),
+            blocked: &state.told.blocked,
             filters: config.filters(context)?,
             weights: state.told.weights,
             shares: config.min_shares,
@@ -104,6 +106,7 @@ impl<'a> Judge<'a> {
 
     fn admit_alone(&self, tool: &Tool) -> Result<(), Exclusion> {
         self.policy.admit(tool)?;
+        self.blocked.admit(tool)?;
         self.filters.iter().try_for_each(|filter| filter.admit(tool))
     }
 
@@ -148,6 +151,14 @@ impl<'a> Judge<'a> {
         let is_critical = |c: &&Candidate| critical.binary_search(&c.row).is_ok();
         candidates.iter().filter(is_critical).copied().collect()
     }
+}
+
+/// The policy for a catalog: the only server need not share.
+fn policy(mut policy: Policy, facets: &FacetIndex) -> Policy {
+    if policy.max_per_server.is_some() && facets.values(Facet::Server).nth(1).is_none() {
+        policy.max_per_server = None;
+    }
+    policy
 }
 
 fn among(rows: Rows<'_>, row: u32) -> bool {
@@ -207,14 +218,19 @@ fn best_of(
 impl Gate<'_> {
     /// Whether it lets every tool pass.
     pub fn is_open(&self) -> bool {
-        let Judge { policy, filters, .. } = self.judge;
-        policy.is_open() && filters.iter().all(ToolFilter::is_open) && self.exclusive.is_empty()
+        let Judge { policy, blocked, filters, .. } = self.judge;
+        policy.is_open()
+            && blocked.is_empty()
+            && filters.iter().all(ToolFilter::is_open)
+            && self.exclusive.is_empty()
     }
 
     /// Lets a row pass, or says what stands in the way.
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         judge.admit_alone(judge.tool(row))?;
+        let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
+        judge.policy.admit_beside(judge.tool(row), beside)?;
         let (only, signals) = (&self.exclusive, judge.signals);
         if let Some((by, intent)) = only.first().filter(|_| !only.iter().any(|(r, _)| *r == row)) {
             let (intent, by) = (intent.clone(), judge.tool(*by).id.clone());

@@ -17,7 +17,7 @@ use super::{
     SelectRequest, Selection, SignalWeights, Timings,
 };
 use crate::catalog::{Catalog, Change, Tool};
-use crate::selection::{CacheKey, SelectionCache};
+use crate::selection::{Blocked, CacheKey, SelectionCache};
 
 /// Who keeps what came of tools' runs.
 #[derive(Default)]
@@ -26,6 +26,9 @@ pub(super) struct Logs {
     /// A log of executions of our own.
     pub recording: Option<Recording>,
 }
+
+/// Says which tools are not to be called now. Asked at each selection, so it must be quick.
+pub(super) type Watch = Arc<dyn Fn() -> Blocked + Send + Sync>;
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
 ///
@@ -49,6 +52,8 @@ pub struct Engine {
     pub(super) recording: Option<Recording>,
     /// The version of the log's observations that the state knows.
     heard: AtomicU64,
+    /// Says which tools are not to be called now.
+    pub(super) watched: RwLock<Option<Watch>>,
 }
 
 impl Engine {
@@ -69,6 +74,7 @@ impl Engine {
             changing: Mutex::new(()),
             recording,
             heard: AtomicU64::new(0),
+            watched: RwLock::default(),
             classifiers: OnceLock::new(),
         }
     }
@@ -144,6 +150,7 @@ impl Engine {
     /// The tools for an obligation, such as `REPORT(query.math)`, policy first: which to run, which
     /// to try after it, and what the others lack. `have` are the kinds of data at hand.
     pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
+        self.listen();
         self.state().candidates_for(obligation, have)
     }
 
@@ -157,8 +164,25 @@ impl Engine {
         self.tell(|told| told.weighing(weights)).weights
     }
 
+    /// Has this asked, from now on, which tools are not to be called: they are left out of answers,
+    /// each with that as its reason. It is asked at each selection, and the latest counts.
+    pub fn watch(&self, blocked: impl Fn() -> Blocked + Send + Sync + 'static) {
+        let watch: Watch = Arc::new(blocked);
+        *self.watched.write().unwrap_or_else(PoisonError::into_inner) = Some(watch);
+    }
+
+    /// Takes in which tools are not to be called now.
+    fn look(&self) {
+        let watch = self.watched.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(blocked) = watch.map(|watch| watch()) else { return };
+        if *self.state().told.blocked != blocked {
+            self.tell(|told| told.blocking(blocked));
+        }
+    }
+
     /// Takes in what the log has come to say since the selection before.
-    fn listen(&self) {
+    pub(super) fn listen(&self) {
+        self.look();
         if self.recording.is_none() {
             return;
         }

@@ -21,6 +21,8 @@
 //! ```
 
 mod builder;
+#[cfg(feature = "execution")]
+mod calls;
 mod change;
 mod config;
 mod context;
@@ -45,6 +47,8 @@ mod select_context;
 mod state;
 
 pub use builder::EngineBuilder;
+#[cfg(feature = "execution")]
+pub use calls::CalledFor;
 pub use change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
@@ -68,6 +72,6 @@ pub use crate::embedding::{ModelIdentity, Role};
 pub use crate::index::IndexKind;
 pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
 pub use crate::selection::{
-    CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization, Observed,
-    Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
+    Observed, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

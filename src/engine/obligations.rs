@@ -10,15 +10,17 @@ impl Engine {
     /// The tools that declare one of these names under `satisfies` and that the policy admits:
     /// higher reliability first, then lower cost, lower latency, and the name.
     ///
-    /// No scores: a tool either declares it or is no candidate.
+    /// No scores: a tool either declares it or is no candidate. Tools that are left alone for a while,
+    /// because they or their servers failed lately, come last.
     pub fn satisfying(&self, names: &[String]) -> Vec<Arc<Tool>> {
+        self.listen();
         let declares = |tool: &Tool| tool.satisfies.iter().any(|said| names.contains(said));
-        let policy = self.config().policy;
-        let catalog = self.catalog();
-        let tools = catalog.tools().iter();
+        let (policy, state) = (self.config().policy, self.state());
+        let tools = state.catalog.tools().iter();
         let mut found: Vec<Arc<Tool>> =
             tools.filter(|tool| declares(tool) && policy.admit(tool).is_ok()).cloned().collect();
-        found.sort_by(|a, b| order(a, b));
+        let is_blocked = |tool: &Tool| state.told.blocked.admit(tool).is_err();
+        found.sort_by(|a, b| is_blocked(a).cmp(&is_blocked(b)).then_with(|| order(a, b)));
         found
     }
 }

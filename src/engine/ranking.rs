@@ -80,7 +80,7 @@ mod tests {
     use super::super::judge::Judge;
     use super::*;
     use crate::catalog::{Reliability, Tool};
-    use crate::selection::{Policy, SignalWeights, Signals, Situation};
+    use crate::selection::{Blocked, Policy, SignalWeights, Signals, Situation};
 
     /// [`super::rank`] by a policy alone.
     fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranked {
@@ -89,6 +89,7 @@ mod tests {
         let (situation, weights) = (Situation::default(), SignalWeights::OFF);
         let judge = Judge {
             policy,
+            blocked: &Blocked::default(),
             filters: Default::default(),
             weights,
             shares: None,

@@ -36,9 +36,14 @@ pub trait Recorder: Send + Sync {
 impl Engine {
     /// Tells the log of a run, and the [`Recorder`]; without either it is only counted.
     pub fn record_execution(&self, run: &ToolRun) {
+        self.note(run, || self.execution(run));
+    }
+
+    /// [`Engine::record_execution`] of a run of which more is known.
+    pub(super) fn note(&self, run: &ToolRun, execution: impl FnOnce() -> Execution) {
         self.metrics.executed(run);
         if self.feedback_counts().is_some()
-            && let Err(error) = self.record(self.execution(run))
+            && let Err(error) = self.record(execution())
         {
             tracing::warn!("a run is not logged: {error}");
         }

@@ -5,9 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rayon::prelude::*;
 
+use super::neighbors::cosine;
 use super::request::Selection;
 use super::{Engine, Error};
-use crate::catalog::{Tool, ToolId, embedding_text};
+use crate::catalog::ToolId;
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
     Choice, Context, DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations,
@@ -159,31 +160,24 @@ impl Engine {
         self.recording.as_ref().ok_or(Error::NoFeedback)
     }
 
-    /// Pairs of tools whose texts mean nearly the same, by rows. It embeds the catalog anew, and
-    /// compares each with each: for maintenance, not for answers.
+    /// Pairs of tools whose texts mean nearly the same, by rows. It compares each with each: for
+    /// maintenance, not for answers.
     ///
     /// # Errors
-    /// [`Error::NoModel`]; and what embedding may raise.
+    /// [`Error::NoModel`].
     pub fn near_duplicates(&self) -> Result<Vec<NearDuplicate>, Error> {
-        let no_model = Error::NoModel { strategy: Strategy::Semantic };
         let state = self.state();
-        let embedder = state.embedder.as_ref().ok_or(no_model)?;
-        let tools: Vec<&Tool> = state.catalog.iter().collect();
-        let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embedder.embed(&texts, Role::Document)?.vectors;
-        let pairs_of = |row: usize| {
-            let near = |other: &usize| vectors.row(row).dot(&vectors.row(*other));
-            let others = (row + 1..tools.len()).map(move |other| (other, near(&other)));
+        let no_model = Error::NoModel { strategy: Strategy::Semantic };
+        let vectors = state.vectors.as_deref().ok_or(no_model)?;
+        let rows = 0..state.catalog.len() as u32;
+        let pairs_of = |row: u32| {
+            let others = (row + 1..rows.end).map(move |other| (other, cosine(vectors, row, other)));
             others.filter(|(_, cosine)| *cosine >= DUPLICATE).collect::<Vec<_>>()
         };
-        let pairs: Vec<_> = (0..tools.len()).into_par_iter().map(pairs_of).collect();
-        let named = pairs.into_iter().enumerate().flat_map(|(row, near)| {
-            let pair = |(other, cosine): (usize, f32)| NearDuplicate {
-                a: tools[row].id.clone(),
-                b: tools[other].id.clone(),
-                cosine,
-            };
+        let pairs: Vec<_> = rows.clone().into_par_iter().map(pairs_of).collect();
+        let id = |row: u32| state.catalog.tools()[row as usize].id.clone();
+        let named = rows.zip(pairs).flat_map(|(row, near)| {
+            let pair = |(other, cosine)| NearDuplicate { a: id(row), b: id(other), cosine };
             near.into_iter().map(pair).collect::<Vec<_>>()
         });
         Ok(named.collect())

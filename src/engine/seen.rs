@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
 use crate::feedback;
-use crate::selection::{Observed, Signal, SignalWeights, Versions};
+use crate::selection::{Blocked, Observed, Signal, SignalWeights, Versions};
 
 /// What was seen, by tool id: a whole picture, which replaces the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,6 +76,8 @@ pub(super) struct Told {
     base: SignalWeights,
     /// What meaning counts for in the weighted blend, where a log's outcomes have moved it.
     pub semantic_share: Option<f32>,
+    /// What is not to be called now.
+    pub blocked: Arc<Blocked>,
     /// How often the observations and the weights were replaced.
     usage_version: u64,
     weights_version: u64,
@@ -91,6 +93,12 @@ impl Told {
     pub fn observing(&self, observations: Observations) -> Self {
         let usage_version = self.usage_version + 1;
         Self { observations: Arc::new(observations), usage_version, ..self.clone() }
+    }
+
+    /// This with other tools left alone. Answers of before hold no longer, as with observations.
+    pub fn blocking(&self, blocked: Blocked) -> Self {
+        let usage_version = self.usage_version + 1;
+        Self { blocked: Arc::new(blocked), usage_version, ..self.clone() }
     }
 
     /// This with other weights.

@@ -11,6 +11,7 @@ use super::ranking::{Ranked, fitting};
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 use super::state::State;
 use super::{Error, fingerprint, select_context};
+use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
@@ -266,7 +267,10 @@ impl State {
 
     pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
         let seen = |row: u32| self.seen.observed.get(row as usize).and_then(Option::as_ref);
-        candidates_for(self.catalog.tools(), obligation, have, &self.config.policy, seen)
+        let admit = |tool: &Tool| {
+            self.config.policy.admit(tool).and_then(|()| self.told.blocked.admit(tool))
+        };
+        candidates_for(self.catalog.tools(), obligation, have, admit, seen)
     }
 
     /// Numbers of a vector; 0 without a model.

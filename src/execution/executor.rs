@@ -131,8 +131,14 @@ impl Executor {
     /// It ends: each candidate has one turn, and a turn has a limited number of tries, each with a
     /// timeout. Dropping the future cancels the call that is under way.
     pub async fn call(&self, request: &Request<'_>) -> Report {
+        self.call_with_key(request, None).await
+    }
+
+    /// [`Executor::call`] with a key that is the same for each repetition of this request and for no
+    /// other; it is handed on to the tool.
+    pub async fn call_with_key(&self, request: &Request<'_>, key: Option<&str>) -> Report {
         let began = Instant::now();
-        let (outcome, attempts) = run::Run::new(self, request).outcome().await;
+        let (outcome, attempts) = run::Run::new(self, request, key).outcome().await;
         Report { outcome, attempts, took_ms: millis(began) }
     }
 
@@ -199,7 +205,8 @@ impl Executor {
         changes: Vec<Change>,
     ) -> Answer {
         let room = request.room_tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(4));
-        let most = self.options.max_chars.min(room).max(output::LEAST_CHARS);
+        let declared = tool.routing.call_hints.max_tokens.map_or(usize::MAX, output::chars_of);
+        let most = self.options.max_chars.min(room).min(declared).max(output::LEAST_CHARS);
         let (output, truncation) = self.fitted(request.question, whole, most);
         Answer { tool: tool.id.clone(), output, truncation, changes }
     }

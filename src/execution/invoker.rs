@@ -53,6 +53,9 @@ pub struct Progress {
 pub struct Call<'a> {
     pub tool: &'a Tool,
     pub arguments: &'a Arguments,
+    /// The same for each repetition of this call and for no other, where the caller has one: what
+    /// remembers keys can refuse to do a thing twice.
+    pub key: Option<&'a str>,
     pub on_progress: OnProgress<'a>,
 }
 

@@ -45,6 +45,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "mcp")]
+mod address;
+mod blocking;
 mod breaker;
 #[cfg(feature = "mcp")]
 mod client;
@@ -70,9 +73,10 @@ mod servers;
 mod spawn;
 mod timing;
 
+pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
-pub use client::prepare_tls;
+pub use client::{names_private_address, prepare_tls};
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{

@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use kept::{Kept, Page};
+pub(super) use size::chars_of;
 pub use size::{Estimate, Sizes, fits_window, tokens_of};
 pub use summary::{Extractive, Score, Summarizer};
 

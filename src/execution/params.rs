@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
-use crate::catalog::{Schema, Tool};
+use crate::catalog::{ParameterHints, Schema, Tool};
 
 /// Something in the arguments that was not sent as it was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -122,14 +122,15 @@ impl Parameters {
         drop_nulls(&mut prepared, root);
         coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
         add_defaults(&mut prepared, root);
-        let missing = missing(&prepared.arguments, root);
+        let hints = &tool.routing.parameter_hints;
+        let missing = missing(&prepared.arguments, root, hints);
         let value = Value::Object(std::mem::take(&mut prepared.arguments));
         let unfit = compiled.validator.as_ref().map_or_else(Vec::new, |v| unfit(v, &value));
         if missing.is_empty() && unfit.is_empty() {
             prepared.arguments = into_members(value);
             return Ok(prepared);
         }
-        let example = example(root, &into_members(value));
+        let example = example(root, &into_members(value), hints);
         Err(Box::new(Clarification { missing, unfit, example }))
     }
 
@@ -195,8 +196,16 @@ fn add_defaults(prepared: &mut Prepared, root: &Value) {
     }
 }
 
-fn missing(arguments: &Arguments, root: &Value) -> Vec<Missing> {
-    let absent = required(root).filter(|name| !arguments.contains_key(*name));
+/// What the schema requires, and then what the tool's hints do where the schema knows it.
+fn needed<'a>(root: &'a Value, hints: &'a ParameterHints) -> impl Iterator<Item = &'a str> {
+    let known = |name: &&str| root["properties"].get(*name).is_some();
+    let is_new = |name: &&str| required(root).all(|other| other != *name);
+    let hinted = hints.required.iter().map(String::as_str).filter(known).filter(is_new);
+    required(root).chain(hinted)
+}
+
+fn missing(arguments: &Arguments, root: &Value, hints: &ParameterHints) -> Vec<Missing> {
+    let absent = needed(root, hints).filter(|name| !arguments.contains_key(*name));
     let missing = absent.map(|name| {
         let schema = &root["properties"][name];
         Missing {
@@ -224,11 +233,11 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
 }
 
 /// Arguments of the right shape: what was given and fits, and for the rest of what is required the
-/// schema's own examples, or a value of the type.
-fn example(root: &Value, given: &Arguments) -> Value {
+/// examples of the tool's hints, those of its schema, or a value of the type.
+fn example(root: &Value, given: &Arguments, hints: &ParameterHints) -> Value {
     let mut example = Arguments::new();
-    for name in required(root) {
-        let value = given.get(name).cloned();
+    for name in needed(root, hints) {
+        let value = given.get(name).or_else(|| hints.examples.get(name)).cloned();
         let schema = coerce::resolved(&root["properties"][name], root);
         example.insert(name.to_owned(), value.unwrap_or_else(|| example_of(name, schema)));
     }

@@ -1,7 +1,7 @@
 //! Programs that are run once a call: JSON in, JSON out.
 //!
-//! The program gets `{"tool": "name", "arguments": {…}}` on stdin, which is then closed, and writes
-//! one JSON value to stdout; anything that is no JSON is taken as text. An exit status other than 0
+//! The program gets `{"tool": "name", "arguments": {…}}` on stdin, with the call's `key` where it has
+//! one; stdin is then closed, and it writes one JSON value to stdout; anything that is no JSON is taken as text. An exit status other than 0
 //! means that the tool failed; what it wrote on stderr goes to the log. A call's program is killed
 //! with all that it started when the call is given up.
 
@@ -51,7 +51,11 @@ impl ProcessTools {
         let _lease = child.id().map(|leader| self.guard.lease(leader));
         let (stdin, stdout, stderr) =
             (child.stdin().take(), child.stdout().take(), child.stderr().take());
-        let asked = json!({"tool": call.tool.name, "arguments": call.arguments}).to_string();
+        let mut asked = json!({"tool": call.tool.name, "arguments": call.arguments});
+        if let Some(key) = call.key {
+            asked["key"] = key.into();
+        }
+        let asked = asked.to_string();
         let write = async {
             if let Some(mut stdin) = stdin {
                 // A program that reads nothing may still answer.

@@ -21,6 +21,13 @@ pub struct Report {
     pub took_ms: f64,
 }
 
+impl Report {
+    /// Whether anything may have come to any tool.
+    pub fn reached(&self) -> bool {
+        self.attempts.iter().any(|attempt| attempt.reached)
+    }
+}
+
 /// What the caller gets.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
@@ -72,6 +79,8 @@ pub struct Attempt {
     pub ending: Ending,
     /// How often it was sent; more than once only for what may be repeated.
     pub tries: u32,
+    /// Whether any of the tries may have come to the tool.
+    pub reached: bool,
     /// Of the last try alone.
     pub took_ms: f64,
     pub estimate: Estimate,

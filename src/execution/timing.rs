@@ -20,7 +20,7 @@ pub struct Timing {
     pub default_timeout: Duration,
     /// For tools that do research, or declare to be slow.
     pub research_timeout: Duration,
-    /// Timeouts of tools by pattern; the first that matches counts.
+    /// Timeouts of tools by pattern; the first that matches counts, over what a tool declares.
     pub timeouts: Vec<(Patterns, Duration)>,
     /// Nobody is told that a tool is at work before it has taken so long.
     pub feedback_delay: Duration,
@@ -46,8 +46,9 @@ impl Timing {
     /// The longest that a call of this tool is waited for.
     pub fn timeout(&self, tool: &Tool) -> Duration {
         let named = self.timeouts.iter().find(|(tools, _)| tools.matches(tool.id.as_str()));
-        match named {
-            Some((_, timeout)) => *timeout,
+        let declared = tool.routing.call_hints.timeout_ms.map(Duration::from_millis);
+        match named.map(|(_, timeout)| *timeout).or(declared) {
+            Some(timeout) => timeout,
             None if is_research(tool) => self.research_timeout,
             None => self.default_timeout,
         }
@@ -55,6 +56,9 @@ impl Timing {
 
     /// When somebody is told that the tool is at work.
     pub fn feedback_delay(&self, tool: &Tool) -> Duration {
+        if let Some(declared) = tool.routing.call_hints.feedback_delay_ms {
+            return Duration::from_millis(declared);
+        }
         match tool.latency_tier() {
             Some(LatencyTier::Fast) | None => self.feedback_delay,
             Some(_) => self.slow_feedback_delay,
@@ -63,6 +67,9 @@ impl Timing {
 }
 
 fn is_research(tool: &Tool) -> bool {
+    if let Some(declared) = tool.routing.call_hints.research {
+        return declared;
+    }
     let slow = tool.latency_tier() >= Some(LatencyTier::Slow);
     let words = tool.categories.iter().chain(&tool.tags).map(|word| word.to_lowercase());
     let name = tool.name.to_lowercase();
@@ -148,6 +155,20 @@ mod tests {
         let pattern = Patterns::new(["perplexity__*"]).unwrap();
         timing.timeouts.push((pattern, Duration::from_secs(7)));
         assert_eq!(timing.timeout(&research), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn what_a_tool_declares_decides_over_what_its_name_says() {
+        let mut tool = Tool::new(Some("perplexity"), "deep_research", "");
+        tool.routing.call_hints.research = Some(false);
+        let mut timing = Timing::default();
+        assert_eq!(timing.timeout(&tool), DEFAULT_TIMEOUT);
+        tool.routing.call_hints.timeout_ms = Some(90_000);
+        tool.routing.call_hints.feedback_delay_ms = Some(250);
+        assert_eq!(timing.timeout(&tool), Duration::from_secs(90));
+        assert_eq!(timing.feedback_delay(&tool), Duration::from_millis(250));
+        timing.timeouts.push((Patterns::new(["*"]).unwrap(), Duration::from_secs(7)));
+        assert_eq!(timing.timeout(&tool), Duration::from_secs(7), "the user's word counts most");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use super::StoreError;
+use super::{Called, StoreError};
 use crate::catalog::ToolId;
 
 /// Bytes of a prompt, a feedback text, and a name (session, error kind, phase, …) at most. A log
@@ -162,6 +162,9 @@ pub struct Execution {
     /// one source may be believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Where we made the call ourselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<Called>,
 }
 
 impl Execution {
@@ -180,6 +183,7 @@ impl Execution {
             cost: None,
             feedback: None,
             session: None,
+            called: None,
         }
     }
 
@@ -234,13 +238,20 @@ impl Execution {
             ("context.testing", &context.testing),
         ];
         let tool = std::iter::once(("tool", self.tool.as_str(), MOST_NAME));
+        let request = self.called.iter().map(|c| ("called.request", c.request.as_str(), MOST_NAME));
         let texts = texts.iter().filter_map(|(n, text)| Some((*n, text.as_deref()?, MOST_TEXT)));
         let names = names.iter().filter_map(|(n, text)| Some((*n, text.as_deref()?, MOST_NAME)));
         let languages = context.languages.iter();
         let languages = languages.map(|name| ("context.languages", name.as_str(), MOST_NAME));
         let parts = choice.parts.keys().map(|name| ("choice.parts", name.as_str(), MOST_NAME));
         let offered = choice.offered.iter().map(|id| ("choice.offered", id.as_str(), MOST_NAME));
-        let all = tool.chain(texts).chain(names).chain(languages).chain(parts).chain(offered);
+        let all = tool
+            .chain(request)
+            .chain(texts)
+            .chain(names)
+            .chain(languages)
+            .chain(parts)
+            .chain(offered);
         for (field, text, most) in all {
             if text.len() > most {
                 let (found, expected) =

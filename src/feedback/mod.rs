@@ -2,9 +2,9 @@
 //!
 //! [`ExecutionStore`] keeps executions on disk, [`Recorder`] brings them there without making
 //! anybody wait. From them come [`Observations`] (success, latency, similar contexts, workflows),
-//! [`WeightUpdate`] (weights of the signals), [`recommend`] (what to mend) and the past prompts
-//! that usage vectors are learned from: [`UsageVectors`] sums up, tool by tool, the vectors of the
-//! prompts that a tool has served, and says how far that moves the tool's own vector; forgetting
+//! [`WeightUpdate`] (weights of the signals), [`SuccessMetrics`] (how calls go), [`recommend`] (what
+//! to mend) and the past prompts that usage vectors are learned from: [`UsageVectors`] sums up, tool
+//! by tool, the vectors of the prompts that a tool has served, and says how far that moves the tool's own vector; forgetting
 //! brings back what was before. Who reports may report falsely: `evidence.rs` bounds what one source
 //! and one day can move.
 //!
@@ -29,6 +29,7 @@
 
 #[cfg(test)]
 mod adversary;
+mod called;
 mod error;
 mod evidence;
 mod execution;
@@ -44,12 +45,14 @@ mod recorder;
 mod sample;
 mod store;
 mod store_error;
+mod success;
 #[cfg(test)]
 mod tests;
 mod usage_vectors;
 mod weights;
 mod workflow;
 
+pub use called::Called;
 pub use error::Error;
 pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY};
 pub use execution::{Choice, Context, Execution, PromptHash, PromptVector};
@@ -67,6 +70,7 @@ pub use store::{
     ExecutionStore, Forget, Forgotten, Retention, StoreOptions, WeightRecord, Written,
 };
 pub use store_error::StoreError;
+pub use success::{EMPTY, SuccessMetrics};
 pub use usage_vectors::{UsageModel, UsageVectors};
 pub use weights::{
     LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, SignalWeights, Unchanged, WeightUpdate,

@@ -45,6 +45,8 @@ pub struct Observed {
     pub latency_ms: Option<f64>,
     /// Runs that `latency_ms` is made from.
     pub timed: u64,
+    /// Characters of its answers, as a running mean; of calls that we made ourselves.
+    pub chars: Option<f64>,
     /// When it last ran, in milliseconds since 1970.
     pub last: i64,
 }
@@ -121,10 +123,13 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, Observed> {
         seen.weight += weight;
         seen.good += if execution.success { weight } else { 0.0 };
         seen.last = seen.last.max(execution.at.unwrap_or_default());
-        if let (true, Some(ms)) =
-            (execution.success && timed.admits(execution), execution.duration_ms)
-        {
-            seen.time(ms as f64);
+        if execution.success && timed.admits(execution) {
+            if let Some(ms) = execution.duration_ms {
+                seen.time(ms as f64);
+            }
+            if let Some(chars) = execution.called.as_ref().and_then(|called| called.chars) {
+                seen.chars = Some(followed(seen.chars, chars as f64));
+            }
         }
     }
     for seen in tools.values_mut() {
@@ -135,12 +140,16 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, Observed> {
 
 impl Observed {
     fn time(&mut self, ms: f64) {
-        let mean = match self.latency_ms {
-            None => ms,
-            Some(mean) => mean + LATENCY_SHARE * (ms.min(mean.max(1.0) * LATENCY_JUMP) - mean),
-        };
-        self.latency_ms = Some(mean);
+        self.latency_ms = Some(followed(self.latency_ms, ms));
         self.timed += 1;
+    }
+}
+
+/// A running mean after one more number.
+fn followed(mean: Option<f64>, newest: f64) -> f64 {
+    match mean {
+        None => newest,
+        Some(mean) => mean + LATENCY_SHARE * (newest.min(mean.max(1.0) * LATENCY_JUMP) - mean),
     }
 }
 

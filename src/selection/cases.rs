@@ -40,6 +40,7 @@ impl Dice {
             max_cost: self.maybe(&COSTS),
             max_latency: self.maybe(&LATENCIES),
             undeclared: self.pick(&[Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude]),
+            max_per_server: None,
         }
     }
 }
@@ -154,7 +155,13 @@ fn a_hundred_thousand_obligations_get_their_tools_in_order() {
         let (policy, asked) = (dice.policy(), dice.pick(&declared));
         let seen = [0, 1, 50]
             .map(|runs| Observed::from_counts(dice.roll(runs + 1) as u32, runs as u32, None));
-        let found = candidates_for(&tools, asked, &have, &policy, |row| seen.get(row as usize));
+        let found = candidates_for(
+            &tools,
+            asked,
+            &have,
+            |tool| policy.admit(tool),
+            |row| seen.get(row as usize),
+        );
         let fits = |tool: &&Arc<Tool>| covers(&tool.satisfies[0], asked);
         let ready: Vec<&Candidacy> = found.chosen.iter().chain(&found.alternatives).collect();
         let all = ready.len() + found.unsatisfied.len() + found.excluded.len();

@@ -14,6 +14,7 @@
 //! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
+mod blocked;
 mod cache;
 #[cfg(test)]
 mod cases;
@@ -36,6 +37,7 @@ mod tests;
 mod tools;
 mod usage;
 
+pub use blocked::Blocked;
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
 pub use explanation::{Beyond, Explanation, Level, Part, Tiers};

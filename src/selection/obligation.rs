@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::observed::Observed;
-use super::policy::{Exclusion, Policy};
+use super::policy::Exclusion;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 
 /// One tool that can discharge an obligation.
@@ -63,13 +63,13 @@ fn split(obligation: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The tools for an obligation, in the policy's order. `have` are the kinds of data at hand, and
-/// `seen` tells what was seen of a row's runs.
+/// The tools for an obligation, in the policy's order. `have` are the kinds of data at hand, `admit`
+/// says which may be chosen at all, and `seen` tells what was seen of a row's runs.
 pub fn candidates_for<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
     have: &[String],
-    policy: &Policy,
+    admit: impl Fn(&Tool) -> Result<(), Exclusion>,
     seen: impl Fn(u32) -> Option<&'o Observed>,
 ) -> Candidacies {
     let mut found = Candidacies::default();
@@ -78,7 +78,7 @@ pub fn candidates_for<'o>(
         if !tool.satisfies.iter().any(|declared| covers(declared, obligation)) {
             continue;
         }
-        match policy.admit(tool) {
+        match admit(tool) {
             Ok(()) => able.push(candidacy(row, tool, have, seen(row))),
             Err(because) => found.excluded.push((tool.id.clone(), because)),
         }
@@ -119,6 +119,10 @@ fn order(a: &Candidacy, b: &Candidacy, tools: &[Arc<Tool>]) -> Ordering {
 mod tests {
     use super::*;
 
+    fn anything(_: &Tool) -> Result<(), Exclusion> {
+        Ok(())
+    }
+
     fn tool(name: &str, satisfies: &str, consumes: &[&str]) -> Tool {
         let mut tool = Tool::new(None, name, "");
         tool.satisfies = vec![satisfies.to_owned()];
@@ -129,7 +133,7 @@ mod tests {
     fn ask(tools: Vec<Tool>, obligation: &str, have: &[&str]) -> Candidacies {
         let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
         let have: Vec<String> = have.iter().map(|kind| kind.to_string()).collect();
-        candidates_for(&tools, obligation, &have, &Policy::default(), |_| None)
+        candidates_for(&tools, obligation, &have, anything, |_| None)
     }
 
     #[test]
@@ -176,9 +180,8 @@ mod tests {
         let tools = ["a", "b"].map(|name| Arc::new(tool(name, "REPORT", &[])));
         let ask = |a: Option<Observed>| {
             let seen = [a, None];
-            let found = candidates_for(&tools, "REPORT", &[], &Policy::default(), |row| {
-                seen[row as usize].as_ref()
-            });
+            let found =
+                candidates_for(&tools, "REPORT", &[], anything, |row| seen[row as usize].as_ref());
             found.chosen.unwrap().id.to_string()
         };
         assert_eq!(ask(None), "a");

@@ -32,28 +32,31 @@ impl Shutdown {
     pub fn on_signals(&self) {
         let shutdown = self.clone();
         tokio::spawn(async move {
-            terminated().await;
+            asked_to_end().await;
             tracing::info!("asked to stop");
             shutdown.begin();
         });
     }
 }
 
+/// Comes back when somebody presses ctrl-c or the system asks the program to end.
 #[cfg(unix)]
-async fn terminated() {
+async fn asked_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut term) = signal(SignalKind::terminate()) else {
+
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         tokio::signal::ctrl_c().await.ok();
         return;
     };
     tokio::select! {
-        _ = term.recv() => {}
+        _ = terminate.recv() => {}
         _ = tokio::signal::ctrl_c() => {}
     }
 }
 
+/// Comes back when somebody presses ctrl-c.
 #[cfg(not(unix))]
-async fn terminated() {
+async fn asked_to_end() {
     tokio::signal::ctrl_c().await.ok();
 }
 

@@ -294,3 +294,42 @@ fn run_ranks_and_calls_the_first() {
     let report = site.json(&["run", "`environment`", "--min-confidence", "0"]);
     assert_eq!(report["tool"], "faulty__environment", "{report}");
 }
+
+#[test]
+fn what_calls_come_to_is_logged_summed_up_and_learned_from() {
+    let Some(python) = python() else { return };
+    let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
+    let site = site(&python, json!({ "other": other }));
+    let path = |name: &str| site.sandbox.path(name).to_str().unwrap().to_owned();
+    let (log, ledger) = (path("log.db"), path("none.sqlite"));
+    let metrics = ["metrics", "--feedback", &log, "--ledger", &ledger];
+    let said = site.sandbox.run(&metrics).stdout;
+    assert!(String::from_utf8(said).unwrap().starts_with("no executions yet"));
+    assert!(!site.sandbox.path("log.db").exists(), "to look at nothing makes nothing");
+    let none = site.sandbox.json(&metrics);
+    assert_eq!(none, json!({"calls": null, "conductor": null}));
+
+    let args = r#"{"query": "x"}"#;
+    let call = |tool: &str, more: &[&str]| {
+        let typed = ["call", tool, "--args", args, "--feedback", &log];
+        site.json(&[&typed[..], more].concat())
+    };
+    let first = call("faulty__error", &["--fallback", "other__fine"]);
+    assert_eq!(first["tool"], "other__fine", "{first}");
+    assert_eq!(first["attempts"][1]["estimate"]["learned"], false);
+    call("faulty__huge", &["--max-chars", "1000"]);
+    let again = call("other__fine", &[]);
+    let estimate = &again["attempts"][0]["estimate"];
+    assert_eq!((&estimate["learned"], &estimate["chars"]), (&json!(true), &json!(7)), "{again}");
+
+    let found = &site.sandbox.json(&metrics)["calls"];
+    assert_eq!(
+        (&found["calls"], &found["failed"], &found["requests"]),
+        (&json!(4), &json!(1), &json!(3))
+    );
+    assert_eq!((&found["first_failed"], &found["fallback_recovery"]), (&json!(1), &json!(1.0)));
+    assert_eq!((&found["answers"], &found["truncated"]), (&json!(3), &json!(1)));
+    assert_eq!(found["estimated"], 1, "{found}");
+    let table = String::from_utf8(site.sandbox.run(&metrics).stdout).unwrap();
+    assert!(table.contains("25.0 %") && table.contains("1 of 3"), "{table}");
+}

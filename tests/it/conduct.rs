@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolroute::conductor::{Ledger, RunStatus, Status};
 
+use crate::drill::{left_after, python};
 use crate::support::{Sandbox, repo};
 
 /// The examples' folder in a sandbox, with the database that they ask.
@@ -152,6 +153,97 @@ fn wrong_requests_and_files_have_codes_of_their_own() {
     let schema = sandbox.run(&["conduct", "--schema"]).stdout;
     let schema: Value = serde_json::from_slice(&schema).unwrap();
     assert_eq!(schema["required"], json!(["utterance", "obligations"]));
+}
+
+#[test]
+fn the_example_of_a_local_program_runs() {
+    let Some(_) = python() else { return };
+    let sandbox = Sandbox::new();
+    let folder = examples(&sandbox);
+    let ledger = sandbox.path("ledger.sqlite");
+    let typed = ["conduct", "words.json", "--servers", "servers.json", "--overlay", "overlay.toml"];
+    let mut command = sandbox.toolroute();
+    command.current_dir(folder).args(typed).arg("--ledger").arg(ledger);
+    let ran = command.assert().success();
+    assert_eq!(String::from_utf8_lossy(&ran.get_output().stdout), "It has 6 words.\n");
+}
+
+/// What a real server's tools discharge: an overlay says which obligations they satisfy.
+const OVERLAY: &str = r#"
+[[overlay]]
+match = ["faulty__crash", "faulty__error", "faulty__fine"]
+satisfies = ["REPORT(query.answer)"]
+postconditions = ["outputs.text.startsWith('fine')"]
+
+[[overlay]]
+match = ["faulty__write_error", "faulty__write_fine"]
+satisfies = ["REPORT(query.write)"]
+
+[[overlay]]
+match = ["faulty__write_fine"]
+reliability = "medium"
+
+[[overlay]]
+match = ["faulty__write_error"]
+reliability = "high"
+
+[[overlay]]
+match = ["faulty__crash"]
+reliability = "high"
+
+[[overlay]]
+match = ["faulty__fine"]
+reliability = "low"
+"#;
+
+#[test]
+fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
+    let Some(python) = python() else { return };
+    let sandbox = Sandbox::new();
+    let (mark, journal) = (sandbox.dir.path().to_str().unwrap(), sandbox.path("journal"));
+    let server = json!({"command": python,
+        "args": [repo("tests/servers/faulty.py"), mark, "--journal", journal]});
+    let servers = json!({"mcpServers": {"faulty": server}}).to_string();
+    let write = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
+    let (servers, overlay) = (write("servers.json", &servers), write("overlay.toml", OVERLAY));
+    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+    let log = sandbox.path("log.db").to_str().unwrap().to_owned();
+    let conduct = |obligation: &str| {
+        let obligations =
+            json!([{"id": "o", "type": obligation, "payload": {"query": "w"}, "say": "{text}"}]);
+        let request = json!({"utterance": "x", "obligations": obligations}).to_string();
+        let request = write("request.json", &request);
+        let typed = ["conduct", &request, "--servers", &servers, "--overlay", &overlay];
+        let rest = ["--ledger", &ledger, "-s", "keyword", "--feedback", &log];
+        sandbox.json(&[&typed[..], &rest[..]].concat())
+    };
+    // The first crashes, the second says that it failed, the third answers.
+    let answered = conduct("REPORT(query.answer)");
+    assert_eq!((&answered["text"], &answered["complete"]), (&json!("fine: w"), &json!(true)));
+    assert_eq!(answered["obligations"][0]["source"], "faulty__fine");
+    let tools = |runs: &[Value]| -> Vec<String> {
+        runs.iter().map(|run| run["tool"].as_str().unwrap().to_owned()).collect()
+    };
+    let runs = rows(&sandbox, "--runs");
+    assert_eq!(tools(&runs), ["faulty__crash", "faulty__error", "faulty__fine"]);
+    // A write that says that it failed may have been made: no other tool makes it.
+    let written = conduct("REPORT(query.write)");
+    assert_eq!(written["obligations"][0]["status"], "failed", "{written}");
+    let runs = rows(&sandbox, "--runs");
+    assert_eq!(tools(&runs)[3..], ["faulty__write_error"]);
+    let noted = std::fs::read_to_string(&journal).unwrap();
+    assert_eq!(noted, format!("w key={}\n", runs[3]["key"].as_str().unwrap()));
+    assert!(!written.to_string().contains("RAW-"), "{written}");
+    let told = sandbox.json(&["metrics", "--ledger", &ledger, "--feedback", &log]);
+    let plans = &told["conductor"];
+    assert_eq!((&plans["runs"], &plans["failed"]), (&json!(4), &json!(3)), "{told}");
+    assert_eq!((&plans["first_failed"], &plans["recovered"]), (&json!(2), &json!(1)), "{told}");
+    assert_eq!(
+        (&told["calls"]["calls"], &told["calls"]["failed"]),
+        (&json!(4), &json!(3)),
+        "{told}"
+    );
+    assert_eq!(left_after(mark, Duration::from_secs(5)), [] as [&str; 0]);
 }
 
 /// A plan of 24 obligations: tools that note each of their calls from outside the ledger.

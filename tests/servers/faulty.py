@@ -59,7 +59,8 @@ def call(number, params, journal):
     name, given = params["name"], params.get("arguments", {})
     query = given.get("query", "")
     if name.startswith("write_"):
-        note(journal, query)
+        key = params.get("_meta", {}).get("toolroute/idempotencyKey")
+        note(journal, f"{query} key={key}" if key else query)
     if name in ("fine", "write_fine", "no_schema"):
         result(number, f"fine: {query}")
     elif name in ("slow", "write_slow"):

@@ -11,7 +11,7 @@ use serde_json::value::to_raw_value;
 use crate::catalog::import::{self, Found};
 use crate::catalog::source::Source;
 use crate::catalog::{
-    Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
+    CallHints, Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
     OperationArgument, ParameterHints, Place, Reliability, Routing, Schema, Tool, ToolId,
     embedding_text, keyword_fields,
 };
@@ -112,21 +112,38 @@ fn signals() -> impl Strategy<Value = Vec<IntentSignal>> {
     vec(signal, 0..3)
 }
 
+fn call_hints() -> impl Strategy<Value = CallHints> {
+    let timeout = option::of(1..=CallHints::MAX_TIMEOUT_MS);
+    let tokens = any::<[Option<u32>; 2]>();
+    (timeout, option::of(0u64..10_000), any::<Option<bool>>(), tokens).prop_map(
+        |(timeout_ms, feedback_delay_ms, research, [typical_tokens, max_tokens])| CallHints {
+            timeout_ms,
+            feedback_delay_ms,
+            research,
+            typical_tokens,
+            max_tokens,
+        },
+    )
+}
+
 fn routing() -> impl Strategy<Value = Routing> {
     let examples = vec((".{1,6}", any::<i64>().prop_map(Value::from)), 0..3);
     let hints = (words(), words(), examples).prop_map(|(required, optional, examples)| {
         ParameterHints { required, optional, examples: examples.into_iter().collect() }
     });
-    (option::of(0u8..=100), words(), words(), signals(), any::<bool>(), hints).prop_map(
-        |(priority, fallbacks, conflicts_with, signals, critical, parameter_hints)| Routing {
+    let parts = (option::of(0u8..=100), words(), words(), signals(), any::<bool>(), hints);
+    (parts, call_hints()).prop_map(|(parts, call_hints)| {
+        let (priority, fallbacks, conflicts_with, signals, critical, parameter_hints) = parts;
+        Routing {
             priority,
             fallbacks,
             conflicts_with,
             signals,
             critical,
             parameter_hints,
-        },
-    )
+            call_hints,
+        }
+    })
 }
 
 fn hints() -> impl Strategy<Value = Hints> {
@@ -208,7 +225,9 @@ proptest! {
     #[test]
     fn texts_are_made_of_any_tool(tool in tool()) {
         prop_assert!(embedding_text(&tool).chars().count() <= 1_000);
-        prop_assert_eq!(keyword_fields(&tool).description, tool.description);
+        // One character stands for eighteen at most (NFKC of U+FDFA).
+        let counted = keyword_fields(&tool).description.chars().count();
+        prop_assert!(counted <= 18 * tool.description.chars().count());
     }
 
     #[test]

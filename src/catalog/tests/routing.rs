@@ -58,6 +58,8 @@ fn what_is_wrong_is_told_with_its_place() {
         (r#"{"priority": "high"}"#, "routing.priority", "0 to 100"),
         (r#"{"critical": "yes"}"#, "routing.critical", "true or false"),
         (r#"{"fallback": ["a"]}"#, "routing.fallback", "fallbacks"),
+        (r#"{"call_hints": {"timeout_ms": 0}}"#, "routing.call_hints.timeout_ms", "3600000"),
+        (r#"{"call_hints": {"timeout": 9}}"#, "routing.call_hints.timeout", "timeout_ms"),
     ] {
         let loaded = load(&format!(r#"{{"name": "t", "routing": {routing}}}"#), None);
         let [problem] = loaded.problems.as_slice() else {
@@ -68,6 +70,19 @@ fn what_is_wrong_is_told_with_its_place() {
         assert_eq!(problem.line, Some(1), "{problem}");
         assert_eq!(loaded.catalog.is_empty(), problem.is_error(), "{problem}");
     }
+}
+
+#[test]
+fn what_a_call_takes_is_read_and_set_bit_by_bit() {
+    let row = r#"{"name": "deep", "routing": {"call_hints":
+        {"timeout_ms": 90000, "research": true, "typical_tokens": 2000, "max_tokens": 8000}}}"#;
+    let overlay = "[[overlay]]\nmatch = \"*\"\n[overlay.routing]\n\
+                   call_hints = { timeout_ms = 120000, feedback_delay_ms = 250 }\n";
+    let loaded = load(&row.replace('\n', " "), Some(overlay));
+    assert_eq!(loaded.problems, []);
+    let hints = loaded.catalog.get("deep").unwrap().routing.call_hints;
+    assert_eq!((hints.timeout_ms, hints.feedback_delay_ms), (Some(120_000), Some(250)));
+    assert_eq!((hints.research, hints.max_tokens), (Some(true), Some(8_000)));
 }
 
 #[test]

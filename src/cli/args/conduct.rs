@@ -20,6 +20,12 @@ pub struct ConductArgs {
     /// How tools are run: a table for each by its id, TOML, such as builtin = "math"
     #[arg(long, value_name = "FILE")]
     pub runners: Option<PathBuf>,
+    #[cfg(feature = "mcp")]
+    #[command(flatten)]
+    pub limits: super::LimitArgs,
+    #[cfg(feature = "mcp")]
+    #[command(flatten)]
+    pub log: super::LogChoice,
     #[command(flatten)]
     pub ledger: LedgerChoice,
     #[command(flatten)]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[cfg(feature = "mcp")]
+use super::super::pins::PinArgs;
+#[cfg(feature = "mcp")]
 use super::{CatalogArgs, EngineArgs, SelectArgs};
 
 /// Where tools come from that no file lists.
@@ -19,6 +21,9 @@ pub struct LiveArgs {
     #[cfg(feature = "mcp")]
     #[arg(long)]
     pub refresh: bool,
+    #[cfg(feature = "mcp")]
+    #[command(flatten)]
+    pub pinning: PinArgs,
 }
 
 impl LiveArgs {
@@ -37,6 +42,32 @@ pub struct ExecutionArgs {
     /// The arguments, as a JSON object; `-` reads it from stdin
     #[arg(short, long, value_name = "JSON", default_value = "{}")]
     pub args: String,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub log: LogChoice,
+    /// The tool to try where the one before it fails; repeatable [default: tools that do the same]
+    #[arg(long, value_name = "ID")]
+    pub fallback: Vec<String>,
+    /// Try no other tool
+    #[arg(long, conflicts_with = "fallback")]
+    pub no_fallback: bool,
+}
+
+/// Where it is written what came of calls.
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct LogChoice {
+    /// Log every call in this file, and expect of tools what it says; `toolroute metrics` sums it up
+    /// [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
+}
+
+/// What a call of a tool may do, and how much of its answer is taken.
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct LimitArgs {
     /// Agree to what may destroy something
     #[arg(long)]
     pub yes: bool,
@@ -55,12 +86,6 @@ pub struct ExecutionArgs {
     /// Characters of an answer at most; the rest is kept for `toolroute output`
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub max_chars: usize,
-    /// The tool to try where the one before it fails; repeatable [default: tools that do the same]
-    #[arg(long, value_name = "ID")]
-    pub fallback: Vec<String>,
-    /// Try no other tool
-    #[arg(long, conflicts_with = "fallback")]
-    pub no_fallback: bool,
 }
 
 #[cfg(feature = "mcp")]

@@ -158,7 +158,8 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
         said,
     })?;
     let leaf = leaf(&matches);
-    let is_config = matches.subcommand_name() == Some("config");
+    // Both tell what is wrong themselves.
+    let is_config = matches!(matches.subcommand_name(), Some("config" | "doctor"));
     let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
     if let (false, Some(first)) = (is_config, errors.first()) {
         let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };

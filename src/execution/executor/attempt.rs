@@ -19,14 +19,19 @@ pub(super) struct Tried {
     pub error_ids: Vec<String>,
 }
 
+/// What is sent, and where to.
+#[derive(Clone, Copy)]
+pub(super) struct Sent<'a> {
+    pub tool: &'a Tool,
+    pub invoker: &'a Arc<dyn Invoker>,
+    pub arguments: &'a Arguments,
+    pub key: Option<&'a str>,
+}
+
 impl Executor {
     /// Calls a tool until it answers, or may not be called again.
-    pub(super) async fn attempt(
-        &self,
-        request: &Request<'_>,
-        (tool, invoker): (&Tool, &Arc<dyn Invoker>),
-        arguments: &Arguments,
-    ) -> Tried {
+    pub(super) async fn attempt(&self, request: &Request<'_>, sent: &Sent<'_>) -> Tried {
+        let tool = sent.tool;
         let mut pauses = self.options.timing.retries.pauses();
         let mut tried = Tried {
             result: Ok(Output::default()),
@@ -37,7 +42,7 @@ impl Executor {
         };
         loop {
             tried.tries += 1;
-            let (result, took_ms) = self.once(request, tool, invoker.as_ref(), arguments).await;
+            let (result, took_ms) = self.once(request, sent).await;
             let fault = result.as_ref().err();
             self.breakers.record(tool, fault.map(|fault| fault.kind), Instant::now());
             tried.took_ms = took_ms;
@@ -60,13 +65,8 @@ impl Executor {
     }
 
     /// One try, and how long the tool itself took.
-    async fn once(
-        &self,
-        request: &Request<'_>,
-        tool: &Tool,
-        invoker: &dyn Invoker,
-        arguments: &Arguments,
-    ) -> (Result<Output, Fault>, f64) {
+    async fn once(&self, request: &Request<'_>, sent: &Sent<'_>) -> (Result<Output, Fault>, f64) {
+        let Sent { tool, invoker, arguments, key } = *sent;
         let tell = |progress: Progress| {
             (request.on_event)(Event::Progress { tool: tool.id.clone(), progress });
         };
@@ -77,7 +77,7 @@ impl Executor {
             }
             let limit = timing.timeout(tool).min(request.session.time_left());
             let began = Instant::now();
-            let call = Call { tool, arguments, on_progress: &tell };
+            let call = Call { tool, arguments, key, on_progress: &tell };
             let result = within(limit, invoker.invoke(call)).await;
             (result, millis(began))
         };

@@ -8,7 +8,7 @@ use super::super::message;
 use super::super::params::{Change, Prepared};
 use super::super::permission::{Verdict, only_reads};
 use super::super::report::{Attempt, Ending, Outcome, Skip};
-use super::attempt::Tried;
+use super::attempt::{Sent, Tried};
 use super::{Event, Executor, Request};
 use crate::catalog::Tool;
 
@@ -16,6 +16,8 @@ use crate::catalog::Tool;
 pub(super) struct Run<'a> {
     executor: &'a Executor,
     request: &'a Request<'a>,
+    /// Handed on with each call.
+    key: Option<&'a str>,
     attempts: Vec<Attempt>,
     /// The arguments under the names of the tool that was asked for.
     arguments: Arguments,
@@ -26,10 +28,11 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub fn new(executor: &'a Executor, request: &'a Request<'a>) -> Self {
+    pub fn new(executor: &'a Executor, request: &'a Request<'a>, key: Option<&'a str>) -> Self {
         Self {
             executor,
             request,
+            key,
             attempts: Vec::new(),
             arguments: request.arguments.clone(),
             written: false,
@@ -87,7 +90,8 @@ impl<'a> Run<'a> {
             self.skip(candidate, Skip::Budget { exceeded });
             return Turn::Stop;
         }
-        let tried = self.executor.attempt(self.request, (tool, invoker), &prepared.arguments).await;
+        let sent = Sent { tool, invoker, arguments: &prepared.arguments, key: self.key };
+        let tried = self.executor.attempt(self.request, &sent).await;
         self.written |= tried.reached && !only_reads(tool);
         self.judge(candidate, tried, prepared.changes)
     }
@@ -142,6 +146,7 @@ impl<'a> Run<'a> {
         let conditions = self.executor.options.conditions;
         let mut attempt = self.blank(candidate, Ending::Answered);
         attempt.tries = tried.tries;
+        attempt.reached = tried.reached;
         attempt.took_ms = tried.took_ms;
         attempt.error_ids = tried.error_ids;
         match tried.result {
@@ -196,6 +201,7 @@ impl<'a> Run<'a> {
             origin: candidate.origin,
             ending,
             tries: 0,
+            reached: false,
             took_ms: 0.0,
             estimate: self.executor.sizes.estimate(&candidate.tool),
             chars: 0,

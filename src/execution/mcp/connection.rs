@@ -11,7 +11,7 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
     ListToolsRequest, PaginatedRequestParams, PingRequest, ProgressNotificationParam,
-    ProtocolVersion, RequestId, ResourceUpdatedNotificationParam, ServerResult,
+    ProtocolVersion, RequestId, RequestMetaObject, ResourceUpdatedNotificationParam, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, Peer,
@@ -19,7 +19,7 @@ use rmcp::service::{
 };
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
@@ -32,6 +32,9 @@ use super::translate;
 /// A server that pages for ever, or lists without end, is cut off.
 const MOST_PAGES: usize = 200;
 const MOST_TOOLS: usize = 20_000;
+
+/// Under which a call's key stands in `_meta`; other names there belong to others.
+const KEY: &str = "toolroute/idempotencyKey";
 
 /// Bytes of a server's stderr that are kept for the log when it dies.
 const LAST_BYTES: usize = 2_000;
@@ -182,7 +185,7 @@ impl Connection {
         let params = CallToolRequestParams::new(call.tool.name.clone());
         let params = params.with_arguments(call.arguments.clone());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+        let sent = self.peer.send_cancellable_request(request, options(call.key));
         let mut handle = sent.await.map_err(|error| Fault::before(FaultKind::Broken, error))?;
         let mut progress = self.progress.subscribe(handle.progress_token.clone()).await;
         let mut abandoned = Abandoned { peer: &self.peer, id: Some(handle.id.clone()) };
@@ -267,6 +270,17 @@ impl Connection {
             fault.detail = with_words(fault.detail, &self.last_words);
         }
         fault
+    }
+}
+
+fn options(key: Option<&str>) -> PeerRequestOptions {
+    let options = PeerRequestOptions::no_options();
+    match key {
+        Some(key) => {
+            let meta = Map::from_iter([(KEY.to_owned(), Value::from(key))]);
+            options.with_meta(RequestMetaObject::from(meta))
+        }
+        None => options,
     }
 }
 

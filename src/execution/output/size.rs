@@ -21,6 +21,11 @@ pub fn tokens_of(chars: usize) -> usize {
     chars.div_ceil(CHARS_A_TOKEN)
 }
 
+/// Characters of so many tokens, estimated.
+pub(in crate::execution) fn chars_of(tokens: u32) -> usize {
+    (tokens as usize).saturating_mul(CHARS_A_TOKEN)
+}
+
 /// Whether an answer fits beside what is in the window already.
 pub fn fits_window(used_tokens: usize, estimated_tokens: usize, window_tokens: usize) -> bool {
     used_tokens.saturating_add(estimated_tokens) <= window_tokens
@@ -64,7 +69,11 @@ impl Sizes {
                 chars: past.chars.round() as usize,
                 learned: true,
             },
-            None => Estimate { latency_ms: tool.latency_ms, chars: UNKNOWN_CHARS, learned: false },
+            None => {
+                let tokens = tool.routing.call_hints.typical_tokens;
+                let chars = tokens.map_or(UNKNOWN_CHARS, chars_of);
+                Estimate { latency_ms: tool.latency_ms, chars, learned: false }
+            }
         }
     }
 

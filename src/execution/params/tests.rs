@@ -51,6 +51,20 @@ fn nothing_is_changed_that_would_lose_something() {
 }
 
 #[test]
+fn hints_of_the_tool_say_what_else_is_needed_and_give_the_example() {
+    let mut tool = tool(&search());
+    let hints = &mut tool.routing.parameter_hints;
+    hints.required = vec!["query".into(), "depth".into(), "unheard_of".into()];
+    hints.examples = into_members(json!({"query": "population of Haifa"}));
+    let asked = Parameters::default().prepare(&tool, &Arguments::new()).unwrap_err();
+    let missing: Vec<&str> = asked.missing.iter().map(|missing| missing.name.as_str()).collect();
+    assert_eq!(missing, ["query", "depth"]);
+    assert_eq!(asked.example, json!({"query": "population of Haifa", "depth": "basic"}));
+    let given = into_members(json!({"query": "x", "depth": "basic"}));
+    assert!(Parameters::default().prepare(&tool, &given).is_ok());
+}
+
+#[test]
 fn what_is_missing_is_asked_for_with_an_example() {
     let asked = prepare(&search(), json!({"safe": null})).unwrap_err();
     assert_eq!(asked.missing[0].name, "query");

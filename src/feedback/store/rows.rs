@@ -8,14 +8,16 @@ use serde::de::DeserializeOwned;
 use super::StoreOptions;
 use crate::catalog::ToolId;
 use crate::feedback::execution::PromptHash;
-use crate::feedback::{Choice, Context, Execution, PromptVector};
+use crate::feedback::{Called, Choice, Context, Execution, PromptVector};
 
 pub(super) const INSERT: &str = "INSERT INTO executions
     (at, tool, success, prompt_hash, prompt, model, vector, phase, task_type, languages, complexity,
-     structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, feedback, session)
+     structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, feedback, session,
+     request, place, tries, estimated_ms, estimated_chars, chars, truncated)
     VALUES
     (:at, :tool, :success, :hash, :prompt, :model, :vector, :phase, :task, :languages, :complexity,
-     :structure, :testing, :rank, :score, :parts, :offered, :duration, :error, :cost, :feedback, :session)";
+     :structure, :testing, :rank, :score, :parts, :offered, :duration, :error, :cost, :feedback, :session,
+     :request, :place, :tries, :estimated_ms, :estimated_chars, :chars, :truncated)";
 
 /// How much of each row is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,8 @@ impl Columns {
         };
         format!(
             "SELECT at, tool, success, prompt_hash, {long}, phase, task_type, languages, complexity,
-             structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, session
+             structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, session,
+             request, place, tries, estimated_ms, estimated_chars, chars, truncated
              FROM executions {rest}"
         )
     }
@@ -50,6 +53,7 @@ pub(super) fn insert(
     let Execution { context, choice, .. } = execution;
     let prompt = execution.prompt.as_deref().filter(|_| options.keep_prompts);
     let vector = execution.vector.as_ref().filter(|_| options.keep_vectors);
+    let called = execution.called.as_ref();
     statement.execute(named_params! {
         ":at": execution.at.map_or(now, |at| at.min(now)),
         ":tool": execution.tool.as_str(),
@@ -68,11 +72,18 @@ pub(super) fn insert(
         ":score": choice.score,
         ":parts": list(&choice.parts, choice.parts.is_empty()),
         ":offered": list(&choice.offered, choice.offered.is_empty()),
-        ":duration": execution.duration_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)),
+        ":duration": execution.duration_ms.map(whole),
         ":error": execution.error_kind,
         ":cost": execution.cost,
         ":feedback": execution.feedback,
         ":session": execution.session,
+        ":request": called.map(|called| called.request.as_str()),
+        ":place": called.map(|called| called.place),
+        ":tries": called.map(|called| called.tries),
+        ":estimated_ms": called.and_then(|called| called.estimated_ms).map(whole),
+        ":estimated_chars": called.and_then(|called| called.estimated_chars).map(whole),
+        ":chars": called.and_then(|called| called.chars).map(whole),
+        ":truncated": called.map(|called| called.truncated),
     })?;
     Ok(())
 }
@@ -81,7 +92,6 @@ pub(super) fn insert(
 pub(super) fn execution(row: &Row<'_>) -> rusqlite::Result<Execution> {
     let model: Option<String> = row.get("model")?;
     let values: Option<Vec<u8>> = row.get("vector")?;
-    let duration: Option<i64> = row.get("duration_ms")?;
     Ok(Execution {
         tool: ToolId::new(row.get::<_, String>("tool")?),
         success: row.get("success")?,
@@ -105,12 +115,37 @@ pub(super) fn execution(row: &Row<'_>) -> rusqlite::Result<Execution> {
             parts: parsed(row, "parts")?,
             offered: parsed(row, "offered")?,
         },
-        duration_ms: duration.map(|ms| u64::try_from(ms).unwrap_or(0)),
+        duration_ms: count(row, "duration_ms")?,
         error_kind: row.get("error_kind")?,
         cost: row.get("cost")?,
         feedback: row.get("feedback")?,
         session: row.get("session")?,
+        called: called(row)?,
     })
+}
+
+fn called(row: &Row<'_>) -> rusqlite::Result<Option<Called>> {
+    let Some(request) = row.get("request")? else { return Ok(None) };
+    let small = |column| row.get::<_, Option<u32>>(column).map(Option::unwrap_or_default);
+    Ok(Some(Called {
+        request,
+        place: small("place")?,
+        tries: small("tries")?,
+        estimated_ms: count(row, "estimated_ms")?,
+        estimated_chars: count(row, "estimated_chars")?,
+        chars: count(row, "chars")?,
+        truncated: row.get::<_, Option<bool>>("truncated")?.unwrap_or_default(),
+    }))
+}
+
+/// SQLite's whole numbers have a sign.
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    let found: Option<i64> = row.get(column)?;
+    Ok(found.map(|count| u64::try_from(count).unwrap_or(0)))
 }
 
 fn list(items: &impl Serialize, is_empty: bool) -> Option<String> {

@@ -58,6 +58,13 @@ pub(super) const MIGRATIONS: &[&str] = &[
         loss_before REAL,
         loss_after REAL
     ) STRICT;",
+    "ALTER TABLE executions ADD COLUMN request TEXT;
+    ALTER TABLE executions ADD COLUMN place INTEGER;
+    ALTER TABLE executions ADD COLUMN tries INTEGER;
+    ALTER TABLE executions ADD COLUMN estimated_ms INTEGER;
+    ALTER TABLE executions ADD COLUMN estimated_chars INTEGER;
+    ALTER TABLE executions ADD COLUMN chars INTEGER;
+    ALTER TABLE executions ADD COLUMN truncated INTEGER CHECK (truncated IN (0, 1));",
 ];
 
 const VERSION: i64 = MIGRATIONS.len() as i64;

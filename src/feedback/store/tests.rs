@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::feedback::{Choice, Context, PromptVector, SignalWeights};
+use crate::feedback::{Called, Choice, Context, PromptVector, SignalWeights};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -38,6 +38,15 @@ fn full(n: i64) -> Execution {
         cost: Some(0.25),
         feedback: Some("too late".into()),
         session: Some("s".into()),
+        called: Some(Called {
+            request: "r".into(),
+            place: 1,
+            tries: 2,
+            estimated_ms: Some(100),
+            estimated_chars: None,
+            chars: Some(4_000),
+            truncated: true,
+        }),
         ..Execution::new("chat__send".into(), format!("the secret prompt {n}"), n % 2 == 0)
     }
 }
@@ -196,16 +205,21 @@ fn an_older_log_is_brought_up_to_date_and_a_newer_one_refused() {
     let path = folder.path().join("log.db");
     let mut first = Connection::open(&path).unwrap();
     schema::migrate(&mut first, 1).unwrap();
-    insert(&mut first, &[full(0)], &keeping_prompts()).unwrap();
+    let row = "INSERT INTO executions (at, tool, success, prompt_hash, duration_ms) VALUES (?1, ?2, 1, ?3, 5)";
+    let hash = full(0).hash().unwrap().0;
+    first.execute(row, rusqlite::params![now(), "old", hash]).unwrap();
     assert!(first.prepare("SELECT * FROM weights").is_err(), "version 1 has none");
     drop(first);
     let mut store = open(&folder, StoreOptions::default());
     assert_eq!(all(&store)[0].hash(), full(0).hash());
+    assert_eq!((all(&store)[0].duration_ms, &all(&store)[0].called), (Some(5), &None));
+    store.insert(&[full(1)]).unwrap();
+    assert!(all(&store).iter().any(|row| row.called == full(1).called));
     store.apply_weights(&SignalWeights::new([("a", 1.0)]), (10, 0.5, 0.4)).unwrap();
     store.connection.pragma_update(None, "user_version", 99).unwrap();
     drop(store);
     let error = ExecutionStore::open(&path, StoreOptions::default()).err().unwrap();
-    assert!(matches!(error, StoreError::Newer { found: 99, expected: 2, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 99, expected: 3, .. }), "{error}");
 }
 
 #[test]

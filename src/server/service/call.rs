@@ -5,7 +5,6 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Error, Service, off_thread};
 use crate::catalog::{Catalog, Tool};
-use crate::engine::Engine;
 use crate::execution::{
     Arguments, Candidate, Event, MIN_SIMILARITY, Neighbor, Report, Request, Session, candidates,
 };
@@ -98,7 +97,7 @@ impl Service {
             }
         }
         let (engine, asked) = (Arc::clone(&self.engine), Arc::clone(tool));
-        let found = Arc::new(off_thread(move || neighbors(&engine, &asked)).await?);
+        let found = Arc::new(off_thread(move || engine.stand_ins(&asked)).await?);
         let mut known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 == version {
             known.1.insert(tool.id.clone(), Arc::clone(&found));
@@ -111,17 +110,4 @@ impl Service {
 fn declared(catalog: &Catalog, tool: &Tool) -> Vec<Arc<Tool>> {
     let rows = tool.routing.fallbacks.iter().filter_map(|id| catalog.row(id));
     rows.map(|row| Arc::clone(&catalog.tools()[row as usize])).collect()
-}
-
-/// Who may stand in for the tool. An engine that cannot say costs the fallback, not the call.
-fn neighbors(engine: &Engine, tool: &Arc<Tool>) -> Vec<Neighbor> {
-    match engine.neighbors(tool) {
-        Ok(near) => {
-            near.into_iter().map(|(tool, similarity)| Neighbor { tool, similarity }).collect()
-        }
-        Err(error) => {
-            tracing::debug!(%error, tool = %tool.id, "no tool is known to do the same");
-            Vec::new()
-        }
-    }
 }

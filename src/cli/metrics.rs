@@ -1,0 +1,84 @@
+//! `toolroute metrics`: the success metrics of the orchestration design, from the log and the ledger.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::args::{Global, MetricsArgs};
+use super::{paths, render};
+use crate::conductor::{Ledger, PlanSuccess};
+use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
+
+/// What that design wants reached; of an estimate it says only how near it is to be.
+const FEW_ERRORS: &str = "below 5 %";
+const MOST_RECOVERED: &str = "above 80 %";
+const ESTIMATED: &str = "–";
+const FEW_CUT: &str = "below 5 %";
+
+#[derive(Serialize)]
+struct Told {
+    /// Calls that were made by us; nothing where none is logged.
+    calls: Option<SuccessMetrics>,
+    /// Runs of the conductor; nothing where there is no ledger.
+    conductor: Option<PlanSuccess>,
+}
+
+pub fn run(args: &MetricsArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let told = Told { calls: calls(args)?, conductor: conductor(args)? };
+    if global.json {
+        render::json(&told)?;
+    } else {
+        show(&told)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// To look at nothing must not make a log.
+fn calls(args: &MetricsArgs) -> anyhow::Result<Option<SuccessMetrics>> {
+    let path = paths::feedback(args.feedback.as_deref())?;
+    if !path.exists() {
+        return Ok(None);
+    }
+    let store = ExecutionStore::open(&path, StoreOptions::default())?;
+    let found = SuccessMetrics::of(&store.facts()?);
+    Ok(Some(found).filter(|found| found.calls > 0))
+}
+
+fn conductor(args: &MetricsArgs) -> anyhow::Result<Option<PlanSuccess>> {
+    let path = paths::ledger(args.ledger.ledger.as_deref())?;
+    if !path.exists() {
+        return Ok(None);
+    }
+    let found = Ledger::look(&path)?.success()?;
+    Ok(Some(found).filter(|found| found.runs > 0))
+}
+
+fn show(told: &Told) -> anyhow::Result<()> {
+    if told.calls.is_none() && told.conductor.is_none() {
+        return render::line(
+            "no executions yet; `call`, `run` and `conduct` log theirs with --feedback FILE",
+        );
+    }
+    let mut table = render::table(&["metric", "value", "of", "wanted"], &[1, 2]);
+    let mut add = |name: &str, share: Option<f64>, (part, whole): (u64, u64), wanted: &str| {
+        let value = share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        table.add_row([name, &value, &format!("{part} of {whole}"), wanted]);
+    };
+    if let Some(found) = &told.calls {
+        let errors = (found.failed, found.calls);
+        add("calls that failed", found.error_rate, errors, FEW_ERRORS);
+        let recovered = (found.recovered, found.first_failed);
+        add("recovered by another tool", found.fallback_recovery, recovered, MOST_RECOVERED);
+        let estimated = (found.estimated_well, found.estimated);
+        add("latency estimated within 50 %", found.latency_accuracy, estimated, ESTIMATED);
+        let truncated = (found.truncated, found.answers);
+        add("answers cut or summarised", found.truncated_share, truncated, FEW_CUT);
+    }
+    if let Some(found) = &told.conductor {
+        let errors = (found.failed, found.runs);
+        add("conductor: runs that failed", found.error_rate, errors, FEW_ERRORS);
+        let recovered = (found.recovered, found.first_failed);
+        add("conductor: recovered by another", found.fallback_recovery, recovered, MOST_RECOVERED);
+    }
+    render::print(table)
+}

@@ -1,0 +1,145 @@
+//! A [`Runner`] over the execution room: tools of MCP servers, of APIs and of programs.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::builtin::Builtins;
+use super::runner::{Call, Effect, Outcome, Runner};
+use crate::execution::{Answer, Blocking, Candidate, Order, Outcome as Told, Output, Report};
+
+/// Runs the built-in tools by themselves and all others on their servers.
+///
+/// Nothing falls back underneath: the conductor knows better which tool comes next, and has to
+/// write down each that runs. What may be repeated is repeated with the same key.
+pub struct Executed<'a> {
+    first: Builtins,
+    calls: Blocking,
+    confirmed: bool,
+    on_report: Option<&'a (dyn Fn(&Report) + Send + Sync)>,
+}
+
+impl<'a> Executed<'a> {
+    pub fn new(first: Builtins, calls: Blocking) -> Self {
+        Self { first, calls, confirmed: false, on_report: None }
+    }
+
+    /// A person agreed to what may destroy something.
+    #[must_use]
+    pub fn confirmed(mut self, confirmed: bool) -> Self {
+        self.confirmed = confirmed;
+        self
+    }
+
+    /// Who is told of each call: a log of what tools did.
+    #[must_use]
+    pub fn on_report(mut self, told: &'a (dyn Fn(&Report) + Send + Sync)) -> Self {
+        self.on_report = Some(told);
+        self
+    }
+}
+
+impl Runner for Executed<'_> {
+    fn run(&self, call: &Call<'_>) -> Outcome {
+        let has_server = || self.calls.executor().servers().of(call.tool).is_some();
+        if self.first.has(call.tool) || !has_server() {
+            return self.first.run(call);
+        }
+        let order = Order {
+            candidates: vec![Candidate::asked(Arc::new(call.tool.clone()))],
+            arguments: call.arguments.as_object().cloned().unwrap_or_default(),
+            key: Some(call.key.to_owned()),
+            confirmed: self.confirmed,
+        };
+        let Some(report) = self.calls.call(order) else {
+            let said = "the program ended before the answer".to_owned();
+            return Outcome::Failed { said, effect: Effect::Unknown };
+        };
+        if let Some(told) = self.on_report {
+            told(&report);
+        }
+        outcome(report)
+    }
+}
+
+fn outcome(report: Report) -> Outcome {
+    let effect = if report.reached() { Effect::Unknown } else { Effect::None };
+    match report.outcome {
+        Told::Answered(answer) => Outcome::Done(value(*answer)),
+        other => {
+            let said = other.message().unwrap_or_default().to_owned();
+            Outcome::Failed { said, effect }
+        }
+    }
+}
+
+/// An answer as conditions and templates see it: always an object or a list, so that `outputs` has
+/// something to ask for.
+fn value(answer: Answer) -> Value {
+    let Output { text, data, attachments, .. } = answer.output;
+    let parsed = || serde_json::from_str(&text).ok().filter(is_structured);
+    let mut value = match data.or_else(parsed) {
+        Some(data) if is_structured(&data) => data,
+        Some(Value::String(text)) => json!({"text": text}),
+        Some(other) => json!({"result": other}),
+        None => json!({"text": text}),
+    };
+    if let (false, Value::Object(members)) = (attachments.is_empty(), &mut value) {
+        let told = attachments.iter().map(|a| json!({"kind": a.kind, "mime_type": a.mime_type}));
+        members.entry("attachments").or_insert_with(|| told.collect());
+    }
+    value
+}
+
+fn is_structured(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::catalog::Tool;
+    use crate::execution::{Closures, Executor, ExecutorOptions, Servers};
+
+    fn answer(output: Output) -> Value {
+        let tool = "t".into();
+        value(Answer { tool, output, truncation: None, changes: Vec::new() })
+    }
+
+    #[test]
+    fn every_answer_has_something_to_ask_for() {
+        assert_eq!(answer(Output::text("hello")), json!({"text": "hello"}));
+        assert_eq!(answer(Output::text("{\"rows\": []}")), json!({"rows": []}));
+        assert_eq!(answer(Output::text("42")), json!({"text": "42"}));
+        assert_eq!(answer(Output::data(json!(42))), json!({"result": 42}));
+        assert_eq!(answer(Output::data(json!("x"))), json!({"text": "x"}));
+        assert_eq!(answer(Output::data(json!([1]))), json!([1]));
+    }
+
+    #[test]
+    fn what_was_not_sent_changed_nothing_and_what_was_may_have() {
+        let tool = |name: &str| Tool::new(Some("s"), name, "");
+        let closures = Closures::new()
+            .with(tool("good"), |_| Ok(json!({"n": 1})))
+            .with(tool("bad"), |_| Err("no".to_owned()))
+            .with(tool("delete_all"), |_| Ok(json!({})));
+        let servers = Servers::new().with("s", closures);
+        let executor = Arc::new(Executor::new(servers, ExecutorOptions::default()));
+        let told = Mutex::new(Vec::new());
+        let note = |report: &Report| told.lock().unwrap().push(report.attempts.len());
+        let calls = Blocking::with_threads(executor).unwrap();
+        let runner = Executed::new(Builtins::default(), calls).on_report(&note);
+        let run = |tool: &Tool| runner.run(&Call { tool, arguments: &json!({}), key: "k" });
+        assert_eq!(run(&tool("good")), Outcome::Done(json!({"n": 1})));
+        let effect = |tool: &Tool| match run(tool) {
+            Outcome::Failed { effect, .. } => effect,
+            done => panic!("{done:?}"),
+        };
+        assert_eq!(effect(&tool("bad")), Effect::Unknown);
+        assert_eq!(effect(&tool("delete_all")), Effect::None, "nobody agreed");
+        assert_eq!(effect(&Tool::new(Some("none"), "x", "")), Effect::None);
+        assert_eq!(*told.lock().unwrap(), [1, 1, 0]);
+    }
+}

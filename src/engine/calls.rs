@@ -1,0 +1,239 @@
+//! Between an engine and whoever calls its tools: what calls came to goes to the log; what the log
+//! and the breakers say goes to the next selection and the next call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::{Blocked, Engine, Selection, ToolRun, fingerprint};
+use crate::execution::{Attempt, Ending, Executor, Outcome, Phase, Report};
+use crate::feedback::{Called, EMPTY, Execution, PromptHash};
+
+/// What a request was made for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CalledFor<'a> {
+    /// The user's words; nothing where a tool was called by its name alone.
+    pub prompt: Option<&'a str>,
+    /// The answer that the tool was taken from.
+    pub selection: Option<&'a Selection>,
+    /// The conversation or client.
+    pub session: Option<&'a str>,
+}
+
+impl Engine {
+    /// Joins an executor to this engine: tools whose breakers are open are left out of answers, and
+    /// the executor expects of each tool what the log says that it took and gave.
+    pub fn join(&self, executor: &Arc<Executor>) {
+        let seen = self.observed();
+        for tool in self.catalog().iter() {
+            let Some(seen) = seen.tool(tool.id.as_str()) else { continue };
+            if let Some(latency_ms) = seen.latency_ms {
+                // Who reports a run from elsewhere does not say how long its answer was.
+                let guessed = || executor.estimate(tool).chars;
+                let chars = seen.chars.map_or_else(guessed, |chars| chars.round() as usize);
+                executor.learn(tool, latency_ms, chars);
+            }
+        }
+        // Not by `Arc`: an engine must not keep servers running that nobody calls any more.
+        let executor = Arc::downgrade(executor);
+        self.watch(move || executor.upgrade().map_or_else(Blocked::default, |e| blocked(&e)));
+    }
+
+    /// Tells the log, and the [`super::Recorder`], of every attempt of a request that was sent.
+    pub fn record_report(&self, report: &Report, of: CalledFor<'_>) {
+        let request = request_id();
+        for (place, attempt) in (0..).zip(&report.attempts) {
+            if attempt.tries == 0 {
+                continue;
+            }
+            let called = Called {
+                request: request.clone(),
+                place,
+                tries: attempt.tries,
+                estimated_ms: attempt.estimate.latency_ms,
+                estimated_chars: Some(attempt.estimate.chars as u64),
+                chars: is_answer(attempt).then_some(attempt.chars as u64),
+                truncated: is_truncated(report, attempt),
+            };
+            let run = tool_run(attempt, of);
+            self.note(&run, || execution(attempt, called, of));
+        }
+    }
+}
+
+fn blocked(executor: &Executor) -> Blocked {
+    let mut blocked = Blocked::default();
+    for state in executor.breakers() {
+        if state.phase == Phase::Open {
+            let names =
+                if state.kind == "server" { &mut blocked.servers } else { &mut blocked.tools };
+            names.insert(state.of);
+        }
+    }
+    blocked
+}
+
+fn is_answer(attempt: &Attempt) -> bool {
+    attempt.ending == Ending::Answered
+}
+
+fn is_truncated(report: &Report, attempt: &Attempt) -> bool {
+    let Outcome::Answered(answer) = &report.outcome else { return false };
+    answer.tool == attempt.tool && answer.truncation.is_some()
+}
+
+fn tool_run(attempt: &Attempt, of: CalledFor<'_>) -> ToolRun {
+    ToolRun {
+        tool: attempt.tool.to_string(),
+        success: is_answer(attempt),
+        latency: Duration::try_from_secs_f64(attempt.took_ms / 1_000.0).ok(),
+        prompt: of.prompt.map(str::to_owned),
+        after: None,
+        note: None,
+    }
+}
+
+fn execution(attempt: &Attempt, called: Called, of: CalledFor<'_>) -> Execution {
+    let (tool, success) = (&attempt.tool, is_answer(attempt));
+    let prompt = of.prompt.unwrap_or_default();
+    let mut execution = match of.selection {
+        Some(selection) => selection.execution(prompt, tool, success),
+        None => Execution::new(tool.clone(), prompt, success),
+    };
+    if of.prompt.is_none() {
+        // Without words there is nothing to embed.
+        (execution.prompt, execution.prompt_hash) = (None, Some(PromptHash::of("")));
+    }
+    execution.duration_ms = Some(attempt.took_ms.round() as u64);
+    execution.error_kind = error_kind(&attempt.ending);
+    execution.session = of.session.map(str::to_owned);
+    execution.called = Some(called);
+    execution
+}
+
+/// A word for how an attempt went wrong.
+fn error_kind(ending: &Ending) -> Option<String> {
+    let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
+    match ending {
+        Ending::Empty => Some(EMPTY.to_owned()),
+        Ending::ToolError { hint } => word(serde_json::to_value(hint).ok()?),
+        Ending::Failed { fault } => word(serde_json::to_value(fault).ok()?),
+        _ => None,
+    }
+}
+
+/// Told apart from those of other processes that write to the same log.
+fn request_id() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let parts = [u128::from(std::process::id()), u128::from(nth), since.as_nanos()];
+    let parts = parts.map(|part| part.to_string());
+    let mut id = fingerprint(&parts.each_ref().map(String::as_str));
+    id.truncate(16);
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalog::{Catalog, Tool};
+    use crate::engine::SelectRequest;
+    use crate::execution::{
+        Blocking, BreakerOptions, Candidate, Closures, ExecutorOptions, Order, Servers,
+    };
+    use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
+
+    /// A tool that fails, one that answers with a list of 200 numbers, and a server that is not there.
+    fn executor() -> Arc<Executor> {
+        let tool = |name: &str| Tool::new(Some("s"), name, "");
+        let closures = Closures::new()
+            .with(tool("bad"), |_| Err("no such thing".to_owned()))
+            .with(tool("good"), |_| Ok(json!((0..200).collect::<Vec<_>>())));
+        let options = ExecutorOptions {
+            max_chars: 300,
+            breakers: BreakerOptions { tool_failures: 1, ..BreakerOptions::default() },
+            ..ExecutorOptions::default()
+        };
+        let servers = Servers::new().with("s", closures).with("gone", Closures::new());
+        Arc::new(Executor::new(servers, options))
+    }
+
+    fn call(executor: &Arc<Executor>, tools: &[&Arc<Tool>]) -> Report {
+        let candidates = tools.iter().map(|tool| Candidate::asked(Arc::clone(tool))).collect();
+        let calls = Blocking::with_threads(Arc::clone(executor)).unwrap();
+        calls.call(Order { candidates, ..Order::default() }).unwrap()
+    }
+
+    fn engine(log: &std::path::Path) -> Engine {
+        let mut tools = ["bad", "good"].map(|name| Tool::new(Some("s"), name, "moves data"));
+        tools.iter_mut().for_each(|tool| tool.hints.read_only = Some(true));
+        let catalog = Catalog::from_tools(tools.to_vec()).catalog;
+        Engine::builder(catalog).feedback(log, StoreOptions::default()).build().unwrap()
+    }
+
+    #[test]
+    fn attempts_are_logged_and_read_back_by_the_next_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log.db");
+        let (engine, first) = (engine(&log), executor());
+        let catalog = engine.catalog();
+        let [bad, good] = [0, 1].map(|row: usize| &catalog.tools()[row]);
+        let selection = engine.select(&SelectRequest::new("moves data")).unwrap();
+        let report = call(&first, &[bad, good]);
+        let of =
+            CalledFor { prompt: Some("moves data"), selection: Some(&selection), session: None };
+        engine.record_report(&report, of);
+        engine.record_report(&call(&first, &[good]), CalledFor::default());
+        engine.flush_feedback().unwrap();
+
+        let store = ExecutionStore::open(&log, StoreOptions::default()).unwrap();
+        let facts = store.facts().unwrap();
+        let kinds: Vec<_> = facts.iter().map(|run| run.error_kind.as_deref()).collect();
+        assert_eq!(kinds, [Some("not_found"), None, None]);
+        assert_eq!(facts[0].choice.rank, Some(1));
+        let found = SuccessMetrics::of(&facts);
+        assert_eq!((found.calls, found.failed, found.requests), (3, 1, 2));
+        assert_eq!((found.first_failed, found.recovered, found.truncated), (1, 1, 2));
+
+        let next = executor();
+        assert!(!next.estimate(good).learned);
+        engine.join(&next);
+        let estimate = next.estimate(good);
+        assert!(estimate.learned && estimate.chars == report.attempts[1].chars, "{estimate:?}");
+    }
+
+    #[test]
+    fn an_open_breaker_leaves_its_tools_out_of_answers() {
+        let tools = ["gone", "s"].map(|server| Tool::new(Some(server), "good", "moves data"));
+        let mut tools = tools.to_vec();
+        tools.iter_mut().for_each(|tool| tool.satisfies = vec!["move".to_owned()]);
+        let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
+        let executor = executor();
+        engine.join(&executor);
+        let names = || -> Vec<String> {
+            let found = engine.select(&SelectRequest::new("moves data")).unwrap();
+            found.tools.iter().map(|found| found.tool.id.to_string()).collect()
+        };
+        let discharging = || -> Vec<String> {
+            let found = engine.satisfying(&["move".to_owned()]);
+            found.iter().map(|tool| tool.id.to_string()).collect()
+        };
+        assert_eq!(names().len(), 2);
+        assert_eq!(discharging()[0], "gone__good");
+        engine.watch(|| Blocked { servers: ["gone".to_owned()].into(), ..Blocked::default() });
+        assert_eq!(names(), ["s__good"]);
+        assert_eq!(discharging(), ["s__good", "gone__good"], "last, and still there");
+        let answer = engine.select(&SelectRequest::new("moves data")).unwrap();
+        assert_eq!(
+            answer.excluded[0].because.to_string(),
+            "its server `gone` failed lately and is left alone for a while"
+        );
+        let found = engine.candidates_for("move", &[]);
+        assert_eq!((found.chosen.unwrap().id.as_str(), found.excluded.len()), ("s__good", 1));
+        engine.join(&executor);
+        assert_eq!(names().len(), 2, "it is asked anew each time");
+    }
+}

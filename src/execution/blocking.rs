@@ -1,0 +1,152 @@
+//! Calls from code that is not asynchronous.
+
+use std::sync::{Arc, mpsc};
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use super::error::Error;
+use super::executor::{Event, Executor, Request};
+use super::fallback::Candidate;
+use super::invoker::Arguments;
+use super::loop_guard::Session;
+use super::report::Report;
+
+/// Threads for connections. Two, so that one server's long answer delays no other's.
+const THREADS: usize = 2;
+
+/// Told what happens while a call is under way.
+pub type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// An executor whose calls are waited for.
+#[derive(Clone)]
+pub struct Blocking {
+    executor: Arc<Executor>,
+    runtime: Handle,
+    on_event: Option<OnEvent>,
+    /// Where it is nobody else's.
+    _own: Option<Arc<Runtime>>,
+}
+
+/// One request, which another thread goes on with.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// In the order in which they are tried.
+    pub candidates: Vec<Candidate>,
+    pub arguments: Arguments,
+    /// The same for each repetition of this order and for no other.
+    pub key: Option<String>,
+    /// A person agreed to what may destroy something.
+    pub confirmed: bool,
+}
+
+impl Blocking {
+    /// Calls run on the runtime in which this is called.
+    ///
+    /// # Errors
+    /// [`Error::NoRuntime`] outside of one.
+    pub fn new(executor: Arc<Executor>) -> Result<Self, Error> {
+        let runtime = Handle::try_current().map_err(|_| Error::NoRuntime)?;
+        Ok(Self { executor, runtime, on_event: None, _own: None })
+    }
+
+    /// With threads of its own, for a program that has no runtime.
+    ///
+    /// # Errors
+    /// Where the system gives no threads.
+    pub fn with_threads(executor: Arc<Executor>) -> std::io::Result<Self> {
+        let own = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+        Ok(Self {
+            executor,
+            runtime: own.handle().clone(),
+            on_event: None,
+            _own: Some(Arc::new(own)),
+        })
+    }
+
+    #[must_use]
+    pub fn telling(mut self, on_event: OnEvent) -> Self {
+        self.on_event = Some(on_event);
+        self
+    }
+
+    pub fn executor(&self) -> &Arc<Executor> {
+        &self.executor
+    }
+
+    /// Ends all servers that were started.
+    pub fn close(&self) {
+        let executor = Arc::clone(&self.executor);
+        self.wait_for(async move { executor.close().await });
+    }
+
+    /// Makes a call and waits for its end; `None` where the runtime ended before it, and nobody knows
+    /// what came of it.
+    ///
+    /// Not to be called on one of the runtime's own threads, which would then wait for itself;
+    /// `spawn_blocking` gives another.
+    pub fn call(&self, order: Order) -> Option<Report> {
+        let (executor, on_event) = (Arc::clone(&self.executor), self.on_event.clone());
+        self.wait_for(async move {
+            let tell = |event| {
+                if let Some(told) = &on_event {
+                    told(event);
+                }
+            };
+            let request = Request {
+                candidates: &order.candidates,
+                arguments: &order.arguments,
+                session: &Session::default(),
+                confirmed: order.confirmed,
+                question: "",
+                room_tokens: None,
+                on_event: &tell,
+            };
+            executor.call_with_key(&request, order.key.as_deref()).await
+        })
+    }
+
+    fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (done, wait) = mpsc::channel();
+        self.runtime.spawn(async move {
+            // Who asked may have gone.
+            done.send(work.await).ok();
+        });
+        wait.recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalog::Tool;
+    use crate::execution::{Closures, ExecutorOptions, Outcome, Servers};
+
+    #[test]
+    fn a_call_is_waited_for_and_needs_a_runtime() {
+        let tool = Tool::new(Some("s"), "twice", "");
+        let closures =
+            Closures::new().with(tool.clone(), |given| Ok(json!([given["n"], given["n"]])));
+        let servers = Servers::new().with("s", closures);
+        let executor = Arc::new(Executor::new(servers, ExecutorOptions::default()));
+        assert!(matches!(Blocking::new(Arc::clone(&executor)), Err(Error::NoRuntime)));
+        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let blocking = {
+            let _inside = runtime.enter();
+            Blocking::new(executor).unwrap()
+        };
+        let arguments = json!({"n": 4}).as_object().unwrap().clone();
+        let candidates = vec![Candidate::asked(Arc::new(tool))];
+        let order = Order { candidates, arguments, ..Order::default() };
+        let report = blocking.call(order.clone()).unwrap();
+        let Outcome::Answered(answer) = &report.outcome else { panic!("{report:?}") };
+        assert_eq!(answer.output.data, Some(json!([4, 4])));
+        assert!(report.reached());
+        drop(runtime);
+        assert!(blocking.call(order).is_none(), "nobody is left to answer");
+    }
+}

@@ -1,0 +1,148 @@
+//! The success metrics of the orchestration design, from the calls in a log.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Execution;
+
+/// What an attempt is called that found nothing: its tool did not fail.
+pub const EMPTY: &str = "empty";
+
+/// An estimate is good within this share of what a call took.
+const GOOD: f64 = 0.5;
+
+/// Both are whole milliseconds: below these few, rounding decides.
+const ROUNDING_MS: f64 = 5.0;
+
+/// Counts, and the shares that they come to; a share of nothing is `None`, never 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SuccessMetrics {
+    /// Calls of tools: each attempt of each request.
+    pub calls: u64,
+    /// Those that failed; that nothing was found is no failure.
+    pub failed: u64,
+    pub error_rate: Option<f64>,
+    pub requests: u64,
+    /// Requests that the tool that was asked for did not answer.
+    pub first_failed: u64,
+    /// Those of them that another tool answered.
+    pub recovered: u64,
+    pub fallback_recovery: Option<f64>,
+    /// Answers of which it was estimated beforehand how long they would take.
+    pub estimated: u64,
+    /// Those within half of what they took.
+    pub estimated_well: u64,
+    pub latency_accuracy: Option<f64>,
+    pub answers: u64,
+    /// Answers that were cut or summarised.
+    pub truncated: u64,
+    pub truncated_share: Option<f64>,
+}
+
+/// What became of one request.
+#[derive(Default)]
+struct Request {
+    answered: bool,
+    answered_first: bool,
+}
+
+impl SuccessMetrics {
+    /// Of the calls that were made by us; what others reported has neither places nor estimates.
+    pub fn of(log: &[Execution]) -> Self {
+        let mut found = Self::default();
+        let mut requests: BTreeMap<&str, Request> = BTreeMap::new();
+        for execution in log {
+            let Some(called) = &execution.called else { continue };
+            let is_empty = execution.error_kind.as_deref() == Some(EMPTY);
+            found.calls += 1;
+            found.failed += u64::from(!execution.success && !is_empty);
+            let request = requests.entry(&called.request).or_default();
+            request.answered |= execution.success;
+            request.answered_first |= execution.success && called.place == 0;
+            if execution.success {
+                found.answers += 1;
+                found.truncated += u64::from(called.truncated);
+                found.estimate(called.estimated_ms, execution.duration_ms);
+            }
+        }
+        found.requests = requests.len() as u64;
+        for request in requests.values().filter(|request| !request.answered_first) {
+            found.first_failed += 1;
+            found.recovered += u64::from(request.answered);
+        }
+        found.error_rate = share(found.failed, found.calls);
+        found.fallback_recovery = share(found.recovered, found.first_failed);
+        found.latency_accuracy = share(found.estimated_well, found.estimated);
+        found.truncated_share = share(found.truncated, found.answers);
+        found
+    }
+
+    fn estimate(&mut self, estimated_ms: Option<u64>, took_ms: Option<u64>) {
+        let Some((estimated, took)) = estimated_ms.zip(took_ms) else { return };
+        let (estimated, took) = (estimated as f64, took as f64);
+        self.estimated += 1;
+        let off = (estimated - took).abs();
+        self.estimated_well += u64::from(off <= (GOOD * took).max(ROUNDING_MS));
+    }
+}
+
+/// A part of a whole, 0 to 1; `None` where there is no whole.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Called;
+    use super::*;
+
+    fn call(request: &str, place: u32, success: bool) -> Execution {
+        let called = Called { request: request.into(), place, tries: 1, ..Called::default() };
+        Execution { called: Some(called), ..Execution::new("t".into(), "p", success) }
+    }
+
+    #[test]
+    fn nothing_logged_is_no_share_at_all() {
+        let reported = Execution::new("t".into(), "p", false);
+        for log in [&[][..], &[reported]] {
+            assert_eq!(SuccessMetrics::of(log), SuccessMetrics::default());
+        }
+        assert_eq!(SuccessMetrics::default().error_rate, None);
+    }
+
+    #[test]
+    fn requests_that_another_tool_answered_are_recovered() {
+        let empty = Execution { error_kind: Some(EMPTY.into()), ..call("d", 0, false) };
+        let log = [
+            call("a", 0, true),
+            call("b", 0, false),
+            call("b", 1, true),
+            call("c", 0, false),
+            empty,
+            // The first was passed over: its breaker was open.
+            call("e", 1, true),
+        ];
+        let found = SuccessMetrics::of(&log);
+        assert_eq!((found.calls, found.failed, found.requests), (6, 2, 5));
+        assert_eq!((found.first_failed, found.recovered), (4, 2));
+        assert_eq!(found.fallback_recovery, Some(0.5));
+    }
+
+    #[test]
+    fn estimates_and_cut_answers_are_counted_over_answers() {
+        let timed = |estimated, took| {
+            let mut call = call(&format!("{estimated} {took}"), 0, true);
+            call.duration_ms = Some(took);
+            call.called.as_mut().unwrap().estimated_ms = Some(estimated);
+            call
+        };
+        let mut log = vec![timed(100, 200), timed(99, 200), timed(301, 200), timed(0, 4)];
+        log.push(call("unknown", 0, true));
+        log[0].called.as_mut().unwrap().truncated = true;
+        let found = SuccessMetrics::of(&log);
+        assert_eq!((found.estimated, found.estimated_well), (4, 2));
+        assert_eq!((found.answers, found.truncated), (5, 1));
+        assert_eq!(found.truncated_share, Some(0.2));
+    }
+}
