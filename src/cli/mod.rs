@@ -44,9 +44,9 @@ mod learn;
 mod ledger;
 mod limit;
 mod logging;
-mod metrics;
 #[cfg(feature = "server")]
 mod mcp;
+mod metrics;
 mod model;
 mod paths;
 #[cfg(feature = "mcp")]
