@@ -1,6 +1,6 @@
 //! `toolroute mcp`: the gateway.
 
-mod known;
+pub mod known;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -137,10 +137,10 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     Ok(Opened { service, known, options: options_of_gateway })
 }
 
-/// The profiles of the configuration, and what the flags say of the one that counts by itself.
-fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
+/// The profiles of the configuration.
+pub fn configured(global: &Global) -> Profiles {
     let configured = global.settings.profiles.clone().unwrap_or_default();
-    let mut profiles: Profiles = configured
+    configured
         .into_iter()
         .map(|(name, about)| {
             let profile = Profile {
@@ -152,7 +152,12 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
             };
             (name, profile)
         })
-        .collect();
+        .collect()
+}
+
+/// The profiles of the configuration, and what the flags say of the one that counts by itself.
+fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
+    let mut profiles = configured(global);
     let named = args.profile.clone().unwrap_or_default();
     if !named.is_empty() && !profiles.contains_key(&named) {
         let known: Vec<&str> = profiles.keys().map(String::as_str).collect();

@@ -4,27 +4,26 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::args::{Cli, Command, Global, ListenArgs, ServeArgs};
+use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, ServeArgs};
 use super::exit::{self, Failure};
 use super::setup::{self, Wanted};
-use super::{config, environment, paths, render, servers, stamp};
+use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
 use crate::catalog::Catalog;
-use crate::conductor::Runner;
 use crate::embedding::Embedder;
-use crate::engine::{Engine, fingerprint};
-use crate::execution::{Executor, ExecutorOptions, Patterns, Permissions};
+use crate::engine::{CalledFor, Engine, fingerprint};
+use crate::execution::{Executor, Patterns, Permissions};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::server::http::{
     self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
 };
-use crate::server::{Service, ServiceOptions, Shutdown, Token};
+use crate::server::{Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
@@ -32,12 +31,12 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let catalog = changes.applied(setup::catalog(&args.catalog, global)?)?;
     let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
     let engine = engine(args, catalog, embedder.clone(), global)?;
-    let service = Service::new(Arc::new(engine), service_options(args)?)?;
+    let service = service(args, Arc::new(engine), None, global)?;
     let options = HttpOptions {
         token,
         changes,
         max_body: args.max_body,
-        timeout: Duration::from_secs(args.timeout),
+        timeout: Duration::from_secs(args.request_timeout),
         reload: Some(reload(args, embedder, global)?),
         persist: args.persist.as_deref().map(persist),
         conduct: conduct(args)?,
@@ -47,6 +46,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let listener = bind(args.addr, global).await?;
         let shutdown = Shutdown::default();
         shutdown.on_signals();
+        service.watch();
         let app = App::new(service, options);
         http::serve(listener, Arc::clone(&app), &shutdown).await?;
         app.service().close().await;
@@ -139,26 +139,59 @@ fn engine(
     Ok(builder.build()?)
 }
 
-fn service_options(args: &ServeArgs) -> anyhow::Result<ServiceOptions> {
+/// The service over an engine, with servers that are running already or new ones.
+fn service(
+    args: &ServeArgs,
+    engine: Arc<Engine>,
+    running: Option<Arc<Executor>>,
+    global: &Global,
+) -> anyhow::Result<Arc<Service>> {
+    let executor = match (args.catalog.live.servers(), running) {
+        (None, _) => None,
+        (Some(_), Some(running)) => Some(running),
+        (Some(path), None) => Some(Arc::new(call::executor(path, &args.limits, None)?)),
+    };
+    if let Some(executor) = &executor {
+        engine.join(executor);
+    }
     let permissions = Permissions {
-        allow: Patterns::new(&args.allow)?,
-        deny: Patterns::new(&args.deny)?,
-        read_only: args.read_only,
+        allow: Patterns::new(&args.limits.allow)?,
+        deny: Patterns::new(&args.limits.deny)?,
+        read_only: args.limits.read_only,
         ..Permissions::default()
     };
-    let executor = match args.catalog.live.servers() {
-        Some(path) => {
-            let file = servers::read(path)?;
-            let options = ExecutorOptions {
-                permissions: permissions.clone(),
-                redactor: file.redactor.clone(),
-                ..ExecutorOptions::default()
-            };
-            Some(Arc::new(Executor::new(servers::open(&file), options)))
-        }
-        None => None,
+    let options = ServiceOptions {
+        executor,
+        permissions,
+        profiles: mcp::configured(global),
+        keep: keeper(args)?,
+        screen: pins::screen_of(&args.catalog.live.pinning)?,
+        on_report: Some(recorder(Arc::clone(&engine))),
+        ..ServiceOptions::default()
     };
-    Ok(ServiceOptions { executor, permissions, ..ServiceOptions::default() })
+    Ok(Service::new(engine, options)?)
+}
+
+/// Tells the log of every call.
+fn recorder(engine: Arc<Engine>) -> OnReport {
+    Arc::new(move |handed| {
+        let prompt = Some(handed.question).filter(|question| !question.is_empty());
+        engine.record_report(handed.report, CalledFor { prompt, ..CalledFor::default() });
+    })
+}
+
+/// What a server lists anew is kept for the next start, and overlays hold for it.
+fn keeper(args: &ServeArgs) -> anyhow::Result<Option<Keep>> {
+    let Some(path) = args.catalog.live.servers() else { return Ok(None) };
+    let lists = servers::kept(&servers::read(path)?);
+    let overlays = args.catalog.overlay.clone();
+    Ok(Some(Arc::new(move |server: &str, tools| {
+        let Some(list) = lists.iter().find(|list| list.name == server) else { return tools };
+        mcp::known::keep_list(&list.path, &tools, &overlays).unwrap_or_else(|error| {
+            tracing::warn!(server, "its tools are not kept: {error:#}");
+            tools
+        })
+    })))
 }
 
 fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
@@ -166,8 +199,8 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
         return Ok(None);
     }
     let ledger = paths::ledger(args.ledger.ledger.as_deref())?;
-    let runner: Arc<dyn Runner> = Arc::new(super::conduct::builtins(args.runners.as_deref())?);
-    Ok(Some(Conduct { ledger, runner }))
+    let builtins = super::conduct::builtins(args.runners.as_deref())?;
+    Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
 }
 
 /// The changes of an earlier time; none where there is no file yet.
@@ -209,18 +242,24 @@ fn reload(
     global: &Global,
 ) -> anyhow::Result<Reload> {
     let rest = rest(args)?;
-    let at_start = rest.clone();
-    let fresh = move || {
-        let read = again(embedder.clone(), &at_start);
-        read.map_err(|error| format!("{error:#}"))
-    };
+    let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)? };
+    let loaded = Arc::new(Mutex::new(loaded));
+    let fresh = move || again(&loaded).map_err(|error| format!("{error:#}"));
     let sources = stamp::Sources::of(&args.catalog, global);
     let stamp: Arc<dyn Fn() -> u64 + Send + Sync> = Arc::new(move || sources.stamp());
     Ok(Reload { fresh: Arc::new(fresh), rest, stamp: args.watch.then_some(stamp) })
 }
 
+/// What need not be loaded anew while its sources are the same.
+struct Loaded {
+    rest: String,
+    embedder: Option<Arc<dyn Embedder>>,
+    /// Of the servers that are running.
+    servers: String,
+}
+
 /// What was typed, with what environment and files say now.
-fn again(loaded: Option<Arc<dyn Embedder>>, at_start: &str) -> anyhow::Result<Fresh> {
+fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
     let Cli { mut command, global } = config::parse().map_err(|refused| match refused {
         config::Refused::Typed(error) => anyhow::anyhow!("{}", error.render()),
         config::Refused::Configured(failure) => failure.into(),
@@ -232,44 +271,49 @@ fn again(loaded: Option<Arc<dyn Embedder>>, at_start: &str) -> anyhow::Result<Fr
     let catalog = setup::catalog(&args.catalog, &global)?;
     let config = setup::config(&args.engine, &wanted(&args), &global);
     let rest = rest(&args)?;
-    // The model is loaded anew only where something else than the catalog is new.
-    let embedder = match rest == at_start {
-        true => loaded,
-        false => setup::embedder(&args.engine, args.select.strategy, &global)?,
-    };
+    let loaded = Arc::clone(loaded);
     let build = move |catalog: Catalog, present: &Service| {
-        let built = || {
-            let engine = Arc::new(engine(&args, catalog, embedder, &global)?);
-            Ok::<_, anyhow::Error>(Service::new(engine, options_beside(&args, present)?)?)
-        };
-        built().map_err(|error| format!("{error:#}"))
+        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = replacement(&args, catalog, present, (&mut loaded, &global));
+        next.map_err(|error| format!("{error:#}"))
     };
     Ok(Fresh { catalog, config, rest, build: Box::new(build) })
 }
 
-/// A service beside the present one: servers that are running go on where their file is the same.
-fn options_beside(args: &ServeArgs, present: &Service) -> anyhow::Result<ServiceOptions> {
-    let options = service_options(args)?;
-    let same = |executor: &Arc<Executor>| {
-        let names = |executor: &Executor| -> Vec<String> {
-            executor.servers().names().map(str::to_owned).collect()
-        };
-        options.executor.as_ref().is_some_and(|new| names(new) == names(executor))
+/// A service in the place of the present one. Servers go on where their entries are the same.
+fn replacement(
+    args: &ServeArgs,
+    catalog: Catalog,
+    present: &Service,
+    (loaded, global): (&mut Loaded, &Global),
+) -> anyhow::Result<Arc<Service>> {
+    let (rest, print) = (rest(args)?, servers_print(args)?);
+    let embedder = match rest == loaded.rest {
+        true => loaded.embedder.clone(),
+        false => setup::embedder(&args.engine, args.select.strategy, global)?,
     };
-    match present.executor().filter(|executor| same(executor)) {
-        Some(running) => Ok(ServiceOptions { executor: Some(Arc::clone(running)), ..options }),
-        None => Ok(options),
-    }
+    let running = present.executor().filter(|_| print == loaded.servers).cloned();
+    let engine = Arc::new(engine(args, catalog, embedder.clone(), global)?);
+    let next = service(args, engine, running, global)?;
+    next.watch();
+    *loaded = Loaded { rest, embedder, servers: print };
+    Ok(next)
 }
 
-/// What an engine and its service are made of, beside the catalog and the configuration.
-fn rest(args: &ServeArgs) -> anyhow::Result<String> {
+/// Tells servers apart, and what may be called on them.
+fn servers_print(args: &ServeArgs) -> anyhow::Result<String> {
     let servers = match args.catalog.live.servers() {
         Some(path) => format!("{:?}", servers::read(path)?.fingerprints),
         None => String::new(),
     };
+    let LimitArgs { allow, deny, read_only, timeout, max_chars, yes } = &args.limits;
+    let limits = format!("{allow:?} {deny:?} {read_only} {timeout:?} {max_chars} {yes}");
+    Ok(fingerprint(&[&servers, &limits]))
+}
+
+/// What an engine and its service are made of, beside the catalog and the configuration.
+fn rest(args: &ServeArgs) -> anyhow::Result<String> {
     let usage = args.select.usage.usage.as_deref().map(stamp::of_file).unwrap_or_default();
     let model = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
-    let rights = format!("{:?} {:?} {}", args.allow, args.deny, args.read_only);
-    Ok(fingerprint(&[&servers, &usage.to_string(), &model, &rights]))
+    Ok(fingerprint(&[&servers_print(args)?, &usage.to_string(), &model]))
 }

@@ -366,7 +366,8 @@ fn slow_body() -> String {
 fn beyond_the_queue_requests_are_turned_away_and_those_taken_are_answered() {
     let sandbox = Sandbox::new();
     let tools = samples();
-    let args = ["serve", "--tools", &tools, "--workers", "1", "--queue", "0", "--timeout", "300"];
+    let args =
+        ["serve", "--tools", &tools, "--workers", "1", "--queue", "0", "--request-timeout", "300"];
     let mut server = Server::start(&sandbox, &args);
     let port = server.port;
     let json_type = [("content-type", "application/json")];

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
-use super::{CatalogArgs, EngineArgs, LedgerChoice, Limit, ModelChoice, SelectArgs, precisions};
+use super::{
+    CatalogArgs, EngineArgs, LedgerChoice, Limit, LimitArgs, ModelChoice, SelectArgs, precisions,
+};
 use crate::embedding::Precision;
 use crate::engine::DEFAULT_LIMIT;
 
@@ -50,7 +52,7 @@ pub struct ServeArgs {
     pub max_body: usize,
     /// Seconds that an answer may take; calls of tools have limits of their own
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
-    pub timeout: u64,
+    pub request_timeout: u64,
     /// Read catalog and configuration again when their files change, as SIGHUP does
     #[arg(long)]
     pub watch: bool,
@@ -71,15 +73,8 @@ pub struct ServeArgs {
     pub runners: Option<PathBuf>,
     #[command(flatten)]
     pub ledger: LedgerChoice,
-    /// Call only tools that say they only read
-    #[arg(long)]
-    pub read_only: bool,
-    /// Call only tools whose id matches, such as `files__*`; repeatable
-    #[arg(long, value_name = "PATTERN")]
-    pub allow: Vec<String>,
-    /// Never call tools whose id matches; repeatable
-    #[arg(long, value_name = "PATTERN")]
-    pub deny: Vec<String>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Tools in an answer at most, where a request does not say; `auto` as many as the prompt needs
     #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
     pub limit: Limit,

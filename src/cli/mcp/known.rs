@@ -107,7 +107,8 @@ fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
     fingerprint(&[&prints, &profiles, exposed, &rights])[..16].to_owned()
 }
 
-fn keep_list(path: &Path, tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Tool>> {
+/// Keeps a server's tools for the next start, and gives them back with what overlays add.
+pub fn keep_list(path: &Path, tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Tool>> {
     servers::keep(path, &Catalog::from_tools(tools.to_vec()).catalog)?;
     if overlays.is_empty() || tools.is_empty() {
         return Ok(tools.to_vec());

@@ -11,13 +11,18 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
-use crate::conductor::{Answer, Begin, Conductor, Ledger, Runner};
+use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger};
+use crate::engine::CalledFor;
+use crate::execution::{Blocking, Report};
+use crate::server::Service;
 
-/// Where the conductor's state is, and how tools are run for it.
+/// Where the conductor's state is, and how tools are run for it that are on no server.
 #[derive(Clone)]
 pub struct Conduct {
     pub ledger: PathBuf,
-    pub runner: Arc<dyn Runner>,
+    pub builtins: Builtins,
+    /// A person agreed to what may destroy something.
+    pub confirmed: bool,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -61,7 +66,7 @@ pub async fn conduct(
     Params(params): Params<ConductParams>,
     RawJson(body): RawJson,
 ) -> Result<Response, ApiError> {
-    let Some(Conduct { ledger, runner }) = app.options.conduct.clone() else {
+    let Some(conduct) = app.options.conduct.clone() else {
         let said = "obligations are not taken here; start with --conduct";
         return Err(ApiError::not_configured(said));
     };
@@ -72,11 +77,30 @@ pub async fn conduct(
     let _one_at_a_time = app.conducting.lock().await;
     let service = app.service();
     // Not in its turn: it waits for tools, not for the processor.
-    let conducting = tokio::task::spawn_blocking(move || {
-        let mut ledger = Ledger::open(&ledger)?;
-        Conductor::new(service.engine(), &*runner, &mut ledger).conduct(&document, begin)
-    });
+    let conducting =
+        tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, begin));
     let answer =
         conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
     Ok(json(Told { complete: answer.is_complete(), answer }))
+}
+
+impl Conduct {
+    /// Waits for tools: not to be called where others wait for the thread.
+    fn discharge(
+        self,
+        service: &Service,
+        document: &str,
+        begin: Begin,
+    ) -> Result<Answer, ApiError> {
+        let (engine, mut ledger) = (service.engine(), Ledger::open(&self.ledger)?);
+        let Some(executor) = service.executor() else {
+            let mut conductor = Conductor::new(engine, &self.builtins, &mut ledger);
+            return Ok(conductor.conduct(document, begin)?);
+        };
+        let calls = Blocking::new(Arc::clone(executor));
+        let calls = calls.map_err(|error| ApiError::internal(&error))?;
+        let note = |report: &Report| engine.record_report(report, CalledFor::default());
+        let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
+        Ok(Conductor::new(engine, &runner, &mut ledger).conduct(document, begin)?)
+    }
 }
