@@ -108,12 +108,18 @@ def main():
             evil = attack(tools, queries, focused)
             attacked = answers(args.binary, tools + evil, asked)
             all_servers = servers | {tool["id"]: "evil" for tool in evil}
-            lost = {}
-            for most in [0, 2, 3]:
+            lost, seen = {}, {}
+            for most in [0, 3]:
                 after = right(attacked, all_servers, most)
                 lost[most] = sum(not had <= has for had, has in zip(before[most], after)) / len(queries)
+                shown = [shared_out(found, all_servers, most) for found in attacked]
+                seen[most] = sum(any(tool.startswith("evil__") for tool in five) for five in shown) / len(queries)
             kind = "on one tool" if focused else "spread"
-            print(f"  {len(evil)} hostile {kind}: displaced {lost[0]:.4f}, with shares of 3 {lost[3]:.4f}, of 2 {lost[2]:.4f}", flush=True)
+            print(
+                f"  {len(evil)} hostile {kind}: displaced {lost[0]:.4f}, with shares of 3 {lost[3]:.4f}; "
+                f"a hostile tool in {seen[0]:.4f} and {seen[3]:.4f} of the answers",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
