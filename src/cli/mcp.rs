@@ -203,7 +203,7 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         executor: Some(executor),
         permissions,
         no_fallback: args.no_fallback,
-        screen: pins::screen_of(&args.catalog.live.pinning)?,
+        screen: pins::screen_of(&args.catalog.live.pinning, file)?,
         ..ServiceOptions::default()
     })
 }
