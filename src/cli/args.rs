@@ -255,7 +255,7 @@ pub struct PolicyArgs {
     /// What a tool without a declared tier counts as under these filters
     #[arg(long, default_value = "medium", value_name = "medium|admit|exclude", value_parser = tier(&[("medium", Undeclared::Medium), ("admit", Undeclared::Admit), ("exclude", Undeclared::Exclude)]))]
     pub undeclared: Undeclared,
-    /// Tools of one server in an answer at most, where there are several servers
+    /// Tools of one server in an answer at most, where those of another come near
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub max_per_server: Option<usize>,
 }
