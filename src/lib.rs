@@ -68,6 +68,7 @@
 //! | room | what it answers | what it may import |
 //! |---|---|---|
 //! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
+//! | `server` | how do agents and programs reach all this? (feature `server`) | `engine`, `conductor`, `execution`, `catalog`, `query` |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
 //! | [`conductor`] | are the obligations of a request discharged, and by what? | `engine`, `catalog`, `execution` |
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) | `catalog` |
@@ -76,6 +77,7 @@
 //! | [`feedback`] | what did past prompts teach of a tool? | `catalog` |
 //! | [`query`] | what does the prompt ask for? | `catalog` |
 //! | [`feedback`] | what worked? | `catalog` |
+//! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) | `catalog` |
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
 //! | [`index`] | which rows are near, and which hold these words? | nothing |
@@ -97,8 +99,12 @@ pub mod eval;
 pub mod execution;
 pub mod feedback;
 pub mod index;
+#[cfg(feature = "mcp")]
+pub mod pins;
 pub mod query;
 pub mod selection;
+#[cfg(feature = "server")]
+pub mod server;
 
 pub use catalog::{Catalog, Tool, ToolId};
 pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};

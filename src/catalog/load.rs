@@ -44,6 +44,27 @@ impl Catalog {
         }
         Ok(gathered.into_loaded())
     }
+
+    /// The tools of a text in any of the formats, as [`Catalog::load`] reads them from a file.
+    ///
+    /// # Errors
+    /// A text without anything that is a tool.
+    pub fn read(text: &str) -> Result<Loaded, Error> {
+        let nowhere = Path::new("");
+        let import = import::read(&Source::new(nowhere, text));
+        let import =
+            import.map_err(|problem| Error::Unrecognised { problem: unplaced(problem) })?;
+        let mut gathered = Gathered::default();
+        add(nowhere, import, &mut gathered);
+        gathered.problems.iter_mut().for_each(|problem| problem.file = None);
+        Ok(gathered.into_loaded())
+    }
+}
+
+/// Of a text that stands in no file.
+fn unplaced(mut problem: Box<Problem>) -> Box<Problem> {
+    problem.file = None;
+    problem
 }
 
 /// A file that was only met, not named, is reported where it is not understood.

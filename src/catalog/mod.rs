@@ -36,7 +36,9 @@ mod overlay;
 mod problem;
 mod routing;
 mod row;
+mod sanitize;
 mod source;
+mod suspicion;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -53,8 +55,10 @@ pub use load::LoadOptions;
 pub use operation::{Operation, OperationArgument, Place};
 pub use problem::{Problem, Severity};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
+pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{
-    ComplexityRange, Cost, Facets, Hints, LatencyTier, Reliability, Schema, Tool, ToolId,
+    ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
+    ToolId,
 };
 pub use words::{KeywordFields, keyword_fields};

@@ -190,6 +190,15 @@ impl<'a> Row<'a> {
         Some(Schema::new(inner.unwrap_or_else(|| raw.to_owned())))
     }
 
+    /// Those of these members that are there, as one object with the bytes of its source.
+    pub fn members(&self, keys: &[&str]) -> Option<Schema> {
+        let there = keys.iter().filter_map(|key| Some((key, self.value(key)?)));
+        let members: Vec<String> =
+            there.map(|(key, raw)| format!("\"{key}\":{}", raw.get())).collect();
+        let object = RawValue::from_string(format!("{{{}}}", members.join(","))).ok()?;
+        (!members.is_empty()).then(|| Schema::new(object))
+    }
+
     /// An object inside this one; its problems name their whole path.
     pub fn child(&mut self, key: &str) -> Option<Row<'a>> {
         let raw = self.value(key)?;

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::row::fields;
+use super::sanitize::{clean, unstuffed};
+use super::validate::NAME_CHARS;
 use super::{Schema, Tool};
 
 /// Beyond this, small embedding models cut the text off anyway: 256 tokens of English are about
@@ -44,14 +46,26 @@ fn is_separator(character: char) -> bool {
 }
 
 /// What the embedder reads: `server: name (title). description Parameters: a, b Examples: x; y`,
-/// at most 1,000 characters. Absent parts leave no trace.
+/// at most 1,000 characters. Absent parts leave no trace, nor does what a reader would not see, and
+/// a word that is said over and over counts as often as prose says words.
 pub fn embedding_text(tool: &Tool) -> String {
+    let text = joined(tool);
+    let text = clean(&text);
+    let mut text = unstuffed(&text).into_owned();
+    if let Some((end, _)) = text.char_indices().nth(EMBEDDED_CHARS) {
+        text.truncate(end);
+    }
+    text
+}
+
+/// The whole text as the tool's author wrote its parts.
+pub(super) fn joined(tool: &Tool) -> String {
     let mut text = String::new();
     if let Some(server) = tool.server.as_deref().filter(|server| !server.is_empty()) {
         text.push_str(&split_identifier(server));
         text.push_str(": ");
     }
-    text.push_str(&split_identifier(&tool.name));
+    text.push_str(&split_identifier(name(tool)));
     if let Some(title) = distinct_title(tool) {
         text.push_str(&format!(" ({title})"));
     }
@@ -67,10 +81,15 @@ pub fn embedding_text(tool: &Tool) -> String {
         text.push_str(" Examples: ");
         text.push_str(&tool.examples.join("; "));
     }
-    if let Some((end, _)) = text.char_indices().nth(EMBEDDED_CHARS) {
-        text.truncate(end);
-    }
     text
+}
+
+/// The name, as far as a name goes: a longer one would crowd out the description.
+pub(super) fn name(tool: &Tool) -> &str {
+    match tool.name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => &tool.name[..end],
+        None => &tool.name,
+    }
 }
 
 fn split_all(names: &[String], between: &str) -> String {

@@ -218,6 +218,10 @@ pub struct Facets {
     pub complexity: Option<ComplexityRange>,
 }
 
+/// The members of an MCP tool that are kept as they are, so that a tool can be given out again as
+/// its server defines it.
+pub const MCP_MEMBERS: [&str; 5] = ["annotations", "outputSchema", "execution", "icons", "_meta"];
+
 /// One tool of a catalog. Only `id` and `name` are always there: a bare MCP tool is valid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tool {
@@ -261,6 +265,10 @@ pub struct Tool {
     #[serde(skip_serializing_if = "Option::is_none", rename = "latency_tier")]
     pub declared_latency_tier: Option<LatencyTier>,
     pub hints: Hints,
+    /// What its MCP definition says that has no field here ([`MCP_MEMBERS`]), as one JSON object;
+    /// each member is as its source wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Schema>,
     pub facets: Facets,
     #[serde(skip_serializing_if = "Routing::is_empty")]
     pub routing: Routing,
@@ -292,6 +300,7 @@ impl Tool {
             latency_ms: None,
             declared_latency_tier: None,
             hints: Hints::default(),
+            mcp: None,
             facets: Facets::default(),
             routing: Routing::default(),
             operation: None,

@@ -2,11 +2,11 @@
 
 use super::facet::{PHASES, TASK_TYPES};
 use super::row::near_word;
-use super::{LatencyTier, Problem, Severity, Tool, routing};
+use super::{LatencyTier, Problem, Severity, Suspicion, Tool, routing, suspicions};
 
 /// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
 /// tools has 187. More is a description in the wrong place.
-const NAME_CHARS: usize = 256;
+pub(super) const NAME_CHARS: usize = 256;
 
 /// The longest description among the same tools has 10,467 characters.
 const DESCRIPTION_CHARS: usize = 16_384;
@@ -24,6 +24,7 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             .chain(check_words("phases", &tool.facets.phases, PHASES))
             .chain(check_words("task_types", &tool.facets.task_types, TASK_TYPES))
             .chain(routing::check(tool))
+            .chain(suspicions(tool).iter().map(Suspicion::problem))
             .collect();
     for problem in &mut problems {
         problem.tool = Some(tool.id.to_string()).filter(|id| !id.is_empty());

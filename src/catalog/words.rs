@@ -1,12 +1,18 @@
 //! The words by which a tool is found, by where they stand.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::Tool;
-use super::text::distinct_title;
+use super::sanitize::{clean, unstuffed};
+use super::text::{self, distinct_title};
 
 /// Deeper parameters than this are detail that no prompt names.
 const MAX_DEPTH: usize = 6;
+
+/// Bytes of a field that are counted: six times the longest description among 42,820 tools.
+const FIELD_BYTES: usize = 1 << 16;
 
 /// A tool's words by where they stand, so that a keyword scorer can weigh each place.
 ///
@@ -31,7 +37,7 @@ pub struct KeywordFields {
 /// The texts that the keyword scorer counts words in.
 pub fn keyword_fields(tool: &Tool) -> KeywordFields {
     let mut fields = KeywordFields {
-        name: tool.name.clone(),
+        name: text::name(tool).to_owned(),
         server: tool.server.clone().unwrap_or_default(),
         description: tool.description.clone(),
         ..KeywordFields::default()
@@ -42,10 +48,31 @@ pub fn keyword_fields(tool: &Tool) -> KeywordFields {
     if let Some(schema) = tool.input_schema.as_ref().and_then(super::Schema::to_value) {
         fields.add_schema(&schema, 0);
     }
-    fields
+    fields.sanitized()
 }
 
 impl KeywordFields {
+    /// Without what nobody sees, and without the repetitions of stuffed words where prose stands:
+    /// lists of parameters and their values repeat words honestly, and count little.
+    fn sanitized(mut self) -> Self {
+        let lists = [
+            &mut self.server,
+            &mut self.parameters,
+            &mut self.parameter_descriptions,
+            &mut self.parameter_values,
+        ];
+        for text in lists {
+            replace(text, clean);
+            cut(text);
+        }
+        for text in [&mut self.name, &mut self.description, &mut self.extra] {
+            replace(text, clean);
+            replace(text, unstuffed);
+            cut(text);
+        }
+        self
+    }
+
     fn add_schema(&mut self, schema: &Value, depth: usize) {
         if depth > MAX_DEPTH {
             return;
@@ -71,6 +98,18 @@ impl KeywordFields {
 
 fn list<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     schema.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Makes another text of one; most stay as they are.
+fn replace(text: &mut String, make: impl Fn(&str) -> Cow<'_, str>) {
+    if let Cow::Owned(made) = make(text) {
+        *text = made;
+    }
+}
+
+fn cut(text: &mut String) {
+    let end = (0..=FIELD_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    text.truncate(end.unwrap_or_default());
 }
 
 /// Adds a text on a line of its own: words of two texts must not meet.

@@ -123,12 +123,17 @@ fn options(
         permissions,
         timing,
         max_chars: args.max_chars,
-        kept: Arc::new(Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?),
+        kept: kept()?,
         summarizer,
         redactor,
         on_failure: Some(Arc::new(append_to_log)),
         ..ExecutorOptions::default()
     })
+}
+
+/// Where whole answers are kept, for `toolroute output`.
+pub fn kept() -> anyhow::Result<Arc<Kept>> {
+    Ok(Arc::new(Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?))
 }
 
 /// The tools to try, in order.
@@ -232,7 +237,7 @@ fn show_answer(answer: &Answer, report: &Report, global: &Global) -> anyhow::Res
 }
 
 /// Raw errors, a line each, for whoever looks for an id.
-fn append_to_log(failure: &RawError) {
+pub fn append_to_log(failure: &RawError) {
     if let Err(error) = append(&log_path(), failure) {
         tracing::debug!(%error, "no log of errors");
     }
@@ -256,8 +261,7 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
 
 /// `toolroute output`: a part of an answer that was kept.
 pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let kept = Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?;
-    let Some(page) = kept.get(&args.handle, args.offset, args.chars) else {
+    let Some(page) = kept()?.get(&args.handle, args.offset, args.chars) else {
         let id = render::cut(&args.handle, render::MOST_OF_AN_ID);
         let said = format!("nothing is kept under `{id}`; call the tool again");
         return Err(Failure { code: exit::BAD_DATA, said }.into());

@@ -74,7 +74,7 @@ fn with_runner<T>(
 }
 
 /// Relative paths in the file begin at the folder that it lies in.
-fn builtins(file: Option<&Path>) -> anyhow::Result<Builtins> {
+pub fn builtins(file: Option<&Path>) -> anyhow::Result<Builtins> {
     let Some(file) = file else { return Ok(Builtins::default()) };
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the runners {}", file.display()))?;

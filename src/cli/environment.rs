@@ -6,12 +6,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+#[cfg(feature = "mcp")]
+use clap::ValueEnum as _;
+
 use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, LedgerChoice, LedgerCommand,
     ModelArgs, ModelChoice, ModelCommand, SelectArgs, ToolsCommand,
 };
 use super::context_args::ListArgs;
 use super::feedback_args::{FeedbackArgs, FeedbackCommand};
+#[cfg(feature = "mcp")]
+use super::pins::Pinning;
 
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
@@ -36,18 +41,6 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Eval(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
-        #[cfg(feature = "mcp")]
-        Command::Call(args) => {
-            catalog(&mut args.catalog, variables);
-            log(&mut args.execution.log.feedback, variables);
-        }
-        #[cfg(feature = "mcp")]
-        Command::Run(args) => {
-            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
-            log(&mut args.execution.log.feedback, variables);
-        }
-        #[cfg(feature = "mcp")]
-        Command::Output(_) => {}
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
             choice(&mut args.choice, variables);
         }
@@ -58,11 +51,20 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             ToolsCommand::List(ListArgs { catalog: args, .. })
             | ToolsCommand::Validate(args)
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
+            ToolsCommand::Probe(args) => both(&mut args.catalog, &mut args.engine, variables),
         },
         Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
         Command::Feedback(args) => feedback(args, variables),
+        Command::Completions { .. } | Command::Config(_) => {}
+        runs => fill_runs(runs, variables),
+    }
+}
+
+/// Of commands that run tools or show what came of it, those of servers apart.
+fn fill_runs(command: &mut Command, variables: Variables<'_>) {
+    match command {
         Command::Conduct(args) => {
             both(&mut args.catalog, &mut args.engine, variables);
             ledger(&mut args.ledger, variables);
@@ -76,7 +78,42 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Ledger(args) => match &mut args.command {
             LedgerCommand::Show(args) => ledger(&mut args.ledger, variables),
         },
-        Command::Completions { .. } | Command::Config(_) => {}
+        #[cfg(feature = "mcp")]
+        servers => fill_servers(servers, variables),
+        #[cfg(not(feature = "mcp"))]
+        _ => {}
+    }
+}
+
+/// Of commands for servers and before them.
+#[cfg(feature = "mcp")]
+fn fill_servers(command: &mut Command, variables: Variables<'_>) {
+    match command {
+        Command::Call(args) => {
+            catalog(&mut args.catalog, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
+        Command::Run(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
+        Command::Pins(args) => fill_path(&mut args.pins, "TOOLROUTE_PINS", variables),
+        Command::Doctor(args) => {
+            both(&mut args.catalog, &mut args.engine, variables);
+            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+            fill_path(&mut args.ledger, "TOOLROUTE_LEDGER", variables);
+        }
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            ledger(&mut args.ledger, variables);
+            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+        }
+        #[cfg(feature = "server")]
+        Command::Proxy(args) => choice(&mut args.choice, variables),
+        _ => {}
     }
 }
 
@@ -120,7 +157,18 @@ fn catalog(args: &mut CatalogArgs, variables: Variables<'_>) {
         args.tools = paths.filter(|path| !path.as_os_str().is_empty()).collect();
     }
     #[cfg(feature = "mcp")]
-    fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
+    {
+        fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
+        fill_path(&mut args.live.pinning.pins, "TOOLROUTE_PINS", variables);
+        if args.live.pinning.pin.is_none() {
+            let said = set("TOOLROUTE_PIN", variables);
+            // A word that is none of the three must not watch less than was meant.
+            let said = said.map(|said| {
+                Pinning::from_str(&said.to_string_lossy(), true).unwrap_or(Pinning::Strict)
+            });
+            args.live.pinning.pin = said;
+        }
+    }
 }
 
 fn model(args: &mut ModelArgs, variables: Variables<'_>) {

@@ -94,6 +94,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_log(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_catalog(error))
+    } else if let Some(code) = of_pins(cause) {
+        Some(code)
     } else if let Some(code) = of_execution(cause) {
         Some(code)
     } else {
@@ -117,6 +119,22 @@ fn of_execution(cause: &(dyn Error + 'static)) -> Option<u8> {
         execution::Error::Kept { .. } => IO,
         _ => FAILED,
     })
+}
+
+#[cfg(feature = "mcp")]
+fn of_pins(cause: &(dyn Error + 'static)) -> Option<u8> {
+    use crate::pins::Error as Of;
+    Some(match cause.downcast_ref()? {
+        Of::Io { .. } => IO,
+        Of::UnknownTool { .. } | Of::UnknownServer { .. } => BAD_ARGUMENTS,
+        Of::NotPins { .. } => BAD_DATA,
+        _ => FAILED,
+    })
+}
+
+#[cfg(not(feature = "mcp"))]
+fn of_pins(_cause: &(dyn Error + 'static)) -> Option<u8> {
+    None
 }
 
 #[cfg(not(feature = "execution"))]

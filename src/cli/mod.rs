@@ -27,6 +27,8 @@ mod conduct_servers;
 mod config;
 mod configure;
 mod context_args;
+#[cfg(feature = "mcp")]
+mod doctor;
 mod environment;
 mod eval;
 mod eval_signals;
@@ -35,24 +37,37 @@ mod exit;
 mod feedback;
 mod feedback_add;
 mod feedback_args;
+#[cfg(feature = "mcp")]
+mod import;
 mod index;
 mod learn;
 mod ledger;
 mod limit;
 mod logging;
+#[cfg(feature = "server")]
+mod mcp;
 mod metrics;
 mod model;
 mod paths;
+#[cfg(feature = "mcp")]
+mod pins;
 mod plot;
+mod probe;
 mod progress;
+#[cfg(feature = "server")]
+mod proxy;
 mod render;
 mod route;
 #[cfg(feature = "mcp")]
 mod run;
 mod select_args;
+#[cfg(feature = "server")]
+mod serve;
 #[cfg(feature = "mcp")]
 mod servers;
 mod setup;
+#[cfg(feature = "server")]
+mod stamp;
 mod tools;
 
 use std::process::ExitCode;
@@ -115,6 +130,18 @@ fn dispatch(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, global),
         #[cfg(feature = "mcp")]
         Command::Output(args) => call::output(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Pins(args) => pins::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Import(args) => import::run(args, global),
+        #[cfg(feature = "mcp")]
+        Command::Doctor(args) => doctor::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => mcp::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(args, global),
+        #[cfg(feature = "server")]
+        Command::Proxy(args) => proxy::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Feedback(args) => feedback::run(args, global),
         Command::Eval(args) => eval::run(args, global),

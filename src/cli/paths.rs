@@ -29,6 +29,27 @@ pub fn feedback(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(data.join("toolroute").join("feedback.db"))
 }
 
+/// The pins: `--pins`, or `toolroute/pins.json` in the user's data folder.
+#[cfg(feature = "mcp")]
+pub fn pins(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return Ok(chosen.to_owned());
+    }
+    let data = dirs::data_dir().context(
+        "this user has no data folder; say where the pins are with --pins or TOOLROUTE_PINS",
+    )?;
+    Ok(data.join("toolroute").join("pins.json"))
+}
+
+/// The servers file that is there when none is named: `toolroute/servers.json` in the user's
+/// configuration folder.
+#[cfg(feature = "mcp")]
+pub fn servers() -> anyhow::Result<PathBuf> {
+    let config = dirs::config_dir()
+        .context("this user has no configuration folder; name the servers file")?;
+    Ok(config.join("toolroute").join("servers.json"))
+}
+
 /// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder, which
 /// is made where there is none.
 pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {

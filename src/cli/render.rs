@@ -174,6 +174,12 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     } else {
         // Semantic, keyword and tiers, all of which `--json` shows too.
         print_sparing(selected(&selection.tools), &[2, 3, 4])?;
+        for found in &selection.tools {
+            let warnings = found.warnings();
+            warnings.iter().for_each(|said| {
+                note(&format!("warning: {}: {}", plain(found.tool.id.as_str()), plain(said)))
+            });
+        }
     }
     if let (true, Some(read_as)) = (args.explain, &selection.read_as) {
         line(&format!("read as: {}", plain(read_as)))?;

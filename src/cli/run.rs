@@ -9,13 +9,9 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::render;
 use super::setup::{self, Wanted};
-use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
-use crate::engine::{CalledFor, Engine, SelectRequest};
-use crate::execution::{Extractive, Neighbor, Summarizer};
-
-/// Tools that are looked at for one that does the same.
-const NEIGHBORS: usize = 12;
+use crate::engine::{CalledFor, SelectRequest};
+use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let arguments = call::arguments(&args.execution.args)?;
@@ -31,7 +27,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
-    let near = neighbors(&engine, &first.tool);
+    let near = engine.stand_ins(&first.tool);
     let candidates = call::chain(&args.execution, &engine.catalog(), &first.tool, &near)?;
     let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
         Arc::new(Extractive::new(move |question, sentences| {
@@ -43,19 +39,6 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let log = engine.feedback_counts().map(|_| (&engine, of));
     let asked = Asked { candidates, arguments, question: prompt, summarizer, log };
     call::perform(&args.execution, &args.catalog, asked, global)
-}
-
-/// The tools nearest in meaning to a tool, by the engine's own vectors, and then all others: one of
-/// them may discharge the same obligation. Words alone do not count: tools that share words do
-/// different things to them.
-fn neighbors(engine: &Engine, tool: &Arc<Tool>) -> Vec<Neighbor> {
-    let near = engine.neighbors(&tool.id, NEIGHBORS).into_iter();
-    let mut near: Vec<Neighbor> =
-        near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect();
-    let catalog = engine.catalog();
-    let rest = catalog.tools().iter();
-    near.extend(rest.map(|tool| Neighbor { tool: Arc::clone(tool), similarity: 0.0 }));
-    near
 }
 
 /// How near each sentence is to the question; nothing where the model fails, and the text is cut.

@@ -37,11 +37,17 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
 
 /// The file's servers. None is started yet.
 pub fn open(file: &ServersFile) -> Servers {
+    open_within(file, McpOptions::default().start_timeout)
+}
+
+/// [`open`] of servers that may take so long to answer the first time.
+pub fn open_within(file: &ServersFile, start_timeout: Duration) -> Servers {
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let process = ProcessOptions { base_env: base.collect() };
-    let (servers, problems) = Servers::open(file, &McpOptions { process, ..McpOptions::default() });
+    let (servers, problems) =
+        Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() });
     for problem in problems {
         render::note(&render::plain(&problem));
     }
@@ -53,10 +59,9 @@ pub fn open(file: &ServersFile) -> Servers {
 pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
     let Some(path) = &live.servers else { return Ok(Vec::new()) };
     let file = read(path)?;
-    let known = file.fingerprints.iter().map(|(name, print)| (name.clone(), cached(name, print)));
-    let known: Vec<(String, PathBuf)> = known.collect();
-    let stale = known.iter().filter(|(_, path)| live.refresh || !is_fresh(path));
-    let stale: Vec<String> = stale.map(|(name, _)| name.clone()).collect();
+    let known = kept(&file);
+    let stale = known.iter().filter(|kept| live.refresh || !kept.is_fresh);
+    let stale: Vec<String> = stale.map(|kept| kept.name.clone()).collect();
     if stale.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
@@ -66,7 +71,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
             servers.close().await;
             listed
         });
-        for (name, path) in &known {
+        for KeptList { name, path, .. } in &known {
             match listed.get(name) {
                 None => {}
                 Some(Ok(tools)) => keep(path, &Catalog::from_tools(tools.clone()).catalog)?,
@@ -80,8 +85,25 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
             }
         }
     }
-    let kept = known.into_iter().map(|(_, path)| path);
+    let kept = known.into_iter().map(|kept| kept.path);
     Ok(kept.filter(|path| std::fs::metadata(path).is_ok_and(|about| about.len() > 0)).collect())
+}
+
+/// Where the tools are kept that a server listed the last time it was asked.
+pub struct KeptList {
+    pub name: String,
+    pub path: PathBuf,
+    /// Whether it was asked lately.
+    pub is_fresh: bool,
+}
+
+/// A place for each server of the file, whether there is anything at it or not.
+pub fn kept(file: &ServersFile) -> Vec<KeptList> {
+    let place = |(name, print): (&String, &String)| {
+        let path = cached(name, print);
+        KeptList { name: name.clone(), is_fresh: is_fresh(&path), path }
+    };
+    file.fingerprints.iter().map(place).collect()
 }
 
 /// Where a server's tools are kept: another entry in the file is another server.
@@ -95,7 +117,8 @@ fn is_fresh(path: &Path) -> bool {
     age.is_ok_and(|at| SystemTime::now().duration_since(at).unwrap_or_default() < FRESH)
 }
 
-fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
+/// Keeps a list of tools, whole or not at all.
+pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let failed = || format!("cannot keep a server's tools at {}", path.display());
     std::fs::create_dir_all(folder).with_context(failed)?;

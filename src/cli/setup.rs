@@ -11,8 +11,8 @@ use super::{paths, render, select_args};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
 use crate::engine::{
-    CacheSettings, DEFAULT_LIMIT, Engine, EngineConfig, Fusion, Policy, Signal, SnapshotState,
-    Strategy,
+    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, Policy, Signal,
+    SnapshotState, Strategy,
 };
 use crate::eval::RowFile;
 use crate::feedback::{StoreOptions, UsageVectors};
@@ -58,6 +58,12 @@ pub fn catalog_with_problems(
     #[cfg(not(feature = "mcp"))]
     let paths = args.tools.clone();
     let loaded = Catalog::load(&paths, &options)?;
+    #[cfg(feature = "mcp")]
+    let loaded = {
+        let mut loaded = loaded;
+        loaded.catalog = super::pins::screened(loaded.catalog, &args.live)?;
+        loaded
+    };
     Ok((loaded.catalog, loaded.problems))
 }
 
@@ -81,6 +87,8 @@ pub struct Wanted {
     pub policy: Policy,
     /// Whether the configuration may have answers kept; never where selections are timed.
     pub keep_answers: bool,
+    /// Whether the program answers many prompts.
+    pub lives_long: bool,
     pub limit: Limit,
     /// What was learned from past prompts.
     pub usage: Option<PathBuf>,
@@ -101,6 +109,7 @@ impl Wanted {
             signals: Vec::new(),
             policy: Policy::default(),
             keep_answers: false,
+            lives_long: false,
             limit: Limit::of(DEFAULT_LIMIT),
             usage: None,
             feedback: None,
@@ -119,6 +128,7 @@ impl Wanted {
             signals: select.signal.clone(),
             policy,
             keep_answers: true,
+            lives_long: false,
             limit,
             usage: select.usage.usage.clone(),
             feedback: None,
@@ -150,25 +160,7 @@ pub fn build(
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let catalog = catalog(catalog_args, global)?;
-    let mut config = EngineConfig {
-        strategy: wanted.strategy,
-        fusion: wanted.fusion,
-        clauses: wanted.clauses,
-        min_confidence: wanted.min_confidence,
-        limit: wanted.limit.most,
-        adaptive: wanted.limit.adaptive,
-        policy: wanted.policy,
-        index: args.search,
-        // A command asks once, and `bench` times the model.
-        query_cache: 0,
-        cache: NO_ANSWERS,
-        ..EngineConfig::default()
-    };
-    global.settings.apply(&mut config);
-    if !wanted.keep_answers {
-        config.cache = NO_ANSWERS;
-    }
-    config.signals = select_args::weights(config.signals, &wanted.signals);
+    let config = config(args, &wanted, global);
     let mut builder = Engine::builder(catalog).config(config);
     if let Some(path) = wanted.feedback {
         builder = builder.feedback(path, StoreOptions::default());
@@ -179,11 +171,7 @@ pub fn build(
     };
     if let Some(embedder) = embedder {
         builder = builder.embedder(embedder);
-        if let (Some(path), false) = (&args.index, args.no_save) {
-            builder = builder.snapshot(path);
-        } else if let (Some(path), false) = (default_snapshot(catalog_args, args), args.no_save) {
-            builder = builder.cache(path);
-        }
+        builder = snapshot(builder, catalog_args, args);
         let progress = Progress::new("embedding", "tools", global.quiet);
         builder = builder.on_progress(move |done, total| progress.tell(done, total));
         if let Some(path) = &wanted.usage {
@@ -196,6 +184,53 @@ pub fn build(
         render::warn(global, said);
     }
     Ok(engine)
+}
+
+/// The configuration that a command comes to.
+pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConfig {
+    let mut config = EngineConfig {
+        strategy: wanted.strategy,
+        fusion: wanted.fusion,
+        clauses: wanted.clauses,
+        min_confidence: wanted.min_confidence,
+        limit: wanted.limit.most,
+        adaptive: wanted.limit.adaptive,
+        policy: wanted.policy,
+        index: args.search,
+        ..EngineConfig::default()
+    };
+    if !wanted.lives_long {
+        // A command asks once, and `bench` times the model.
+        (config.query_cache, config.cache) = (0, NO_ANSWERS);
+    }
+    global.settings.apply(&mut config);
+    if !wanted.keep_answers {
+        config.cache = NO_ANSWERS;
+    }
+    config.signals = select_args::weights(config.signals, &wanted.signals);
+    config
+}
+
+/// Where the vectors of a catalog are kept, if anywhere.
+pub fn snapshot(
+    builder: EngineBuilder,
+    catalog_args: &CatalogArgs,
+    args: &EngineArgs,
+) -> EngineBuilder {
+    match (&args.index, snapshot_path(catalog_args, args)) {
+        (_, None) => builder,
+        (Some(_), Some(path)) => builder.snapshot(path),
+        (None, Some(path)) => builder.cache(path),
+    }
+}
+
+/// The file of the vectors of a catalog.
+pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
+    match (&args.index, args.no_save) {
+        (_, true) => None,
+        (Some(path), false) => Some(path.clone()),
+        (None, false) => default_snapshot(catalog, args),
+    }
 }
 
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {

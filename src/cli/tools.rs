@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::{CatalogArgs, Global, ToolsArgs, ToolsCommand};
 use super::context_args::FacetArgs;
 use super::exit::{self, Failure};
-use super::{render, setup};
+use super::{probe, render, setup};
 use crate::catalog::{self, Catalog, Facet, Problem, Tool, embedding_text};
 use crate::engine::Tiers;
 use crate::query;
@@ -20,6 +20,7 @@ pub fn run(args: &ToolsArgs, global: &Global) -> anyhow::Result<ExitCode> {
         }
         ToolsCommand::Show { id, catalog } => show(&setup::catalog(catalog, global)?, id, global),
         ToolsCommand::Validate(catalog) => validate(catalog, global),
+        ToolsCommand::Probe(args) => probe::run(args, global),
     }
 }
 

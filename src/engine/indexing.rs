@@ -116,6 +116,18 @@ pub(super) fn index(
     Ok((Indexed { vectors, index, learned: None }, report))
 }
 
+/// Writes vectors that are there already, for the next start.
+pub(super) fn keep(
+    tools: &[Arc<Tool>],
+    vectors: &Arc<Vectors>,
+    identity: &ModelIdentity,
+    path: &Path,
+) -> Result<SnapshotState, Error> {
+    let hashes = tools.iter().map(|tool| text_hash(&embedding_text(tool))).collect();
+    let snapshot = Snapshot::new(key(identity), hashes, Arc::clone(vectors))?;
+    Ok(save(&snapshot, path, SnapshotState::Updated))
+}
+
 /// Writes a snapshot, and its folder; `done` or why not.
 fn save(snapshot: &Snapshot, path: &Path, done: SnapshotState) -> SnapshotState {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

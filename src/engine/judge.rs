@@ -8,7 +8,7 @@ use super::seen::Seen;
 use super::select_context::SelectContext;
 use super::state::State;
 use super::{EngineConfig, Error, SelectRequest};
-use crate::catalog::Tool;
+use crate::catalog::{Catalog, Facet, Tool};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
@@ -60,7 +60,7 @@ impl<'a> Judge<'a> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
         Ok(Self {
-            policy: request.policy.unwrap_or(config.policy),
+            policy: policy(request.policy.unwrap_or(config.policy), &state.catalog),
             blocked: &state.told.blocked,
             filters: config.filters(context)?,
             weights: state.told.weights,
@@ -153,6 +153,15 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// The policy for a catalog: the only server need not share.
+fn policy(mut policy: Policy, catalog: &Catalog) -> Policy {
+    let of_one = |(_, tools): (&str, usize)| tools == catalog.len();
+    if policy.max_per_server.is_some() && catalog.facets().values(Facet::Server).any(of_one) {
+        policy.max_per_server = None;
+    }
+    policy
+}
+
 fn among(rows: Rows<'_>, row: u32) -> bool {
     match rows {
         Rows::All => true,
@@ -215,6 +224,13 @@ impl Gate<'_> {
             && blocked.is_empty()
             && filters.iter().all(ToolFilter::is_open)
             && self.exclusive.is_empty()
+    }
+
+    /// Lets a row pass that leaves its server its share, or says that it does not.
+    pub fn admit_beside(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
+        let judge = self.judge;
+        let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
+        judge.policy.admit_beside(judge.tool(row), beside)
     }
 
     /// Lets a row pass, or says what stands in the way.

@@ -8,6 +8,7 @@ use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
 use super::context::Classifiers;
 use super::metrics::Metrics;
+use super::passing::Passing;
 use super::recording::Recording;
 use super::seen::Told;
 use super::state::State;
@@ -45,6 +46,8 @@ pub struct Engine {
     changing: Mutex<()>,
     /// Made from the model when a context is first analysed.
     pub(super) classifiers: OnceLock<Classifiers>,
+    /// Tools and texts that belong to no catalog.
+    pub(super) passing: Passing,
     /// A log of executions, where one is kept.
     pub(super) recording: Option<Recording>,
     /// The version of the log's observations that the state knows.
@@ -65,6 +68,7 @@ impl Engine {
             report,
             cache: SelectionCache::new(state.config.cache),
             metrics: Metrics::default(),
+            passing: Passing::default(),
             recorder,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::new(()),
@@ -206,6 +210,16 @@ impl Engine {
     /// The counters and histograms as Prometheus reads them.
     pub fn metrics_text(&self) -> String {
         self.metrics.render()
+    }
+
+    /// Counts a request that a server answered with its help. `route` is one of a few.
+    pub fn count_request(&self, route: &str, status: u16, took: Duration) {
+        self.metrics.requested(route, status, took);
+    }
+
+    /// Takes in how many requests a server has at work, and how many wait.
+    pub fn count_load(&self, working: usize, waiting: usize) {
+        self.metrics.loaded(working, waiting);
     }
 
     /// Whether a request with these candidates can be answered; no candidates are no hindrance.

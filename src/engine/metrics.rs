@@ -19,10 +19,17 @@ const SELECTION_TIME: &str = "toolroute_selection_duration";
 const CACHE: &str = "toolroute_cache_lookups";
 const EXECUTIONS: &str = "toolroute_executions";
 const EXECUTION_TIME: &str = "toolroute_execution_duration";
+const REQUESTS: &str = "toolroute_http_requests";
+const REQUEST_TIME: &str = "toolroute_http_request_duration";
+const WORKING: &str = "toolroute_http_working";
+const WAITING: &str = "toolroute_http_waiting";
 const QUEUE: &str = "toolroute_queue_waiting";
 
 /// Upper bounds in seconds: from a cached answer to a large model.
 const SELECTION_SECONDS: [f64; 10] = [2e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0];
+
+/// Upper bounds in seconds: from a cached answer to the call of a slow tool.
+const REQUEST_SECONDS: [f64; 10] = [3e-4, 1e-3, 3e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.3, 1.0, 10.0];
 
 /// The bounds of the latency tiers lie among them.
 const EXECUTION_SECONDS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 7.0, 15.0, 40.0, 120.0, 300.0];
@@ -38,6 +45,10 @@ pub(super) struct Metrics {
     executions: Counters,
     execution_time: Histogram,
     queue: Gauge,
+    requests: Family<[(&'static str, String); 2], Counter<u64, AtomicU64>>,
+    request_time: Histogram,
+    working: Gauge,
+    waiting: Gauge,
 }
 
 /// The counters at one moment.
@@ -64,6 +75,10 @@ impl Default for Metrics {
             executions: Counters::default(),
             execution_time: Histogram::new(EXECUTION_SECONDS),
             queue: Gauge::default(),
+            requests: Family::default(),
+            request_time: Histogram::new(REQUEST_SECONDS),
+            working: Gauge::default(),
+            waiting: Gauge::default(),
         }
     }
 }
@@ -110,6 +125,18 @@ impl Metrics {
         self.queue.set(i64::try_from(runs).unwrap_or(i64::MAX));
     }
 
+    /// A request over HTTP, by its route and the status of the answer.
+    pub fn requested(&self, route: &str, status: u16, took: Duration) {
+        let labels = [("route", route.to_owned()), ("status", status.to_string())];
+        self.requests.get_or_create(&labels).inc();
+        self.request_time.observe(took.as_secs_f64());
+    }
+
+    pub fn loaded(&self, working: usize, waiting: usize) {
+        self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
+        self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+    }
+
     pub fn snapshot(&self) -> MetricsSnapshot {
         let count = |family: &Counters, label: &Label| family.get_or_create(label).get();
         MetricsSnapshot {
@@ -135,6 +162,11 @@ impl Metrics {
         let took = "Time that runs of tools took";
         all.register_with_unit(EXECUTION_TIME, took, Unit::Seconds, self.execution_time.clone());
         all.register(QUEUE, "Runs that wait to be written", self.queue.clone());
+        all.register(REQUESTS, "Requests over HTTP", self.requests.clone());
+        let took = "Time that requests over HTTP took";
+        all.register_with_unit(REQUEST_TIME, took, Unit::Seconds, self.request_time.clone());
+        all.register(WORKING, "Requests at work", self.working.clone());
+        all.register(WAITING, "Requests that wait for their turn", self.waiting.clone());
         let mut text = String::new();
         encode(&mut text, &all).expect("a string takes any text. This is a bug.");
         text

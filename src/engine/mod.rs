@@ -32,8 +32,11 @@ mod indexing;
 mod judge;
 mod learning;
 mod live;
+mod map;
 mod metrics;
+mod neighbors;
 mod obligations;
+mod passing;
 mod ranking;
 mod record;
 mod recording;
@@ -54,7 +57,9 @@ pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use judge::MinShares;
 pub use learning::{LearnReport, PastPrompt, UsageReport};
 pub use live::Engine;
+pub use map::{Map, MapPoint};
 pub use metrics::MetricsSnapshot;
+pub use passing::{RankedText, TextVectors};
 pub use ranking::fitting;
 pub use record::{Recorder, ToolRun};
 pub use recording::logged_context;
@@ -63,6 +68,7 @@ pub use seen::Observations;
 pub use select_context::{MAX_TOOLS, SelectContext};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
+pub use crate::embedding::{ModelIdentity, Role};
 pub use crate::index::IndexKind;
 pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
 pub use crate::selection::{

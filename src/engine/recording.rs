@@ -5,15 +5,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rayon::prelude::*;
 
+use super::neighbors::cosine;
 use super::request::Selection;
 use super::{Engine, Error};
-use crate::catalog::{Tool, ToolId};
+use crate::catalog::ToolId;
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
     Choice, Context, DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations,
     PromptVector, Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
 };
-use crate::index::Vectors;
 use crate::query::ContextFeatures;
 use crate::selection::Strategy;
 
@@ -182,26 +182,4 @@ impl Engine {
         });
         Ok(named.collect())
     }
-
-    /// The tools nearest in meaning to one, nearest first, by the vectors of their texts alone, with
-    /// their cosines; none without a model.
-    pub fn neighbors(&self, tool: &ToolId, most: usize) -> Vec<(Arc<Tool>, f32)> {
-        let state = self.state();
-        let (Some(row), Some(vectors)) = (state.catalog.row(tool.as_str()), &state.vectors) else {
-            return Vec::new();
-        };
-        let others = (0..state.catalog.len() as u32).filter(|other| *other != row);
-        let mut near: Vec<(u32, f32)> =
-            others.map(|other| (other, cosine(vectors, row, other))).collect();
-        near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        near.truncate(most);
-        let tools = state.catalog.tools();
-        near.into_iter().map(|(row, cosine)| (tools[row as usize].clone(), cosine)).collect()
-    }
-}
-
-/// Of two rows' vectors, which are of length 1.
-fn cosine(vectors: &Vectors, a: u32, b: u32) -> f32 {
-    let row = |row| vectors.get(row).expect("every tool has a vector. This is a bug.");
-    row(a).iter().zip(row(b)).map(|(a, b)| a * b).sum()
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::SerializeStruct;
 
 use super::SelectContext;
-use crate::catalog::{Tool, ToolId};
+use crate::catalog::{Tool, ToolId, suspicions};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
 /// A prompt with what is to differ from the engine's configuration.
@@ -145,14 +145,27 @@ pub struct Selected {
 
 impl Serialize for Selected {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Selected", 6)?;
+        let warnings = self.warnings();
+        let fields = 6 + usize::from(!warnings.is_empty());
+        let mut out = serializer.serialize_struct("Selected", fields)?;
         out.serialize_field("id", &self.tool.id)?;
         out.serialize_field("name", &self.tool.name)?;
         out.serialize_field("server", &self.tool.server)?;
         out.serialize_field("description", &self.tool.description)?;
         out.serialize_field("score", &self.score)?;
         out.serialize_field("explanation", &self.explanation)?;
+        if !warnings.is_empty() {
+            out.serialize_field("warnings", &warnings)?;
+        }
         out.end()
+    }
+}
+
+impl Selected {
+    /// What is suspicious in the tool's definition: it is in the answer all the same, and who reads
+    /// the answer should know.
+    pub fn warnings(&self) -> Vec<String> {
+        suspicions(&self.tool).iter().map(ToString::to_string).collect()
     }
 }
 

@@ -72,12 +72,12 @@ impl Learned {
 pub(super) struct Told {
     pub observations: Arc<Observations>,
     pub weights: SignalWeights,
-    /// What is not to be called now.
-    pub blocked: Arc<Blocked>,
     /// The weights without what a log says.
     base: SignalWeights,
     /// What meaning counts for in the weighted blend, where a log's outcomes have moved it.
     pub semantic_share: Option<f32>,
+    /// What is not to be called now.
+    pub blocked: Arc<Blocked>,
     /// How often the observations and the weights were replaced.
     usage_version: u64,
     weights_version: u64,

@@ -280,7 +280,7 @@ impl State {
 
     /// How far the encoder can read the prompt: the share of its letters that its vocabulary has
     /// words of.
-    fn trust(&self, prompt: &str) -> f32 {
+    pub fn trust(&self, prompt: &str) -> f32 {
         let share = query::latin_share(prompt);
         match &self.embedder {
             Some(embedder) if share < 1.0 && embedder.reads_latin_only() => share,

@@ -22,6 +22,7 @@ mod compare;
 mod dataset;
 mod error;
 mod gate;
+mod hubs;
 mod latency;
 mod measures;
 mod offtopic;
@@ -42,6 +43,7 @@ pub use compare::{
 pub use dataset::{BadRow, Query, RowFile, RowId, parse_query};
 pub use error::Error;
 pub use gate::{Fallen, Gate, GateReport};
+pub use hubs::{Hub, Probed, probe};
 pub use latency::{Percentiles, StageReport, StageTimer};
 pub use measures::{DEPTH, Measures};
 pub use offtopic::{Abstention, OffTopic, confidence};

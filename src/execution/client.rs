@@ -1,20 +1,32 @@
 //! The HTTP client that MCP servers and API operations are called with.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use super::address::Reach;
 use super::error::Error;
 use super::servers::Remote;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A client that sends the headers of the entry, to the entry's own host only: an answer that
-/// points elsewhere is not followed, because the headers hold credentials.
-pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
-    // Where the program has chosen a provider already, that one stays.
+/// Chooses who does the cryptography of TLS; a program that has chosen already keeps its choice.
+pub fn prepare_tls() {
     rustls::crypto::ring::default_provider().install_default().ok();
+}
+
+/// A client that sends the headers of the entry, to the entry's own host only: an answer that
+/// points elsewhere is not followed, because the headers hold credentials. Addresses that the entry
+/// may not reach are refused where they stand in an address, and where a name leads to one.
+pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
+    prepare_tls();
     let failed = |because: String| Error::HttpClient { because };
+    let reach = Reach::of(remote);
+    if let Ok(url) = reqwest::Url::parse(&remote.url) {
+        check(&url, reach).map_err(|because| Error::PrivateAddress { because })?;
+    }
     let mut headers = HeaderMap::new();
     for (name, value) in &remote.headers {
         let bad = |what: &str| failed(format!("header `{name}` has a {what} that HTTP forbids"));
@@ -26,19 +38,57 @@ pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
     let client = reqwest::Client::builder()
         .default_headers(headers)
         .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(same_host_only())
+        .redirect(same_host_only(reach))
+        .dns_resolver(Arc::new(Guarded(reach)))
         .user_agent(concat!("toolroute/", env!("CARGO_PKG_VERSION")));
     client.build().map_err(|error| failed(error.to_string()))
 }
 
-fn same_host_only() -> reqwest::redirect::Policy {
+fn same_host_only(reach: Reach) -> reqwest::redirect::Policy {
     const MOST: usize = 5;
-    reqwest::redirect::Policy::custom(|attempt| {
+    reqwest::redirect::Policy::custom(move |attempt| {
         let origin = |url: &reqwest::Url| {
             (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port())
         };
         let same =
             attempt.previous().last().is_some_and(|from| origin(from) == origin(attempt.url()));
-        if same && attempt.previous().len() <= MOST { attempt.follow() } else { attempt.stop() }
+        let may = check(attempt.url(), reach).is_ok();
+        if same && may && attempt.previous().len() <= MOST {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
     })
+}
+
+/// Refuses an address that the entry may not reach and that stands there in numbers.
+pub(super) fn check(url: &reqwest::Url, reach: Reach) -> Result<(), String> {
+    url.host_str().map_or(Ok(()), |host| reach.check_host(host))
+}
+
+/// Whether an address says by itself that it is not public: a number of this machine or its network,
+/// or a name that leads nowhere else. Other names are looked at when they are dialled.
+pub fn names_private_address(url: &str) -> bool {
+    const LOCAL: [&str; 5] = ["localhost", "local", "internal", "lan", "home.arpa"];
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let name = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_local = |end: &str| name == end || name.ends_with(&format!(".{end}"));
+    Reach::PublicOnly.check_host(host).is_err() || LOCAL.into_iter().any(is_local)
+}
+
+/// Resolves names as the system does, and keeps the addresses that may be dialled. It is asked at
+/// every connection, so a name that leads elsewhere by then is caught.
+struct Guarded(Reach);
+
+impl reqwest::dns::Resolve for Guarded {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let (reach, host) = (self.0, name.as_str().to_owned());
+        Box::pin(async move {
+            // The system's resolver waits.
+            let found = tokio::task::spawn_blocking(move || reach.resolve(&host)).await?;
+            let found: Vec<SocketAddr> = found?.into_iter().map(|ip| (ip, 0).into()).collect();
+            Ok(Box::new(found.into_iter()) as reqwest::dns::Addrs)
+        })
+    }
 }

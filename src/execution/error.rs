@@ -23,6 +23,9 @@ pub enum Error {
     #[error("expected to be called where tokio runs; enter a runtime first")]
     NoRuntime,
 
+    #[error("the address of a server may not be called: {because}")]
+    PrivateAddress { because: String },
+
     #[error(
         "expected a client for HTTP with TLS: {because}; check the certificates of this system"
     )]

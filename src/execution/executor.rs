@@ -166,9 +166,21 @@ impl Executor {
         self.sizes.learn(tool, latency_ms, chars);
     }
 
+    /// A text without the secrets that this executor knows.
+    pub fn clean(&self, text: &str) -> String {
+        self.options.redactor.clean(text)
+    }
+
     /// Ends all servers that were started.
     pub async fn close(&self) {
         self.servers.close().await;
+    }
+
+    /// What a tool says of its own error, as long as an agent will read it.
+    fn said(&self, text: &str) -> String {
+        const MOST_CHARS: usize = 2_000;
+        let text: String = text.chars().take(MOST_CHARS).collect();
+        self.options.redactor.clean(&text)
     }
 
     /// Sends an error to the log; the id by which it is found there.
@@ -213,6 +225,7 @@ impl Executor {
         if of_chars <= most && !long_data {
             return (whole, None);
         }
+        whole.blocks.clear();
         let handle = self.options.kept.put(&whole.text);
         if long_data {
             let data = whole.data.take();

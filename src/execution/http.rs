@@ -6,6 +6,7 @@
 use reqwest::{Method, StatusCode, Url};
 use serde_json::Value;
 
+use super::address::Reach;
 use super::client;
 use super::error::Error;
 use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending};
@@ -93,6 +94,7 @@ impl HttpOperations {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("address `{base}` is not http or https"));
         }
+        client::check(&url, Reach::of(&self.remote))?;
         {
             let mut segments = url.path_segments_mut().map_err(|()| "an address without path")?;
             segments.pop_if_empty();
@@ -264,6 +266,26 @@ mod tests {
         );
         assert_eq!(request.headers()["x-trace"], "7");
         assert_eq!(request.body().unwrap().as_bytes().unwrap(), br#"{"text":"hi"}"#);
+    }
+
+    #[test]
+    fn an_address_that_a_description_names_must_be_public() {
+        let mut described = operation();
+        described.server = Some("http://169.254.169.254/latest".to_owned());
+        let call = |remote: Remote| {
+            let api = HttpOperations::new(remote).unwrap();
+            let arguments = json!({"id": "1"}).as_object().unwrap().clone();
+            api.request(&described, &arguments).map(drop)
+        };
+        let fault = call(Remote::default()).unwrap_err();
+        assert!(!fault.reached && fault.detail.contains("allowPrivate"), "{fault:?}");
+        assert!(call(Remote { allow_private: Some(true), ..Remote::default() }).is_ok());
+        let refused = Remote {
+            url: "http://[::1]:1/".into(),
+            allow_private: Some(false),
+            ..Remote::default()
+        };
+        assert!(HttpOperations::new(refused).is_err());
     }
 
     #[test]

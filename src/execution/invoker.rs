@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,6 +18,24 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Where a tool's own word on how far it is goes.
 pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+
+/// What a server says has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Changed {
+    /// It was connected to, anew or for the first time: everything may be other than it was.
+    Connected,
+    Tools,
+    Prompts,
+    Resources,
+    /// The content of one resource.
+    Resource {
+        uri: String,
+    },
+}
+
+/// Who is told of changes. It must not block.
+pub type OnChange = Arc<dyn Fn(Changed) + Send + Sync>;
 
 /// How far a running tool says it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,6 +86,18 @@ pub trait Invoker: Send + Sync {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
+    /// Asks the server in MCP's own words for what is no tool call, such as `resources/read`.
+    ///
+    /// # Errors
+    /// [`FaultKind::Missing`] where the server has no such thing; else why there is no answer.
+    fn ask<'a>(&'a self, method: &'a str, _params: Value) -> Pending<'a, Result<Value, Fault>> {
+        let said = format!("no {method} here");
+        Box::pin(std::future::ready(Err(Fault::before(FaultKind::Missing, said))))
+    }
+
+    /// Has somebody told of what the server says has changed, from now on; the latest counts.
+    fn watch(&self, _told: OnChange) {}
+
     /// Ends what it started. A later call starts it again.
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(std::future::ready(()))
@@ -85,6 +116,10 @@ pub struct Output {
     pub attachments: Vec<Attachment>,
     /// The tool says of itself that it failed.
     pub is_error: bool,
+    /// The parts of the answer in MCP's own words, where they say more than text and attachments
+    /// do; for those who pass an answer on. Gone where the answer was cut.
+    #[serde(skip)]
+    pub blocks: Vec<Value>,
 }
 
 /// A part of an answer that is no text.
@@ -146,6 +181,20 @@ impl FaultKind {
     /// that refuses a call is in good health.
     pub fn is_transport(self) -> bool {
         matches!(self, Self::Unreachable | Self::Broken | Self::Timeout | Self::Busy)
+    }
+}
+
+/// What is said of it where its details are not for everybody: `the server` + these words.
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "cannot be reached",
+            Self::Broken => "stopped in the middle of its work",
+            Self::Timeout => "did not answer in time",
+            Self::Busy => "is busy",
+            Self::Refused => "refused the call",
+            Self::Missing => "is no longer there",
+        })
     }
 }
 

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use self::connection::Connection;
-use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
+use self::connection::{Connection, Watcher};
+use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::servers::{Program, Remote, tool_of};
 use super::spawn::{ProcessGuard, ProcessOptions};
 use crate::catalog::Tool;
@@ -70,6 +71,7 @@ struct Shared {
     born: Instant,
     /// Milliseconds since `born` at which the server was last heard of.
     heard: AtomicU64,
+    watcher: Watcher,
 }
 
 #[derive(Default)]
@@ -110,6 +112,7 @@ impl McpServer {
             state: Arc::default(),
             born: Instant::now(),
             heard: AtomicU64::new(0),
+            watcher: Watcher::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -146,6 +149,24 @@ impl Invoker for McpServer {
             })?;
             Ok(listed.iter().filter_map(|tool| tool_of(&self.shared.name, tool)).collect())
         })
+    }
+
+    fn ask<'a>(&'a self, method: &'a str, params: Value) -> Pending<'a, Result<Value, Fault>> {
+        Box::pin(async move {
+            let connection = self.shared.connection().await?;
+            let limit = self.shared.options.start_timeout;
+            let asked = tokio::time::timeout(limit, connection.ask(method, params)).await;
+            let said = || Err(Fault::after(FaultKind::Timeout, format!("no answer to {method}")));
+            let answered = asked.unwrap_or_else(|_| said());
+            if answered.is_ok() {
+                self.shared.hear();
+            }
+            answered
+        })
+    }
+
+    fn watch(&self, told: OnChange) {
+        self.shared.watcher.set(told);
     }
 
     fn close(&self) -> Pending<'_, ()> {
@@ -189,9 +210,10 @@ impl Shared {
         let opening = async {
             match &self.reach {
                 Reach::Stdio(program) => {
-                    Connection::stdio(program, &self.options.process, &self.guard).await
+                    let watcher = self.watcher.clone();
+                    Connection::stdio(program, &self.options.process, &self.guard, watcher).await
                 }
-                Reach::Http(remote) => Connection::http(remote).await,
+                Reach::Http(remote) => Connection::http(remote, self.watcher.clone()).await,
             }
         };
         let opened = match tokio::time::timeout(self.options.start_timeout, opening).await {
@@ -206,6 +228,7 @@ impl Shared {
                 let connection = Arc::new(connection);
                 state.up = Some(Arc::clone(&connection));
                 self.hear();
+                self.watcher.tell(Changed::Connected);
                 Ok(connection)
             }
             Err(fault) => {

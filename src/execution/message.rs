@@ -82,15 +82,7 @@ fn what(ending: &Ending) -> String {
             Hint::Other => "could not do it",
         }
         .to_owned(),
-        Ending::Failed { fault } => match fault {
-            FaultKind::Unreachable => "cannot be reached",
-            FaultKind::Broken => "stopped in the middle of its work",
-            FaultKind::Timeout => "did not answer in time",
-            FaultKind::Busy => "is busy",
-            FaultKind::Refused => "refused the call",
-            FaultKind::Missing => "is no longer there",
-        }
-        .to_owned(),
+        Ending::Failed { fault } => fault.to_string(),
         Ending::Skipped { because } => skipped(because),
     }
 }

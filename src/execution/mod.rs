@@ -45,6 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "mcp")]
+mod address;
 mod blocking;
 mod breaker;
 #[cfg(feature = "mcp")]
@@ -73,6 +75,8 @@ mod timing;
 
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
+#[cfg(feature = "mcp")]
+pub use client::{names_private_address, prepare_tls};
 pub use closures::Closures;
 pub use error::Error;
 pub use executor::{
@@ -84,7 +88,8 @@ pub use fallback::{
 #[cfg(feature = "mcp")]
 pub use http::HttpOperations;
 pub use invoker::{
-    Arguments, Attachment, Call, Fault, FaultKind, Invoker, OnProgress, Output, Pending, Progress,
+    Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress, Output,
+    Pending, Progress,
 };
 pub use loop_guard::{Budget, Exceeded, Session, cost_units};
 #[cfg(feature = "mcp")]

@@ -118,6 +118,11 @@ fn destroys(tool: &Tool) -> bool {
 }
 
 impl Permissions {
+    /// Whether the tool may run at all, be it only after a person agreed.
+    pub fn may_ever_run(&self, tool: &Tool) -> bool {
+        self.judge(tool, true) == Verdict::Allowed
+    }
+
     /// Whether the tool may run, given that a person agreed or not.
     pub fn judge(&self, tool: &Tool, confirmed: bool) -> Verdict {
         let id = tool.id.as_str();

@@ -63,6 +63,11 @@ impl Servers {
         self.by_name.keys().map(String::as_str)
     }
 
+    /// The server of a name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Invoker>> {
+        self.by_name.get(name)
+    }
+
     /// Where calls of a tool go.
     pub fn of(&self, tool: &Tool) -> Option<&Arc<dyn Invoker>> {
         self.by_name.get(tool.server.as_deref().unwrap_or_default())

@@ -86,6 +86,10 @@ pub struct Attempt {
     pub estimate: Estimate,
     /// Characters of the whole answer.
     pub chars: usize,
+    /// What the tool or its server said of an error, without secrets: for those who pass it on to
+    /// an agent, which has to learn what to do otherwise. Never for a person.
+    #[serde(skip)]
+    pub said: Option<String>,
     /// Under which the raw errors are in the log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub error_ids: Vec<String>,

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::Error;
 use super::redact::{Redactor, is_secret_name};
-use crate::catalog::{Schema, Tool};
+use crate::catalog::{MCP_MEMBERS, Schema, Tool};
 
 /// How one server is reached. Variables are expanded.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +45,9 @@ pub struct Remote {
     /// May be empty for `openapi`, where the description names the server.
     pub url: String,
     pub headers: BTreeMap<String, String>,
+    /// Whether addresses of this machine and its network may be called. Where nothing is said, they
+    /// may if the address stands in the servers file, and may not if an API description names it.
+    pub allow_private: Option<bool>,
 }
 
 /// A servers file, read. What is wrong with one entry costs that entry alone.
@@ -78,6 +81,8 @@ struct Raw {
     headers: BTreeMap<String, String>,
     disabled: bool,
     tools: Vec<Value>,
+    #[serde(rename = "allowPrivate")]
+    allow_private: Option<bool>,
 }
 
 impl ServersFile {
@@ -165,7 +170,7 @@ fn remote(raw: &Raw, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote,
     }
     let headers = raw.headers.iter();
     let headers = headers.map(|(name, value)| (name.clone(), expand.named(name, value)));
-    Ok(Remote { url, headers: headers.collect() })
+    Ok(Remote { url, headers: headers.collect(), allow_private: raw.allow_private })
 }
 
 /// Puts variables in: `${NAME}`, `${NAME:-default}` and `${env:NAME}`.
@@ -240,6 +245,12 @@ pub(super) fn tool_of(server: &str, value: &Value) -> Option<Tool> {
     tool.hints.read_only = hint("readOnlyHint");
     tool.hints.destructive = hint("destructiveHint");
     tool.hints.idempotent = hint("idempotentHint");
+    let beside = MCP_MEMBERS.iter().filter_map(|key| Some(((*key).to_owned(), value.get(*key)?)));
+    let beside: serde_json::Map<String, Value> =
+        beside.filter(|(_, value)| !value.is_null()).map(|(key, v)| (key, v.clone())).collect();
+    if !beside.is_empty() {
+        tool.mcp = serde_json::value::to_raw_value(&beside).ok().map(Schema::new);
+    }
     Some(tool)
 }
 

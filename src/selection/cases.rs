@@ -40,6 +40,7 @@ impl Dice {
             max_cost: self.maybe(&COSTS),
             max_latency: self.maybe(&LATENCIES),
             undeclared: self.pick(&[Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude]),
+            max_per_server: None,
         }
     }
 }

@@ -66,12 +66,7 @@ impl Fusion {
 
     /// The parts' scores at each position; both slices hold one raw score a candidate. `trust` is
     /// how far the encoder can read the prompt, 0 to 1.
-    pub(super) fn apply(
-        self,
-        semantic: &[f32],
-        keyword: &[f32],
-        trust: f32,
-    ) -> Vec<(Score, Score)> {
+    pub fn apply(self, semantic: &[f32], keyword: &[f32], trust: f32) -> Vec<(Score, Score)> {
         let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
             Self::Weighted { semantic_weight, normalization } => {

@@ -23,7 +23,7 @@ pub enum Undeclared {
     Exclude,
 }
 
-/// A filter over declared tiers. The default admits every tool.
+/// A filter over declared tiers and over the servers' shares. The default admits every tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
@@ -31,6 +31,10 @@ pub struct Policy {
     pub max_cost: Option<Cost>,
     pub max_latency: Option<LatencyTier>,
     pub undeclared: Undeclared,
+    /// Tools of one server in an answer at most, where the catalog has several servers and another
+    /// one's come near: none can fill an answer by many tools that are about as good. Tools without
+    /// a server are not counted.
+    pub max_per_server: Option<usize>,
 }
 
 /// Why a tool is left out.
@@ -58,6 +62,11 @@ pub enum Exclusion {
     /// Nothing is changed in a stage of looking, and it may change something.
     Stage {
         stage: Stage,
+    },
+    /// Its server has as many tools in the answer as one server may have.
+    ServerShare {
+        server: String,
+        most: usize,
     },
     /// It must not stand beside a better one.
     Conflict {
@@ -100,6 +109,12 @@ impl fmt::Display for Exclusion {
             Self::NotEnabled => f.write_str("it is not among the enabled tools"),
             Self::ByPattern { pattern } => write!(f, "the request leaves out `{pattern}`"),
             Self::Stage { stage } => write!(f, "the stage {stage} takes read-only tools alone"),
+            Self::ServerShare { server, most } => {
+                write!(
+                    f,
+                    "the answer has {most} tools of `{server}` already, the most of one server"
+                )
+            }
             Self::Conflict { with } => write!(f, "it conflicts with {with}, which fits better"),
             Self::Exclusive { intent, by } => write!(f, "{by} alone serves the intent `{intent}`"),
             Self::BreakerOpen { server: None } => {
@@ -124,7 +139,26 @@ impl Serialize for Exclusion {
 impl Policy {
     /// Whether it lets every tool pass.
     pub fn is_open(&self) -> bool {
-        self.min_reliability.is_none() && self.max_cost.is_none() && self.max_latency.is_none()
+        let tiers =
+            self.min_reliability.is_none() && self.max_cost.is_none() && self.max_latency.is_none();
+        tiers && self.max_per_server.is_none()
+    }
+
+    /// Lets the tool pass beside those chosen before it, or says that its server has its share.
+    ///
+    /// # Errors
+    /// [`Exclusion::ServerShare`].
+    pub fn admit_beside<'a>(
+        &self,
+        tool: &Tool,
+        chosen: impl Iterator<Item = &'a Tool>,
+    ) -> Result<(), Exclusion> {
+        let (Some(most), Some(server)) = (self.max_per_server, &tool.server) else { return Ok(()) };
+        let there = chosen.filter(|other| other.server.as_ref() == Some(server)).count();
+        if there < most {
+            return Ok(());
+        }
+        Err(Exclusion::ServerShare { server: server.clone(), most })
     }
 
     /// Lets the tool pass, or says which tier stands in the way: the first of reliability, cost

@@ -41,7 +41,7 @@ prop_compose! {
     fn policies()(min_reliability in reliability(), max_cost in cost(), max_latency in tier(),
                   undeclared in prop::sample::select(
                       vec![Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude])) -> Policy {
-        Policy { min_reliability, max_cost, max_latency, undeclared }
+        Policy { min_reliability, max_cost, max_latency, undeclared, max_per_server: None }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::drill::{left_after, python};
 use crate::support::{Sandbox, repo};
 
 /// The examples' folder in a sandbox, with the database that they ask.
-fn examples(sandbox: &Sandbox) -> String {
+pub fn examples(sandbox: &Sandbox) -> String {
     let folder = sandbox.path("conductor");
     std::fs::create_dir_all(&folder).unwrap();
     for entry in std::fs::read_dir(repo("examples/conductor")).unwrap() {

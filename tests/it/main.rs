@@ -2,6 +2,7 @@
 //! catalogs with the built-in models; those that compare with sentence-transformers, and those of the
 //! store, take all-MiniLM-L6-v2, which `scripts/fetch_model.sh` installs.
 
+mod attacks;
 mod batch;
 mod built_in;
 mod call;
@@ -10,12 +11,17 @@ mod context;
 mod drill;
 mod feedback;
 mod formats;
+mod fuzz;
 mod golden;
+mod http;
 mod hub;
+mod import;
 mod layers;
 mod learn;
 mod model;
+mod proxy;
 mod route;
+mod serve;
 mod signals;
 mod snapshot;
 mod streams;

@@ -14,7 +14,9 @@ pub fn repo(path: &str) -> PathBuf {
 
 /// A path below the shared data, or a loud `None` where it is not there.
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let path = repo("../shared").join(path);
+    let shared =
+        std::env::var_os("TOOLROUTE_SHARED").map_or_else(|| repo("../shared"), PathBuf::from);
+    let path = shared.join(path);
     if !path.exists() {
         eprintln!("SKIPPED: {} is not here", path.display());
         return None;
@@ -64,6 +66,7 @@ impl Sandbox {
             .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
             .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
+            .env("TOOLROUTE_PINS", self.dir.path().join("pins.json"))
             .env("NO_COLOR", "1");
         command
     }

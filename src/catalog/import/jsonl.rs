@@ -2,10 +2,10 @@
 
 use super::super::details::{self, Details};
 use super::super::row::Row;
-use super::super::{Tool, ToolId};
+use super::super::{MCP_MEMBERS, Tool, ToolId};
 
 /// Fields that only our own rows have, beside those of [`details::FIELDS`].
-const IDENTITY: [&str; 3] = ["id", "server", "operation"];
+const IDENTITY: [&str; 4] = ["id", "server", "operation", "mcp"];
 
 const PLAIN: [&str; 6] =
     ["name", "title", "description", "input_schema", "inputSchema", "parameters"];
@@ -39,6 +39,7 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let (hints, title) = row.annotations();
     tool.title = row.text("title").or(title);
     tool.hints = hints;
+    tool.mcp = row.schema("mcp").or_else(|| row.members(&MCP_MEMBERS));
     let schema_key = SCHEMA_KEYS.iter().find(|key| row.value(key).is_some());
     tool.input_schema = schema_key.and_then(|key| row.schema(key));
     tool.operation = row.typed("operation", "an operation with method and path");

@@ -1,7 +1,7 @@
 //! Tools as MCP's `tools/list` gives them.
 
-use super::super::Tool;
 use super::super::row::Row;
+use super::super::{MCP_MEMBERS, Tool};
 
 /// An MCP tool. The tool's own title comes before that of its annotations, as the specification
 /// has it.
@@ -11,5 +11,6 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     tool.title = row.text("title").or(title);
     tool.input_schema = row.schema("inputSchema");
     tool.hints = hints;
+    tool.mcp = row.members(&MCP_MEMBERS);
     Some(tool)
 }

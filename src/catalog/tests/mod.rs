@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod change;
+mod honest;
 mod loading;
 mod lookup;
 mod overlays;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 #[cfg(feature = "mcp")]
+use super::super::pins::PinArgs;
+#[cfg(feature = "mcp")]
 use super::{CatalogArgs, EngineArgs, SelectArgs};
 
 /// Where tools come from that no file lists.
@@ -19,6 +21,9 @@ pub struct LiveArgs {
     #[cfg(feature = "mcp")]
     #[arg(long)]
     pub refresh: bool,
+    #[cfg(feature = "mcp")]
+    #[command(flatten)]
+    pub pinning: PinArgs,
 }
 
 impl LiveArgs {

@@ -103,6 +103,13 @@ pub const KEYS: &[Key] = &[
         Kind::Word(&["medium", "admit", "exclude"]),
         "medium",
     ),
+    key(
+        "max_per_server",
+        "max-per-server",
+        "TOOLROUTE_MAX_PER_SERVER",
+        Kind::Count(1, 65_535),
+        "none",
+    ),
     key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(&["text", "json"]), "text"),
     key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores"),
     table("signals", "TOOLROUTE_SIGNALS", reads::<SignalWeights>, "see docs/signals.md"),

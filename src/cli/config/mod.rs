@@ -24,7 +24,48 @@ use crate::engine::{CacheSettings, EngineConfig, MinShares, SignalWeights, Small
 use files::File;
 use keys::{KEYS, Key, Kind};
 
-pub type Profiles = BTreeMap<String, Vec<String>>;
+pub type Profiles = BTreeMap<String, ProfileSettings>;
+
+/// One profile: a list of patterns over ids, or a table that says more.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(from = "ProfileEntry")]
+pub struct ProfileSettings {
+    pub tools: Vec<String>,
+    /// The rest is for the gateway.
+    pub servers: Vec<String>,
+    pub pinned: Vec<String>,
+    pub limit: Option<usize>,
+    pub query: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum ProfileEntry {
+    Patterns(Vec<String>),
+    Table(ProfileTable),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[derive(Default)]
+struct ProfileTable {
+    tools: Vec<String>,
+    servers: Vec<String>,
+    pinned: Vec<String>,
+    limit: Option<usize>,
+    query: Option<String>,
+}
+
+impl From<ProfileEntry> for ProfileSettings {
+    fn from(entry: ProfileEntry) -> Self {
+        match entry {
+            ProfileEntry::Patterns(tools) => Self { tools, ..Self::default() },
+            ProfileEntry::Table(ProfileTable { tools, servers, pinned, limit, query }) => {
+                Self { tools, servers, pinned, limit, query }
+            }
+        }
+    }
+}
 
 /// What the configuration says beyond what flags can say.
 #[derive(Clone, Default)]
@@ -110,12 +151,15 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
     let matches = Cli::command().try_get_matches_from(&typed)?;
     let named = matches.get_one::<PathBuf>("config").cloned();
     let named = named.or_else(|| set("TOOLROUTE_CONFIG", variables).map(PathBuf::from));
+    let servers = named.clone().filter(|path| is_servers_file(path, leaf(&matches)));
+    let named = named.filter(|_| servers.is_none());
     let files = files::find(named.as_deref()).map_err(|(unreadable, said)| Failure {
         code: if unreadable { exit::IO } else { exit::BAD_DATA },
         said,
     })?;
     let leaf = leaf(&matches);
-    let is_config = matches.subcommand_name() == Some("config");
+    // Both tell what is wrong themselves.
+    let is_config = matches!(matches.subcommand_name(), Some("config" | "doctor"));
     let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
     if let (false, Some(first)) = (is_config, errors.first()) {
         let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };
@@ -124,6 +168,12 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
     let effective = resolve(leaf, &files, variables)?;
     let more: Vec<OsString> =
         effective.iter().filter(|value| may_add(value, leaf)).flat_map(as_flags).collect();
+    let servers = servers.map(|path| {
+        let mut flag = OsString::from("--servers=");
+        flag.push(path);
+        flag
+    });
+    let more = more.into_iter().chain(servers);
     let mut all = typed;
     let end = all.iter().position(|argument| argument == "--").unwrap_or(all.len());
     all.splice(end..end, more);
@@ -135,6 +185,13 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
 
 fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
     variables(name).filter(|value| !value.is_empty())
+}
+
+/// Whether the file that `--config` names is the `mcpServers` file that MCP clients have, which is
+/// what they call their configuration; the command must know what to do with it.
+fn is_servers_file(path: &std::path::Path, leaf: &ArgMatches) -> bool {
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    is_json && leaf.try_contains_id("servers").is_ok_and(|typed| !typed)
 }
 
 /// The matches of the innermost subcommand.
@@ -253,6 +310,13 @@ fn settings(effective: Vec<Effective>, files: &[File], errors: Vec<String>) -> S
     }
 }
 
+impl ProfileSettings {
+    /// As the engine has it: patterns over ids, all of them where none is named.
+    fn patterns(&self) -> Vec<String> {
+        if self.tools.is_empty() { vec!["*".to_owned()] } else { self.tools.clone() }
+    }
+}
+
 impl Settings {
     /// Puts what the tables say into an engine's configuration.
     pub fn apply(&self, config: &mut EngineConfig) {
@@ -263,7 +327,10 @@ impl Settings {
         }
         set(&mut config.signals, &self.signals);
         set(&mut config.small_models, &self.small_models);
-        set(&mut config.profiles, &self.profiles);
+        if let Some(profiles) = &self.profiles {
+            config.profiles =
+                profiles.iter().map(|(name, p)| (name.clone(), p.patterns())).collect();
+        }
         config.min_shares = self.min_shares.or(config.min_shares);
         config.cache = self.cache.unwrap_or(config.cache);
     }

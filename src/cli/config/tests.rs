@@ -48,7 +48,7 @@ fn tables_become_settings_and_prompts_after_two_dashes_stay() {
     let (args, settings) = route(file, &[], &["--", "--limit", "of what"]);
     assert_eq!((args.limit.most, args.prompt.len()), (2, 2));
     assert_eq!(settings.signals.unwrap().get(Signal::Intent), 0.25);
-    assert_eq!(settings.profiles.as_ref().unwrap()["research"], ["web__*"]);
+    assert_eq!(settings.profiles.as_ref().unwrap()["research"].tools, ["web__*"]);
     let mut config = EngineConfig::default();
     settings.apply(&mut config);
     assert_eq!(config.small_models.max_tools, 4);

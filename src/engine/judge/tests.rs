@@ -43,6 +43,23 @@ fn a_chosen_tool_shuts_out_what_conflicts_with_it() {
 }
 
 #[test]
+fn no_server_has_more_than_its_share_where_there_are_several() {
+    let policy = Policy { max_per_server: Some(2), ..Policy::default() };
+    let request = SelectRequest::new("moves data").policy(policy);
+    let mut tools = named(&["a", "b", "c", "d"]);
+    let alone = engine(tools.clone(), EngineConfig::default());
+    assert_eq!(ids(&alone, &request), ["a", "b", "c", "d"]);
+    tools.push(Tool::new(Some("other"), "x", "moves data"));
+    tools.extend(["y", "z"].map(|name| Tool::new(None, name, "moves data")));
+    let engine = engine(tools, EngineConfig::default());
+    assert_eq!(ids(&engine, &request), ["a", "b", "x", "y", "z"]);
+    let excluded = engine.select(&request).unwrap().excluded;
+    let said = "the answer has 2 tools of `s` already, the most of one server";
+    assert!(excluded.iter().all(|tool| tool.because.to_string() == said), "{excluded:?}");
+    assert_eq!(ids(&engine, &SelectRequest::new("moves data")), ["a", "b", "c", "d", "x"]);
+}
+
+#[test]
 fn an_exclusive_intent_leaves_only_its_tool_unless_that_may_not_stand() {
     let mut tools = named(&["a", "gov"]);
     tools[1].routing.signals = vec![IntentSignal {

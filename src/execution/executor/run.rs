@@ -152,6 +152,7 @@ impl<'a> Run<'a> {
         match tried.result {
             Ok(output) if output.is_error => {
                 attempt.error_ids.push(self.executor.log(tool, &output.text));
+                attempt.said = Some(self.executor.said(&output.text));
                 attempt.ending = Ending::ToolError { hint: message::hint(&output.text) };
                 self.attempts.push(attempt);
                 Turn::next_if(conditions.error)
@@ -168,7 +169,8 @@ impl<'a> Run<'a> {
                 self.attempts.push(attempt);
                 Turn::end(self.answered(tool, output, changes))
             }
-            Err(Fault { kind, .. }) => {
+            Err(Fault { kind, detail, .. }) => {
+                attempt.said = (kind == FaultKind::Refused).then(|| self.executor.said(&detail));
                 attempt.ending = Ending::Failed { fault: kind };
                 self.attempts.push(attempt);
                 let is_timeout = kind == FaultKind::Timeout;
@@ -203,6 +205,7 @@ impl<'a> Run<'a> {
             took_ms: 0.0,
             estimate: self.executor.sizes.estimate(&candidate.tool),
             chars: 0,
+            said: None,
             error_ids: Vec::new(),
         }
     }

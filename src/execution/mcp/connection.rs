@@ -9,9 +9,9 @@ use rmcp::ClientHandler;
 use rmcp::handler::client::progress::ProgressDispatcher;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientCapabilities, ClientConfig, ClientRequest, Implementation, ListToolsRequest,
-    PaginatedRequestParams, PingRequest, ProgressNotificationParam, ProtocolVersion, RequestId,
-    RequestMetaObject, ServerResult,
+    ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
+    ListToolsRequest, PaginatedRequestParams, PingRequest, ProgressNotificationParam,
+    ProtocolVersion, RequestId, RequestMetaObject, ResourceUpdatedNotificationParam, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, Peer,
@@ -24,7 +24,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
 use super::super::client;
-use super::super::invoker::{Call, Fault, FaultKind, Output, Progress};
+use super::super::invoker::{Call, Changed, Fault, FaultKind, OnChange, Output, Progress};
 use super::super::servers::{Program, Remote};
 use super::super::spawn::{self, GroupLease, ProcessGuard, ProcessOptions};
 use super::translate;
@@ -55,6 +55,32 @@ pub(super) struct Connection {
 #[derive(Clone)]
 struct Handler {
     progress: ProgressDispatcher,
+    watcher: Watcher,
+}
+
+impl Handler {
+    fn new(watcher: Watcher) -> Self {
+        Self { progress: ProgressDispatcher::new(), watcher }
+    }
+}
+
+/// Where a server's word on what has changed goes: to whoever asked last to be told.
+#[derive(Clone, Default)]
+pub(super) struct Watcher {
+    told: Arc<Mutex<Option<OnChange>>>,
+}
+
+impl Watcher {
+    pub fn set(&self, told: OnChange) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+    }
+
+    pub fn tell(&self, changed: Changed) {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(told) = told {
+            told(changed);
+        }
+    }
 }
 
 impl ClientHandler for Handler {
@@ -64,6 +90,26 @@ impl ClientHandler for Handler {
         _context: NotificationContext<RoleClient>,
     ) {
         self.progress.handle_notification(params).await;
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.watcher.tell(Changed::Tools);
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.watcher.tell(Changed::Prompts);
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.watcher.tell(Changed::Resources);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.watcher.tell(Changed::Resource { uri: params.uri });
     }
 
     fn get_info(&self) -> ClientConfig {
@@ -78,9 +124,10 @@ impl Connection {
         program: &Program,
         options: &ProcessOptions,
         guard: &Arc<ProcessGuard>,
+        watcher: Watcher,
     ) -> Result<Self, String> {
         let words = LastWords::default();
-        let handler = Handler { progress: ProgressDispatcher::new() };
+        let handler = Handler::new(watcher);
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
             let command = spawn::command(program, options);
@@ -98,8 +145,8 @@ impl Connection {
         }
     }
 
-    pub async fn http(remote: &Remote) -> Result<Self, String> {
-        let handler = Handler { progress: ProgressDispatcher::new() };
+    pub async fn http(remote: &Remote, watcher: Watcher) -> Result<Self, String> {
+        let handler = Handler::new(watcher);
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
             let client = client::for_remote(remote).map_err(|error| error.to_string())?;
@@ -178,6 +225,28 @@ impl Connection {
         }
         tools.truncate(MOST_TOOLS);
         Ok(tools)
+    }
+
+    /// Asks for what is no tool call, in the protocol's own words.
+    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, Fault> {
+        if !self.has(method) {
+            return Err(Fault::before(FaultKind::Missing, format!("the server has no {method}")));
+        }
+        let request = CustomRequest::new(method, Some(params));
+        let asked = self.peer.send_request(ClientRequest::CustomRequest(request)).await;
+        asked.map(value_of).map_err(|error| self.with_last_words(translate::fault(&error)))
+    }
+
+    /// Whether the server says that it understands requests of this kind.
+    fn has(&self, method: &str) -> bool {
+        let Some(about) = self.peer.peer_info() else { return true };
+        let has = &about.capabilities;
+        match method.split('/').next() {
+            Some("resources") => has.resources.is_some(),
+            Some("prompts") => has.prompts.is_some(),
+            Some("completion") => has.completions.is_some(),
+            _ => true,
+        }
     }
 
     /// Whether the server answers; that it knows no such request is an answer too.

@@ -40,6 +40,10 @@ fn of_result(result: CallToolResult) -> Output {
         is_error: result.is_error.unwrap_or_default(),
         ..Output::default()
     };
+    if !is_one_plain_text(&result.content) {
+        let blocks = result.content.iter().map(serde_json::to_value);
+        output.blocks = blocks.collect::<Result<_, _>>().unwrap_or_default();
+    }
     let mut texts = Vec::new();
     for block in result.content {
         match block {
@@ -68,6 +72,15 @@ fn of_result(result: CallToolResult) -> Output {
         output.text = data.to_string();
     }
     output
+}
+
+/// Whether the text says all that the answer does.
+fn is_one_plain_text(content: &[ContentBlock]) -> bool {
+    match content {
+        [] => true,
+        [ContentBlock::Text(text)] => text.annotations.is_none() && text.meta.is_none(),
+        _ => false,
+    }
 }
 
 fn attachment(kind: &'static str, mime_type: String, data: String) -> Attachment {

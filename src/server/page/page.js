@@ -179,7 +179,15 @@ function circle(x, y, r, attributes = {}) {
 
 async function showMap(prompt, signal) {
   const known = drawn === undefined ? "" : "&prompt_only=true";
-  const map = await ask(`v1/map?prompt=${encodeURIComponent(prompt ?? "")}${known}`, undefined, signal);
+  let map;
+  try {
+    map = await ask(`v1/map?prompt=${encodeURIComponent(prompt ?? "")}${known}`, undefined, signal);
+  } catch (problem) {
+    // By words alone there are no places.
+    if (problem.status !== 409) throw problem;
+    byId("place").textContent = "No map: this server has no model.";
+    return;
+  }
   const svg = byId("map");
   if (map.tools && map.version !== drawn) {
     drawn = map.version;

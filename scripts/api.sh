@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Tests `toolroute serve` with schemathesis against its own OpenAPI document, and `toolroute proxy` with the SDKs of OpenAI
+# and Anthropic in front of a recorded upstream of ours. Needs Python 3.10 and, the first time, PyPI; where that cannot be
+# reached it says SKIPPED and ends with 0. `scripts/api.sh [TOOLROUTE]`; another folder for the packages by API_VENV.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+toolroute="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/debug/toolroute}")"
+venv="${API_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/toolroute-tests/api}"
+packages=(schemathesis==4.32.5 openai==3.54.0 anthropic==2.12.0)
+
+[ -x "$toolroute" ] || { echo "no program at $toolroute: cargo build first" >&2; exit 2; }
+stamp="$venv/installed: ${packages[*]}"
+if [ ! -e "$stamp" ]; then
+    if ! { python3 -m venv --clear "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" && touch "$stamp"; }; then
+        echo "SKIPPED: ${packages[*]} cannot be installed here; the API was NOT tested against its document or with SDKs" >&2
+        exit 0
+    fi
+fi
+
+"$venv/bin/python" tests/clients/sdks.py "$toolroute"
+
+work="$(mktemp -d)"
+trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
+XDG_CACHE_HOME="$work/cache" "$toolroute" serve --tools examples/catalog --model static --addr 127.0.0.1:0 --json \
+    --conduct --ledger "$work/ledger.sqlite" --feedback "$work/feedback.db" > "$work/told" 2> "$work/log" &
+server=$!
+until grep -q port "$work/told"; do sleep 0.2; kill -0 "$server" || { cat "$work/log"; exit 1; }; done
+port="$(sed -n 's/.*"port": \([0-9]*\).*/\1/p' "$work/told")"
+# Events have no end, and a tester would wait for it.
+"$venv/bin/schemathesis" run "http://127.0.0.1:$port/openapi.json" --exclude-path /v1/events \
+    --max-examples "${EXAMPLES:-40}" --workers 1 --seed 1 --generation-database none \
+    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection,positive_data_acceptance,unsupported_method
+kill -0 "$server"
+if grep -i "panic" "$work/log"; then echo "the server panicked" >&2; exit 1; fi

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Tests the page of `toolroute serve` in a real Chromium without a head: typing, bars, what was left out, the map, live
+# selections, the keyboard, dark mode, accessibility, and that nothing is fetched from elsewhere. Needs Node, Chromium and,
+# the first time, the npm registry; where one is missing it says SKIPPED and ends with 0.
+# `scripts/page.sh [TOOLROUTE]`; CHROMIUM names another browser, PAGE_NPM another folder for the packages, and SHOT a file
+# for a picture of the page.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+toolroute="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/debug/toolroute}")"
+npm_dir="${PAGE_NPM:-${XDG_CACHE_HOME:-$HOME/.cache}/toolroute-tests/page}"
+packages=(puppeteer-core@25.16.0 axe-core@4.14.1)
+
+skip() {
+    printf '!! SKIPPED: %s; the page was NOT tested in a browser\n' "$1" >&2
+    exit 0
+}
+
+[ -x "$toolroute" ] || { printf 'no program at %s: cargo build first\n' "$toolroute" >&2; exit 2; }
+browser="${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}"
+[ -n "$browser" ] || skip 'no Chromium is installed'
+command -v npm >/dev/null && command -v node >/dev/null || skip 'Node is not installed'
+stamp="$npm_dir/installed ${packages[*]}"
+if [ ! -e "$stamp" ]; then
+    mkdir -p "$npm_dir"
+    npm install --prefix "$npm_dir" --no-audit --no-fund --silent "${packages[@]}" >&2 || skip 'npm cannot install the driver'
+    touch "$stamp"
+fi
+NODE_PATH="$npm_dir/node_modules" CHROMIUM="$browser" node tests/clients/page.cjs "$toolroute"

@@ -1,0 +1,83 @@
+//! Who may read what should be secret, and whether the stores open.
+
+use std::path::Path;
+
+use super::{DoctorArgs, Finding};
+use crate::cli::args::Global;
+use crate::cli::paths;
+use crate::conductor::Ledger;
+use crate::feedback::{ExecutionStore, StoreOptions};
+
+const PERMISSIONS: &str = "permissions";
+
+/// Files that hold secrets must be their user's alone, and files that decide what is trusted must
+/// be written by nobody else.
+pub fn permissions(servers: Option<&Path>, args: &DoctorArgs, global: &Global) -> Vec<Finding> {
+    let pins = paths::pins(args.catalog.live.pinning.pins.as_deref()).ok();
+    let mut findings: Vec<Finding> = servers.into_iter().filter_map(readable_by_others).collect();
+    let decide = servers.into_iter().chain(pins.as_deref());
+    let settings = global.settings.files.iter().map(|path| path.as_path());
+    findings.extend(decide.chain(settings).filter_map(writable_by_others));
+    if findings.is_empty() {
+        findings
+            .push(Finding::ok(PERMISSIONS, "nobody else reads secrets or decides what is trusted"));
+    }
+    findings
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    Some(std::fs::metadata(path).ok()?.permissions().mode())
+}
+
+/// Elsewhere a user's folders are that user's alone unless somebody has changed it.
+#[cfg(not(unix))]
+fn mode(_path: &Path) -> Option<u32> {
+    None
+}
+
+fn readable_by_others(path: &Path) -> Option<Finding> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let has_secrets = text.contains("\"env\"") || text.contains("\"headers\"");
+    (has_secrets && mode(path)? & 0o044 != 0).then(|| {
+        let found =
+            format!("{} holds variables or headers, and others may read it", path.display());
+        Finding::warning(PERMISSIONS, found, format!("chmod 600 {}", path.display()))
+    })
+}
+
+fn writable_by_others(path: &Path) -> Option<Finding> {
+    (mode(path)? & 0o022 != 0).then(|| {
+        let found = format!("others may write {}, and so decide what is run", path.display());
+        Finding::error(PERMISSIONS, found, format!("chmod go-w {}", path.display()))
+    })
+}
+
+/// The stores that are there.
+pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(path) = paths::feedback(args.feedback.as_deref()).ok().filter(|path| path.exists())
+    {
+        let cure = "end the program that holds it, or move it away to begin a new one";
+        findings.push(match ExecutionStore::open(&path, StoreOptions::default()) {
+            Ok(_) => Finding::ok("feedback", format!("{} opens", path.display())),
+            Err(error) => Finding::error("feedback", error.to_string(), cure),
+        });
+    }
+    if let Some(path) = ledger(args).filter(|path| path.exists()) {
+        let cure = "end the conductor that works in it, or move it away to begin a new one";
+        findings.push(match Ledger::look(&path) {
+            Ok(_) => Finding::ok("ledger", format!("{} opens", path.display())),
+            Err(error) => Finding::error("ledger", error.to_string(), cure),
+        });
+    }
+    findings
+}
+
+/// Where the ledger is; looking must not make its folder.
+fn ledger(args: &DoctorArgs) -> Option<std::path::PathBuf> {
+    let default = || Some(dirs::data_dir()?.join("toolroute").join("ledger.sqlite"));
+    args.ledger.clone().or_else(default)
+}

@@ -1,0 +1,224 @@
+//! One server as another program writes it, as we read it.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::execution::names_private_address;
+
+/// What an entry became, and what a user should know of it.
+pub struct Read {
+    pub entry: Map<String, Value>,
+    pub notes: Vec<String>,
+}
+
+/// Whether an entry is this gateway itself, which must not start itself.
+pub fn is_ours(entry: &Map<String, Value>) -> bool {
+    let command = entry.get("command").and_then(Value::as_str).unwrap_or_default();
+    let stem = Path::new(command).file_stem().and_then(|stem| stem.to_str());
+    let args = entry.get("args").and_then(Value::as_array);
+    stem == Some("toolroute") && args.is_some_and(|args| args.iter().any(|arg| arg == "mcp"))
+}
+
+/// Reads an entry. Members that we do not know are kept.
+pub fn read(
+    name: &str,
+    entry: &Value,
+    project: Option<&Path>,
+    allow_private: bool,
+) -> Option<Read> {
+    let mut entry = entry.as_object()?.clone();
+    let mut notes = Vec::new();
+    for value in entry.values_mut() {
+        replace_strings(value, &mut |text| variables(name, text, project, &mut notes));
+    }
+    from_codex(&mut entry);
+    if entry.get("type") == Some(&json!("sse")) {
+        notes.push(format!(
+            "server `{name}`: type sse is not supported; write its Streamable HTTP address"
+        ));
+    }
+    if let (Some(project), None, true) = (project, entry.get("cwd"), entry.contains_key("command"))
+    {
+        entry.insert("cwd".to_owned(), json!(project));
+    }
+    let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|key| entry.get(key)?.as_str());
+    if let Some(url) = url.map(str::to_owned) {
+        guard(name, &url, allow_private, &mut entry, &mut notes);
+    }
+    Some(Read { entry, notes })
+}
+
+/// An address that another file brought in may be public. One that is not is kept and not called.
+fn guard(
+    name: &str,
+    url: &str,
+    allow_private: bool,
+    entry: &mut Map<String, Value>,
+    notes: &mut Vec<String>,
+) {
+    let private = names_private_address(url);
+    if private && !allow_private {
+        entry.insert("disabled".to_owned(), json!(true));
+        notes.push(format!(
+            "server `{name}`: {url} is an address of this machine or its network, so the server \
+             is imported disabled; import again with --allow-private if that is meant"
+        ));
+    }
+    entry.insert("allowPrivate".to_owned(), json!(private && allow_private));
+}
+
+fn replace_strings(value: &mut Value, replace: &mut impl FnMut(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(new) = replace(text) {
+                *text = new;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_strings(item, replace)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| replace_strings(member, replace));
+        }
+        _ => {}
+    }
+}
+
+/// The variables of editors as ours. What a person is asked for becomes a variable to set.
+fn variables(
+    server: &str,
+    text: &str,
+    project: Option<&Path>,
+    notes: &mut Vec<String>,
+) -> Option<String> {
+    if !text.contains("${") {
+        return None;
+    }
+    let mut new = text.replace("${userHome}", "${HOME}");
+    for slash in ["${pathSeparator}", "${/}"] {
+        new = new.replace(slash, std::path::MAIN_SEPARATOR_STR);
+    }
+    if let Some(project) = project {
+        let name = project.file_name().unwrap_or_default().to_string_lossy();
+        new = new.replace("${workspaceFolderBasename}", &name);
+        new = new.replace("${workspaceFolder}", &project.to_string_lossy());
+    }
+    while let Some(at) = new.find("${input:") {
+        let Some(end) = new[at..].find('}') else { break };
+        let id = &new[at + "${input:".len()..at + end];
+        let upper: String = id
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+            .collect();
+        notes.push(format!(
+            "server `{server}`: its program asks for `{id}`; set the variable {upper} instead"
+        ));
+        new = format!("{}${{{upper}}}{}", &new[..at], &new[at + end + 1..]);
+    }
+    Some(new)
+}
+
+/// What only Codex writes, as we read it.
+fn from_codex(entry: &mut Map<String, Value>) {
+    let mut headers = Map::new();
+    if let Some(Value::String(variable)) = entry.remove("bearer_token_env_var") {
+        headers.insert("Authorization".to_owned(), json!(format!("Bearer ${{{variable}}}")));
+    }
+    if let Some(Value::Object(fixed)) = entry.remove("http_headers") {
+        headers.extend(fixed);
+    }
+    if let Some(Value::Object(from)) = entry.remove("env_http_headers") {
+        let named = from.into_iter().filter_map(|(header, variable)| {
+            let variable = variable.as_str()?;
+            Some((header, json!(format!("${{{variable}}}"))))
+        });
+        headers.extend(named);
+    }
+    join(entry, "headers", headers);
+    let mut env = Map::new();
+    if let Some(Value::Array(names)) = entry.remove("env_vars") {
+        let names = names.iter().filter_map(Value::as_str);
+        env.extend(names.map(|name| (name.to_owned(), json!(format!("${{{name}}}")))));
+    }
+    join(entry, "env", env);
+    if entry.remove("enabled") == Some(json!(false)) {
+        entry.insert("disabled".to_owned(), json!(true));
+    }
+}
+
+fn join(entry: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {
+    if more.is_empty() {
+        return;
+    }
+    let there = entry.entry(name).or_insert_with(|| json!({}));
+    if let Value::Object(there) = there {
+        there.extend(more);
+    }
+}
+
+/// Whether two entries mean the same server: what we or the user decided of it does not count.
+pub fn same(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    let theirs = |entry: &Map<String, Value>| {
+        let mut entry = entry.clone();
+        entry.retain(|name, _| !matches!(name.as_str(), "disabled" | "allowPrivate"));
+        entry
+    };
+    theirs(a) == theirs(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(value: Value) -> Read {
+        read("s", &value, Some(Path::new("/p/app")), false).unwrap()
+    }
+
+    #[test]
+    fn variables_of_editors_and_fields_of_codex_become_ours() {
+        let read = entry(json!({"command": "${userHome}/x", "args": ["${workspaceFolder}/a"],
+            "env": {"T": "${input:git-hub token}", "E": "${env:E}"}, "env_vars": ["PASS"], "x": [1]}));
+        assert_eq!(
+            Value::Object(read.entry),
+            json!({"command": "${HOME}/x", "args": ["/p/app/a"],
+            "env": {"T": "${GIT_HUB_TOKEN}", "E": "${env:E}", "PASS": "${PASS}"}, "x": [1], "cwd": "/p/app"})
+        );
+        assert!(read.notes[0].contains("GIT_HUB_TOKEN"));
+        let read = entry(json!({"url": "https://example.org/mcp", "bearer_token_env_var": "TOK",
+            "http_headers": {"A": "b"}, "env_http_headers": {"C": "D"}, "enabled": false}));
+        assert_eq!(
+            Value::Object(read.entry),
+            json!({"url": "https://example.org/mcp", "disabled": true,
+            "headers": {"Authorization": "Bearer ${TOK}", "A": "b", "C": "${D}"}, "allowPrivate": false})
+        );
+    }
+
+    #[test]
+    fn private_addresses_come_in_disabled_whatever_the_file_says() {
+        for url in [
+            "http://localhost:3000/mcp",
+            "http://169.254.169.254/",
+            "http://0x7f.1/",
+            "http://[::1]/",
+        ] {
+            let read = entry(json!({"url": url, "allowPrivate": true}));
+            assert_eq!(
+                (&read.entry["disabled"], &read.entry["allowPrivate"]),
+                (&json!(true), &json!(false)),
+                "{url}"
+            );
+        }
+        let allowed =
+            super::read("s", &json!({"url": "http://localhost:3000"}), None, true).unwrap();
+        assert_eq!(
+            Value::Object(allowed.entry),
+            json!({"url": "http://localhost:3000", "allowPrivate": true})
+        );
+    }
+
+    #[test]
+    fn the_gateway_itself_is_told() {
+        let ours = json!({"command": "/usr/bin/toolroute", "args": ["mcp"]});
+        assert!(is_ours(ours.as_object().unwrap()));
+        assert!(!is_ours(json!({"command": "npx", "args": ["mcp"]}).as_object().unwrap()));
+    }
+}

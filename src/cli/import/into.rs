@@ -1,0 +1,263 @@
+//! Our gateway in another program's configuration, and out of it again.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::clients::Client;
+use super::{codex, jsonc, write};
+use crate::cli::exit::{self, Failure};
+
+/// The name under which the gateway stands there.
+const NAME: &str = "toolroute";
+
+/// What is asked for.
+pub struct Wanted {
+    pub client: Client,
+    pub servers: PathBuf,
+    pub replace: bool,
+}
+
+/// What was done to a program's configuration.
+#[derive(Serialize)]
+pub struct Put {
+    pub file: PathBuf,
+    pub done: Done,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<PathBuf>,
+    #[serde(skip)]
+    pub word: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    Put,
+    AlreadyThere,
+    /// As it was before, byte for byte.
+    Restored,
+    /// It has been changed since: only what we did was undone.
+    TakenOut,
+    NothingToUndo,
+}
+
+impl fmt::Display for Put {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, word) = (self.file.display(), self.word);
+        match self.done {
+            Done::Put => write!(
+                f,
+                "{file} has the gateway now; restart {word}. To take it out again: \
+                 toolroute import --into {word} --undo"
+            ),
+            Done::AlreadyThere => write!(f, "{file} has the gateway already"),
+            Done::Restored => write!(f, "{file} is as it was before"),
+            Done::TakenOut => write!(
+                f,
+                "{file} was changed since; the gateway is out of it, and the servers that it \
+                 replaced are back"
+            ),
+            Done::NothingToUndo => write!(f, "{file} has no gateway that was put there"),
+        }
+    }
+}
+
+/// What undoing needs to know; beside the program's file.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    /// The text before; `None` where there was no file.
+    before: Option<String>,
+    /// Of the text that we wrote.
+    after: String,
+}
+
+fn record_path(target: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.toolroute-undo", target.display()))
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn record(target: &Path) -> anyhow::Result<Option<Record>> {
+    let text = write::read(&record_path(target))?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+impl Wanted {
+    /// The gateway as the program starts it.
+    fn entry(&self) -> anyhow::Result<Value> {
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let mut entry = json!({"command": program, "args": ["mcp", "--servers", self.servers]});
+        if self.client == Client::Vscode {
+            entry["type"] = json!("stdio");
+        }
+        Ok(entry)
+    }
+
+    fn with_gateway(&self, text: &str) -> anyhow::Result<String> {
+        let entry = self.entry()?;
+        if self.client == Client::Codex {
+            return codex::set(text, NAME, &entry, self.replace);
+        }
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let member = self.client.member();
+        let set = if self.replace {
+            jsonc::set(text, &[], member, &json!({ NAME: entry }))
+        } else {
+            jsonc::set(text, &[member], NAME, &entry)
+        };
+        set.context("it is no JSON object")
+    }
+
+    /// The text without the gateway, and with the servers of `before` that it lacks.
+    fn without(&self, text: &str, before: &str) -> anyhow::Result<String> {
+        if self.client == Client::Codex {
+            return codex::restore(text, NAME, before);
+        }
+        let member = self.client.member();
+        let mut text = jsonc::remove(text, &[member], NAME).unwrap_or_else(|| text.to_owned());
+        let now = jsonc::value(&text).context("it is no JSON")?;
+        let earlier = jsonc::value(before).unwrap_or_default();
+        for (name, entry) in earlier[member].as_object().into_iter().flatten() {
+            if name != NAME && now[member].get(name).is_none() {
+                let put = jsonc::set(&text, &[member], name, entry);
+                text = put.context("it is no JSON object")?;
+            }
+        }
+        Ok(text)
+    }
+}
+
+fn failed(target: &Path, error: &anyhow::Error) -> anyhow::Error {
+    let said = format!("{}: nothing was changed: {error:#}", target.display());
+    Failure { code: exit::BAD_DATA, said }.into()
+}
+
+/// Puts the gateway in, beside the other servers or in their place.
+pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
+    let word = wanted.client.word();
+    let before = write::read(target)?;
+    let text = before.clone().unwrap_or_default();
+    let after = wanted.with_gateway(&text).map_err(|error| failed(target, &error))?;
+    let mut put = Put { file: target.to_owned(), done: Done::Put, backup: None, word };
+    if after == text {
+        put.done = Done::AlreadyThere;
+        return Ok(put);
+    }
+    if dry_run {
+        return Ok(put);
+    }
+    let known = record(target)?;
+    let first = match known {
+        // It was put there before, and nobody else has changed the file.
+        Some(known) if known.after == hash(&text) => known.before,
+        Some(known) => {
+            let earlier = known.before.unwrap_or_default();
+            Some(wanted.without(&text, &earlier).map_err(|error| failed(target, &error))?)
+        }
+        None => before,
+    };
+    put.backup = write::back_up(target)?;
+    let record = Record { before: first, after: hash(&after) };
+    write::replace(&record_path(target), &serde_json::to_string(&record)?)?;
+    write::replace(target, &after)?;
+    Ok(put)
+}
+
+/// Undoes [`put`]: the file as it was, or, where it was changed since, without what we put there.
+pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
+    let word = wanted.client.word();
+    let mut put = Put { file: target.to_owned(), done: Done::NothingToUndo, backup: None, word };
+    let (Some(record), Some(text)) = (record(target)?, write::read(target)?) else {
+        return Ok(put);
+    };
+    let untouched = hash(&text) == record.after;
+    put.done = if untouched { Done::Restored } else { Done::TakenOut };
+    let earlier = record.before.as_deref();
+    let restored = if untouched {
+        record.before.clone()
+    } else {
+        let back = wanted.without(&text, earlier.unwrap_or_default());
+        Some(back.map_err(|error| failed(target, &error))?)
+    };
+    if dry_run {
+        return Ok(put);
+    }
+    match restored {
+        Some(restored) => {
+            put.backup = if untouched { None } else { write::back_up(target)? };
+            write::replace(target, &restored)?;
+        }
+        None => std::fs::remove_file(target)
+            .with_context(|| format!("cannot remove {}", target.display()))?,
+    }
+    std::fs::remove_file(record_path(target)).ok();
+    Ok(put)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(client: Client, replace: bool) -> Wanted {
+        Wanted { client, servers: "/s.json".into(), replace }
+    }
+
+    #[test]
+    fn putting_in_is_idempotent_and_undone_byte_for_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let json = "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"},\n  }\n}\n";
+        let toml = "model = 1 # mine\n[mcp_servers.a]\ncommand = \"x\"\n";
+        for (client, text) in [(Client::Cursor, json), (Client::Codex, toml)] {
+            for replace in [false, true] {
+                let target = folder.path().join("config");
+                std::fs::write(&target, text).unwrap();
+                let wanted = wanted(client, replace);
+                assert_eq!(put(&target, &wanted, false).unwrap().done, Done::Put);
+                let after = std::fs::read_to_string(&target).unwrap();
+                assert!(after.contains("--servers") && after.contains("mine"));
+                assert_eq!(after.contains("\"x\""), !replace);
+                assert_eq!(put(&target, &wanted, false).unwrap().done, Done::AlreadyThere);
+                assert_eq!(undo(&target, &wanted, false).unwrap().done, Done::Restored);
+                assert_eq!(std::fs::read_to_string(&target).unwrap(), text);
+                assert_eq!(undo(&target, &wanted, false).unwrap().done, Done::NothingToUndo);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_program_wrote_since_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("mcp.json");
+        std::fs::write(&target, "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}").unwrap();
+        let wanted = wanted(Client::ClaudeCode, true);
+        put(&target, &wanted, false).unwrap();
+        let text = std::fs::read_to_string(&target).unwrap();
+        std::fs::write(&target, jsonc::set(&text, &[], "theme", &json!("dark")).unwrap()).unwrap();
+        assert_eq!(undo(&target, &wanted, false).unwrap().done, Done::TakenOut);
+        let text = std::fs::read_to_string(&target).unwrap();
+        let found = jsonc::value(&text).unwrap();
+        assert_eq!(
+            found,
+            json!({"theme": "dark", "mcpServers": {"a": {"command": "x"}}}),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_was_not_there_is_gone_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("deep/mcp.json");
+        let wanted = wanted(Client::Vscode, false);
+        put(&target, &wanted, false).unwrap();
+        let text = std::fs::read_to_string(&target).unwrap();
+        assert_eq!(jsonc::value(&text).unwrap()["servers"]["toolroute"]["type"], "stdio");
+        undo(&target, &wanted, false).unwrap();
+        assert!(!target.exists());
+    }
+}

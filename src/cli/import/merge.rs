@@ -1,0 +1,146 @@
+//! Servers of other programs, put into our file beside those that are there.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use super::clients::Place;
+use super::entry::{is_ours, read as read_entry, same};
+use super::{Imported, Report, State, codex, jsonc, write};
+use crate::cli::exit::{self, Failure};
+
+/// One server that was found.
+struct Found {
+    name: String,
+    entry: Map<String, Value>,
+    place: Place,
+}
+
+/// Reads the files and adds their servers to the report's servers file.
+pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow::Result<()> {
+    let mut found = Vec::new();
+    for place in places {
+        found.extend(of_file(place, allow_private, report)?);
+    }
+    let before = write::read(&report.servers)?;
+    let start = before.clone().unwrap_or_else(|| "{\n  \"mcpServers\": {}\n}\n".to_owned());
+    let mut target = Target::of(&report.servers, start)?;
+    for found in found {
+        let from = found.place.path.clone();
+        let (name, state) = target.add(found)?;
+        report.imported.push(Imported { name, from, state });
+    }
+    let changed = report.imported.iter().any(|one| one.state != State::AlreadyThere);
+    if changed && !report.dry_run {
+        report.backups.extend(write::back_up(&report.servers)?);
+        write::replace(&report.servers, &target.text)?;
+    }
+    Ok(())
+}
+
+fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::Result<Vec<Found>> {
+    let text = write::read(&place.path)?;
+    let text = text.with_context(|| format!("there is no file {}", place.path.display()))?;
+    let is_toml = place.path.extension().is_some_and(|extension| extension == "toml");
+    let root = if is_toml { codex::value(&text) } else { jsonc::value(&text).map_err(Into::into) };
+    let root = root.map_err(|error| bad(&place.path, &error))?;
+    report.read.push(place.path.clone());
+    let mut found = Vec::new();
+    for (project, servers) in lists(&root) {
+        let project = project.or_else(|| place.project.clone());
+        for (name, value) in servers {
+            if value.as_object().is_some_and(is_ours) {
+                continue;
+            }
+            match read_entry(name, value, project.as_deref(), allow_private) {
+                Some(read) => {
+                    report.notes.extend(read.notes);
+                    let place = place.clone();
+                    found.push(Found { name: name.clone(), entry: read.entry, place });
+                }
+                None => report.notes.push(format!(
+                    "server `{name}` of {} is no object and was left out",
+                    place.path.display()
+                )),
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn bad(path: &Path, error: &anyhow::Error) -> anyhow::Error {
+    let said = format!("{}: expected a configuration with servers, found: {error}", path.display());
+    Failure { code: exit::BAD_DATA, said }.into()
+}
+
+/// The lists of servers of a document, those of a project with its folder.
+fn lists(root: &Value) -> Vec<(Option<PathBuf>, &Map<String, Value>)> {
+    let own = ["mcpServers", "servers", "mcp_servers"].iter().filter_map(|key| root.get(key));
+    // VS Code's settings, in both spellings.
+    let settings = [root.pointer("/mcp/servers"), root.get("mcp.servers")].into_iter().flatten();
+    let mut lists: Vec<_> =
+        own.chain(settings).filter_map(|list| Some((None, list.as_object()?))).collect();
+    // Claude Code has a list for each folder that it was started in.
+    for (folder, project) in root.get("projects").and_then(Value::as_object).into_iter().flatten() {
+        if let Some(servers) = project.get("mcpServers").and_then(Value::as_object) {
+            lists.push((Some(PathBuf::from(folder)), servers));
+        }
+    }
+    lists
+}
+
+/// Our servers file in the making.
+struct Target {
+    text: String,
+    member: &'static str,
+    servers: Map<String, Value>,
+}
+
+impl Target {
+    fn of(path: &Path, text: String) -> anyhow::Result<Self> {
+        let root = jsonc::value(&text).map_err(|error| bad(path, &error.into()))?;
+        let member = if root.get("mcpServers").is_none() && root.get("servers").is_some() {
+            "servers"
+        } else {
+            "mcpServers"
+        };
+        let servers = match root.get(member) {
+            None => Map::new(),
+            Some(Value::Object(servers)) => servers.clone(),
+            Some(_) => return Err(bad(path, &anyhow::anyhow!("`{member}` is no object"))),
+        };
+        Ok(Self { text, member, servers })
+    }
+
+    /// Adds a server under its name, or under another where that is taken by a different one.
+    fn add(&mut self, found: Found) -> anyhow::Result<(String, State)> {
+        let Found { name, entry, place } = found;
+        let others = (1..).map(|number| match number {
+            1 => format!("{name}-{}", place.word),
+            number => format!("{name}-{}-{number}", place.word),
+        });
+        for candidate in std::iter::once(name.clone()).chain(others) {
+            match self.servers.get(&candidate) {
+                Some(Value::Object(there)) if same(there, &entry) => {
+                    return Ok((candidate, State::AlreadyThere));
+                }
+                Some(_) => {}
+                None => {
+                    let state = if candidate == name { State::Added } else { State::Renamed };
+                    self.put(&candidate, entry)?;
+                    return Ok((candidate, state));
+                }
+            }
+        }
+        Err(anyhow::anyhow!("no name is free for server `{name}`"))
+    }
+
+    fn put(&mut self, name: &str, entry: Map<String, Value>) -> anyhow::Result<()> {
+        let value = Value::Object(entry);
+        let text = jsonc::set(&self.text, &[self.member], name, &value);
+        self.text = text.context("the servers file is no JSON object")?;
+        self.servers.insert(name.to_owned(), value);
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! `toolroute import`: the servers of other programs into our file, and our gateway into theirs.
+
+mod clients;
+mod codex;
+mod entry;
+mod into;
+mod jsonc;
+mod merge;
+mod write;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::Serialize;
+
+use self::clients::{Client, Place};
+use super::args::Global;
+use super::{paths, render};
+
+#[derive(Args)]
+pub struct ImportArgs {
+    /// Read this program's configuration, repeatable [default: of every program that is found]
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    from: Vec<Client>,
+    /// Read this file too, JSON or TOML, or with --into write it; repeatable
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// The servers file to add to [default: toolroute/servers.json in the user's configuration
+    /// folder]
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// Where projects' own files are looked for [default: the present folder]
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Write nothing, and say what would be written
+    #[arg(long)]
+    dry_run: bool,
+    /// Let imported servers be called at addresses of this machine and its network
+    #[arg(long)]
+    allow_private: bool,
+    /// Then put the gateway into this program's configuration
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    into: Option<Client>,
+    /// With --into: take the program's other servers out, because they are behind the gateway now
+    #[arg(long, requires = "into", conflicts_with = "undo")]
+    replace: bool,
+    /// Take the gateway out of the program's configuration again, and put back what it replaced
+    #[arg(long, requires = "into", conflicts_with_all = ["from", "allow_private"])]
+    undo: bool,
+}
+
+/// What was done, or would be.
+#[derive(Default, Serialize)]
+struct Report {
+    dry_run: bool,
+    /// Files that were read.
+    read: Vec<PathBuf>,
+    servers: PathBuf,
+    imported: Vec<Imported>,
+    /// What a user should know, a sentence each.
+    notes: Vec<String>,
+    /// Copies of what was overwritten.
+    backups: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    into: Option<into::Put>,
+}
+
+/// One server of another program.
+#[derive(Serialize)]
+struct Imported {
+    name: String,
+    from: PathBuf,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Added,
+    /// Under another name: another server has its own.
+    Renamed,
+    AlreadyThere,
+}
+
+pub fn run(args: &ImportArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let mut report = Report { dry_run: args.dry_run, ..Report::default() };
+    report.servers = match &args.to {
+        Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
+        None => paths::servers()?,
+    };
+    if !args.undo {
+        let files = places(args)?;
+        merge::run(&files, args.allow_private, &mut report)?;
+    }
+    if let Some(client) = args.into {
+        put(client, args, &mut report)?;
+    }
+    if global.json {
+        render::json(&report)?
+    } else {
+        tell(&report, args, global)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn home(args: &ImportArgs) -> anyhow::Result<clients::Home> {
+    let project = match &args.project {
+        Some(project) => project.clone(),
+        None => std::env::current_dir().context("cannot tell the present folder; use --project")?,
+    };
+    Ok(clients::Home {
+        home: dirs::home_dir().context("this user has no home folder; name files with --file")?,
+        config: dirs::config_dir(),
+        codex: std::env::var_os("CODEX_HOME").map(PathBuf::from),
+        project,
+    })
+}
+
+/// The files to read: those of the named programs, or else of every program; and those named.
+fn places(args: &ImportArgs) -> anyhow::Result<Vec<Place>> {
+    let named = if args.into.is_some() { &[][..] } else { &args.file };
+    let every = args.from.is_empty() && named.is_empty();
+    let clients = if every { clients::ALL.to_vec() } else { args.from.clone() };
+    let mut places = Vec::new();
+    if !clients.is_empty() {
+        let home = home(args)?;
+        places = clients.into_iter().flat_map(|client| home.places(client)).collect();
+        places.retain(|place| place.path.is_file());
+    }
+    places.extend(named.iter().map(|path| Place::of_file(path)));
+    Ok(places)
+}
+
+fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result<()> {
+    let target = match args.file.first() {
+        Some(file) => file.clone(),
+        None => home(args)?
+            .target(client)
+            .context("this user has no configuration folder; use --file")?,
+    };
+    let wanted = into::Wanted { client, servers: report.servers.clone(), replace: args.replace };
+    let put = if args.undo {
+        into::undo(&target, &wanted, args.dry_run)?
+    } else {
+        into::put(&target, &wanted, args.dry_run)?
+    };
+    report.backups.extend(put.backup.clone());
+    report.into = Some(put);
+    Ok(())
+}
+
+fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<()> {
+    if !report.imported.is_empty() {
+        let mut table = render::table(&["server", "", "from"], &[]);
+        for Imported { name, from, state } in &report.imported {
+            let state = match state {
+                State::Added => "added",
+                State::Renamed => "added under another name",
+                State::AlreadyThere => "already there",
+            };
+            let from = render::plain(&from.display().to_string());
+            table.add_row([render::plain(name), state.to_owned(), from]);
+        }
+        render::print(table)?;
+    } else if !args.undo {
+        render::line("no server was found; name a file with --file")?;
+    }
+    report.notes.iter().for_each(|note| render::note(&render::plain(note)));
+    for backup in &report.backups {
+        render::warn(global, &format!("what was there before is kept at {}", backup.display()));
+    }
+    if let Some(put) = &report.into {
+        render::line(&render::plain(&put.to_string()))?;
+    }
+    let added = report.imported.iter().filter(|one| one.state != State::AlreadyThere).count();
+    let would = if report.dry_run { "would be " } else { "" };
+    let to = report.servers.display();
+    render::warn(global, &format!("{added} servers {would}added to {to}"));
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! `toolroute mcp`: the gateway.
+
+pub mod known;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
+use super::exit::{self, Failure};
+use super::limit::Limit;
+use super::setup::{self, Wanted};
+use super::{call, paths, pins, render, serve, servers};
+use crate::catalog::Catalog;
+use crate::engine::{DEFAULT_LIMIT, Engine};
+use crate::execution::{
+    Confirm, Executor, ExecutorOptions, Patterns, Permissions, ServersFile, Timing,
+};
+use crate::feedback::UsageVectors;
+use crate::server::{
+    Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles, Service, ServiceOptions,
+    Shutdown, serve_mcp,
+};
+
+use known::Known;
+
+/// Tools of one server in an answer where another server's come near (docs/security.md): behind a
+/// gateway stand servers of many authors.
+const MOST_PER_SERVER: usize = 3;
+
+/// How long threads are given to end that nobody can wake, such as one that reads stdin.
+const LAST_THREADS: Duration = Duration::from_millis(200);
+
+/// What is known before any server was asked.
+struct Opened {
+    service: Arc<Service>,
+    known: Known,
+    options: GatewayOptions,
+}
+
+pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let token = match args.http {
+        Some(address) => serve::token_of(args.token_file.as_deref(), address)?,
+        None => None,
+    };
+    let opened = open(args, global)?;
+    let runtime = servers::runtime()?;
+    let done = runtime.block_on(async {
+        let shutdown = Shutdown::default();
+        shutdown.on_signals();
+        let service = Arc::clone(&opened.service);
+        service.watch();
+        let connecting = tokio::spawn(connect(Arc::clone(&service), opened.known));
+        let served = match args.http {
+            None => stdio(&service, opened.options, &shutdown).await,
+            Some(address) => {
+                let options = McpHttpOptions {
+                    gateway: opened.options,
+                    hosts: args.allowed_host.clone(),
+                    token,
+                    shutdown: shutdown.clone(),
+                };
+                http(&service, address, &options, global).await
+            }
+        };
+        connecting.abort();
+        service.close().await;
+        served
+    });
+    runtime.shutdown_timeout(LAST_THREADS);
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+async fn stdio(
+    service: &Arc<Service>,
+    options: GatewayOptions,
+    shutdown: &Shutdown,
+) -> anyhow::Result<()> {
+    let gateway = Gateway::new(Arc::clone(service), &options)?;
+    Ok(gateway.serve_stdio(shutdown.begun()).await?)
+}
+
+async fn http(
+    service: &Arc<Service>,
+    address: SocketAddr,
+    options: &McpHttpOptions,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let bound = listener.local_addr().context("a listener has no address")?;
+    if global.json {
+        render::json(&json!({"listening": format!("http://{bound}/mcp"), "port": bound.port()}))?;
+        render::flush()?;
+    } else {
+        render::warn(global, &format!("listening on http://{bound}/mcp"));
+    }
+    Ok(serve_mcp(listener, service, options).await?)
+}
+
+/// Asks the servers whose tools are not known or are old, and keeps what came of it for the next
+/// start: their tools (each as it comes), the vectors, and what is said of the catalog.
+async fn connect(service: Arc<Service>, known: Known) {
+    service.connect(known.stale.clone()).await;
+    let kept = tokio::task::spawn_blocking(move || known.keep(&service)).await;
+    if let Ok(Err(error)) = kept {
+        tracing::warn!("the next start will take longer: {error:#}");
+    }
+}
+
+fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
+    let Some(path) = args.catalog.live.servers() else {
+        let said = "no servers are named; expected --config servers.json, --servers FILE or the \
+                    variable TOOLROUTE_SERVERS";
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+    };
+    let file = servers::read(path)?;
+    let profiles = profiles(args, global)?;
+    let mut options = service_options(args, &file)?;
+    options.profiles = profiles;
+    let known = Known::of(args, &file, &options.profiles)?;
+    options.keep = Some(known.keeper());
+    let catalog = callable(known.catalog(global)?, &file, &options, global);
+    let engine = engine(args, catalog, known.snapshot.as_deref(), global)?;
+    let options_of_gateway = GatewayOptions {
+        expose: match args.expose {
+            ExposeChoice::Search => Expose::Search,
+            ExposeChoice::Selected => Expose::Selected,
+        },
+        profile: args.profile.clone(),
+        hints: known.hints(),
+    };
+    let service = Service::new(Arc::new(engine), options)?;
+    Ok(Opened { service, known, options: options_of_gateway })
+}
+
+/// The profiles of the configuration.
+pub fn configured(global: &Global) -> Profiles {
+    let configured = global.settings.profiles.clone().unwrap_or_default();
+    configured
+        .into_iter()
+        .map(|(name, about)| {
+            let profile = Profile {
+                tools: about.tools,
+                servers: about.servers,
+                pinned: about.pinned,
+                limit: about.limit,
+                query: about.query,
+            };
+            (name, profile)
+        })
+        .collect()
+}
+
+/// The profiles of the configuration, and what the flags say of the one that counts by itself.
+fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
+    let mut profiles = configured(global);
+    let named = args.profile.clone().unwrap_or_default();
+    if !named.is_empty() && !profiles.contains_key(&named) {
+        let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
+        let said = format!(
+            "unknown profile `{}`; expected one of the configuration: {}",
+            render::cut(&named, render::MOST_OF_AN_ID),
+            known.join(", ")
+        );
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
+    let profile = profiles.entry(named).or_default();
+    profile.pinned.extend(args.pin.iter().cloned());
+    profile.limit = args.limit.map(|limit| limit.most).or(profile.limit);
+    profile.query = args.query.clone().or(profile.query.take());
+    Ok(profiles)
+}
+
+fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<ServiceOptions> {
+    let permissions = Permissions {
+        allow: Patterns::new(&args.allow)?,
+        deny: Patterns::new(&args.deny)?,
+        read_only: args.read_only,
+        confirm: match args.confirm {
+            ConfirmChoice::Never => Confirm::Never,
+            ConfirmChoice::Destructive => Confirm::Destructive,
+            ConfirmChoice::Writes => Confirm::Writes,
+        },
+    };
+    let mut timing = Timing::default();
+    if let Some(seconds) = args.timeout {
+        timing.timeouts.push((Patterns::new(["*"])?, Duration::from_secs(seconds)));
+    }
+    let options = ExecutorOptions {
+        permissions: permissions.clone(),
+        timing,
+        max_chars: args.max_chars,
+        kept: call::kept()?,
+        redactor: file.redactor.clone(),
+        on_failure: Some(Arc::new(call::append_to_log)),
+        ..ExecutorOptions::default()
+    };
+    let executor = Arc::new(Executor::new(servers::open(file), options));
+    Ok(ServiceOptions {
+        executor: Some(executor),
+        permissions,
+        no_fallback: args.no_fallback,
+        screen: pins::screen_of(&args.catalog.live.pinning, file)?,
+        ..ServiceOptions::default()
+    })
+}
+
+/// The tools that can be called: what is found must be. Each server's are looked over by themselves.
+fn callable(
+    catalog: Catalog,
+    file: &ServersFile,
+    options: &ServiceOptions,
+    global: &Global,
+) -> Catalog {
+    let mut by_server: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    let mut homeless = 0;
+    for tool in catalog.iter() {
+        match tool.server.as_ref().filter(|server| file.entries.contains_key(*server)) {
+            Some(server) => by_server.entry(server.clone()).or_default().push(tool.clone()),
+            None => homeless += 1,
+        }
+    }
+    if homeless > 0 {
+        let said = format!("{homeless} tools are of no server of the servers file; left out");
+        render::warn(global, &said);
+    }
+    let admitted = by_server.into_iter();
+    let admitted = admitted.flat_map(|(name, tools)| Service::admitted(options, &name, tools));
+    Catalog::from_tools(admitted.collect()).catalog
+}
+
+fn engine(
+    args: &McpArgs,
+    catalog: Catalog,
+    snapshot: Option<&Path>,
+    global: &Global,
+) -> anyhow::Result<Engine> {
+    let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
+    let wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit) };
+    let mut config = setup::config(&args.engine, &wanted, global);
+    config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
+    let mut builder = Engine::builder(catalog).config(config);
+    if let Some(embedder) = setup::embedder(&args.engine, args.select.strategy, global)? {
+        builder = builder.embedder(embedder);
+        if let Some(path) = snapshot {
+            builder = builder.cache(path);
+        }
+        if let Some(path) = &wanted.usage {
+            builder = builder.usage(UsageVectors::load(path)?);
+        }
+    }
+    Ok(builder.build()?)
+}
+
+/// Where the words on the catalog are kept for a configuration as it is.
+fn hints_path(key: &str) -> std::path::PathBuf {
+    paths::cache("gateway").join(format!("{key}.json"))
+}

@@ -1,0 +1,259 @@
+//! `toolroute pins`: which definitions were agreed to, and which are held back.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::args::{Global, LiveArgs};
+use super::{paths, render, servers};
+use crate::catalog::{Catalog, Tool, ToolId};
+use crate::execution::ServersFile;
+use crate::pins::{Approve, Checked, FieldChange, Mode, Pins};
+
+/// How the definitions that servers list are watched.
+#[derive(Args, Clone, Default)]
+pub struct PinArgs {
+    /// What is done with a server's tools: first-use takes new ones and holds back those that have
+    /// changed since, strict holds back new ones too, off watches nothing [env: TOOLROUTE_PIN]
+    #[arg(long, value_enum, value_name = "first-use|strict|off")]
+    pub pin: Option<Pinning>,
+    /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
+    #[arg(long, value_name = "FILE")]
+    pub pins: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Pinning {
+    FirstUse,
+    Strict,
+    Off,
+}
+
+impl PinArgs {
+    /// The pins to check with; `None` where they are off.
+    pub fn open(&self) -> anyhow::Result<Option<Pins>> {
+        let mode = match self.pin {
+            Some(Pinning::Off) => return Ok(None),
+            Some(Pinning::Strict) => Mode::Strict,
+            Some(Pinning::FirstUse) | None => Mode::FirstUse,
+        };
+        Ok(Some(Pins::new(paths::pins(self.pins.as_deref())?, mode)))
+    }
+}
+
+/// What of a server's list may be used. What is held back is told; where pins cannot be checked,
+/// that is everything.
+fn screen(pins: &Pins, file: &ServersFile, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
+    let print = file.fingerprints.get(server).map_or("", String::as_str);
+    match pins.check(&Pins::key(server, print), tools) {
+        Ok(Checked { accepted, quarantined, .. }) => {
+            for held in quarantined {
+                render::note(&render::plain(&format!("warning: {held}")));
+            }
+            accepted
+        }
+        Err(error) => {
+            let said = format!("warning: no tool of `{server}` is used: {}", told(&error));
+            render::note(&render::plain(&said));
+            Vec::new()
+        }
+    }
+}
+
+/// A catalog without what is held back of the servers of the servers file.
+pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
+    let (Some(path), Some(pins)) = (live.servers(), live.pinning.open()?) else {
+        return Ok(catalog);
+    };
+    let file = servers::read(path)?;
+    let servers = &file.entries;
+    let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
+    for tool in catalog.iter() {
+        if let Some(server) = tool.server.as_deref().filter(|server| servers.contains_key(*server))
+        {
+            by_server.entry(server).or_default().push(tool.clone());
+        }
+    }
+    let checked: usize = by_server.values().map(Vec::len).sum();
+    let all = by_server.into_iter();
+    let accepted: HashSet<ToolId> = all
+        .flat_map(|(server, tools)| screen(&pins, &file, server, tools))
+        .map(|tool| tool.id)
+        .collect();
+    if accepted.len() == checked {
+        return Ok(catalog);
+    }
+    let free = |tool: &&Tool| {
+        accepted.contains(&tool.id)
+            || !tool.server.as_ref().is_some_and(|of| servers.contains_key(of))
+    };
+    let left = catalog.iter().filter(free).cloned().collect();
+    Ok(Catalog::from_tools(left).catalog)
+}
+
+/// What the gateway looks its servers' lists over with.
+#[cfg(feature = "server")]
+pub fn screen_of(
+    args: &PinArgs,
+    file: &ServersFile,
+) -> anyhow::Result<Option<crate::server::Screen>> {
+    let (pins, file) = (args.open()?, file.clone());
+    Ok(pins.map(|pins| -> crate::server::Screen {
+        std::sync::Arc::new(move |server: &str, tools: Vec<Tool>| {
+            screen(&pins, &file, server, tools)
+        })
+    }))
+}
+
+fn told(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}
+
+#[derive(Args)]
+pub struct PinsArgs {
+    /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub pins: Option<PathBuf>,
+    #[command(subcommand)]
+    pub command: PinsCommand,
+}
+
+#[derive(Subcommand)]
+pub enum PinsCommand {
+    /// List every tool that a server was seen with, those that are held back first
+    List {
+        /// Only those that are held back
+        #[arg(long)]
+        held: bool,
+    },
+    /// Show in what a tool that is held back differs from what was agreed to
+    Diff {
+        /// Its id, or `server:tool`
+        id: String,
+    },
+    /// Let in what is held back
+    Approve(ApproveArgs),
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false, id = "what", args = ["id", "server", "all"])]
+pub struct ApproveArgs {
+    /// A tool's id, or `server:tool`
+    pub id: Option<String>,
+    /// Everything that one server lists
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+    /// Everything that is held back
+    #[arg(long)]
+    pub all: bool,
+    /// The first digits of the hash that was looked at: another definition is not let in
+    #[arg(long, value_name = "HEX", requires = "id")]
+    pub hash: Option<String>,
+}
+
+pub fn run(args: &PinsArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let pins = Pins::new(paths::pins(args.pins.as_deref())?, Mode::FirstUse);
+    match &args.command {
+        PinsCommand::List { held } => list(&pins, *held, global),
+        PinsCommand::Diff { id } => diff(&pins, id, global),
+        PinsCommand::Approve(args) => approve(&pins, args, global),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(pins: &Pins, held: bool, global: &Global) -> anyhow::Result<()> {
+    let mut listed = pins.list()?;
+    listed.retain(|pin| !held || pin.state.is_held());
+    listed.sort_by_key(|pin| !pin.state.is_held());
+    if global.json {
+        return render::json(&listed);
+    }
+    let mut table = render::table(&["tool", "state", "agreed", "held back"], &[]);
+    let short = |hash: &Option<String>| {
+        hash.as_deref().map_or("–".to_owned(), |hash| render::cut(hash, 12))
+    };
+    for pin in &listed {
+        table.add_row([
+            render::plain(pin.id.as_str()),
+            pin.state.to_string(),
+            short(&pin.sha256),
+            short(&pin.held_sha256),
+        ]);
+    }
+    render::print(table)?;
+    let held = listed.iter().filter(|pin| pin.state.is_held()).count();
+    render::warn(global, &format!("{} tools, {held} held back", listed.len()));
+    Ok(())
+}
+
+fn diff(pins: &Pins, id: &str, global: &Global) -> anyhow::Result<()> {
+    let changes = pins.diff(id)?;
+    if global.json {
+        return render::json(&json!({"id": id, "changes": changes}));
+    }
+    if changes.is_empty() {
+        return render::line("nothing of it is held back");
+    }
+    for FieldChange { path, before, after } in &changes {
+        render::line(&render::plain(path))?;
+        for (sign, value) in [('-', before), ('+', after)] {
+            let shown = value.as_ref().map(shown).unwrap_or_default();
+            shown.lines().try_for_each(|line| render::line(&format!("  {sign} {line}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// A value with everything in it to be seen: what is no plain character stands as its number.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        value => serde_json::to_string_pretty(value).unwrap_or_default(),
+    };
+    let mut shown = String::new();
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push('\n'),
+            c if c.is_alphanumeric() || c == ' ' || c.is_ascii_graphic() => shown.push(c),
+            c => shown.extend(c.escape_unicode()),
+        }
+    }
+    shown
+}
+
+fn approve(pins: &Pins, args: &ApproveArgs, global: &Global) -> anyhow::Result<()> {
+    let what = match (&args.id, &args.server) {
+        (Some(id), _) => Approve::Tool { id: id.clone(), sha256: args.hash.clone() },
+        (None, Some(server)) => Approve::Server(server.clone()),
+        (None, None) => Approve::All,
+    };
+    let approved = pins.approve(&what)?;
+    if global.json {
+        return render::json(&json!({"approved": approved}));
+    }
+    for id in &approved {
+        render::line(&render::plain(id.as_str()))?;
+    }
+    render::warn(
+        global,
+        &format!(
+            "{} approved; a gateway that runs finds them when it is started again",
+            approved.len()
+        ),
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_hides_nothing() {
+        assert_eq!(shown(&json!("a\u{200b}b\u{1b}\nש")), "a\\u{200b}b\\u{1b}\nש");
+    }
+}

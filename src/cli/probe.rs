@@ -1,0 +1,97 @@
+//! `toolroute tools probe`: tools that come up for too much, pass for others or steer models.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::TypedValueParser as _;
+use serde::Serialize;
+
+use super::args::{CatalogArgs, EngineArgs, Global};
+use super::render;
+use super::setup::{self, Wanted};
+use crate::catalog::{Suspicion, ToolId, clones, suspicions};
+use crate::eval::{Probed, probe};
+
+#[derive(Args)]
+pub struct ProbeArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Tools an answer
+    #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100).map(usize::from))]
+    pub limit: usize,
+}
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    probed: Probed,
+    /// Tools that pass for one of another server.
+    clones: Vec<Clone>,
+    suspicious: Vec<Suspicious>,
+}
+
+#[derive(Serialize)]
+struct Clone {
+    id: ToolId,
+    of: ToolId,
+}
+
+#[derive(Serialize)]
+struct Suspicious {
+    id: ToolId,
+    #[serde(flatten)]
+    found: Suspicion,
+}
+
+pub fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+    let catalog = engine.catalog();
+    let tools = catalog.tools();
+    let id = |row: u32| tools[row as usize].id.clone();
+    let each = |tool: &std::sync::Arc<crate::catalog::Tool>| {
+        let found = suspicions(tool).into_iter();
+        found.map(|found| Suspicious { id: tool.id.clone(), found }).collect::<Vec<_>>()
+    };
+    let report = Report {
+        probed: probe(&engine, args.limit)?,
+        clones: clones(tools)
+            .into_iter()
+            .map(|(row, of)| Clone { id: id(row), of: id(of) })
+            .collect(),
+        suspicious: tools.iter().flat_map(each).collect(),
+    };
+    if global.json {
+        render::json(&report)?
+    } else {
+        tell(&report, global)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(report: &Report, global: &Global) -> anyhow::Result<()> {
+    let mut table = render::table(&["tool", "what"], &[]);
+    for hub in &report.probed.hubs {
+        let said = format!("in the answers to {:.0} % of foreign prompts", hub.share * 100.0);
+        table.add_row([render::plain(hub.id.as_str()), said]);
+    }
+    for Clone { id, of } in &report.clones {
+        table.add_row([render::plain(id.as_str()), render::plain(&format!("passes for {of}"))]);
+    }
+    for Suspicious { id, found } in &report.suspicious {
+        table.add_row([render::plain(id.as_str()), render::plain(&found.to_string())]);
+    }
+    if table.row_count() == 0 {
+        render::line("nothing stands out")?;
+    } else {
+        render::print(table)?;
+    }
+    let Probed { prompts, threshold, .. } = &report.probed;
+    let said = format!(
+        "{prompts} prompts; a hub is in more than {:.1} % of the answers",
+        threshold * 100.0
+    );
+    render::warn(global, &said);
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! `toolroute proxy`: a reverse proxy in front of a language model's API.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::args::{Global, ProxyArgs};
+use super::exit::{self, Failure};
+use super::{serve, servers, setup};
+use crate::catalog::Catalog;
+use crate::embedding::{self, EncoderOptions};
+use crate::engine::Engine;
+use crate::server::Shutdown;
+use crate::server::proxy::{Proxy, ProxyOptions};
+
+pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let token = serve::token(&args.listen, args.addr)?;
+    let files = setup::model_files(&args.choice, args.precision)?;
+    let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
+    let model = Arc::from(embedding::load(&files, options)?);
+    // It has no tools of its own: those that it ranks come with the requests.
+    let engine = Engine::builder(Catalog::default()).embedder(model).build()?;
+    let listening = serve::listening(&args.listen);
+    let options = ProxyOptions {
+        token,
+        keep: listening.keep,
+        max_body: args.max_body,
+        workers: listening.workers,
+        queue: listening.queue,
+        hosts: listening.hosts,
+        connections: listening.connections,
+        ..ProxyOptions::to(&args.upstream)
+    };
+    let refused = |said| Failure { code: exit::BAD_ARGUMENTS, said };
+    let proxy = Proxy::new(Arc::new(engine), options).map_err(refused)?;
+    servers::runtime()?.block_on(async {
+        let listener = serve::bind(args.addr, global).await?;
+        let shutdown = Shutdown::default();
+        shutdown.on_signals();
+        proxy.serve(listener, &shutdown).await?;
+        Ok(ExitCode::SUCCESS)
+    })
+}

@@ -1,0 +1,326 @@
+//! `toolroute serve`: the HTTP API.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, ServeArgs};
+use super::exit::{self, Failure};
+use super::setup::{self, Wanted};
+use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
+use crate::catalog::Catalog;
+use crate::embedding::Embedder;
+use crate::engine::{CalledFor, Engine, fingerprint};
+use crate::execution::{Executor, Patterns, Permissions};
+use crate::feedback::{StoreOptions, UsageVectors};
+use crate::server::http::{
+    self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
+};
+use crate::server::{Keep, OnReport, Screen, Service, ServiceOptions, Shutdown, Token};
+
+pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let token = token(&args.listen, args.addr)?;
+    let changes = changes(args.persist.as_deref())?;
+    let catalog = changes.applied(setup::catalog(&args.catalog, global)?)?;
+    let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
+    let engine = engine(args, catalog, embedder.clone(), global)?;
+    let service = service(args, Arc::new(engine), None, global)?;
+    let options = HttpOptions {
+        token,
+        changes,
+        max_body: args.max_body,
+        timeout: Duration::from_secs(args.request_timeout),
+        reload: Some(reload(args, embedder, global)?),
+        persist: args.persist.as_deref().map(persist),
+        conduct: conduct(args)?,
+        ..listening(&args.listen)
+    };
+    servers::runtime()?.block_on(async {
+        let listener = bind(args.addr, global).await?;
+        let shutdown = Shutdown::default();
+        shutdown.on_signals();
+        service.watch();
+        let app = App::new(service, options);
+        http::serve(listener, Arc::clone(&app), &shutdown).await?;
+        app.service().close().await;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// What `serve` and `proxy` share of their options.
+pub fn listening(args: &ListenArgs) -> HttpOptions {
+    let default = HttpOptions::default();
+    let workers = args.workers.unwrap_or(default.workers);
+    let queue = args.queue.unwrap_or(default.queue / default.workers.max(1) * workers);
+    let connections = Limits {
+        connections: args.connections,
+        drain: Duration::from_secs(args.drain),
+        ..default.connections
+    };
+    HttpOptions {
+        workers,
+        queue,
+        connections,
+        hosts: args.allowed_host.clone(),
+        keep: args.keep,
+        ..default
+    }
+}
+
+/// Listens, and says where: on stdout as JSON for programs, else on stderr.
+pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(addr).await;
+    let listener = listener.with_context(|| format!("cannot listen on {addr}"))?;
+    let address = listener.local_addr().context("a listener has no address")?;
+    if global.json {
+        render::json(&json!({"listening": format!("http://{address}"), "port": address.port()}))?;
+        render::flush()?;
+    } else {
+        render::warn(global, &format!("listening on http://{address}"));
+    }
+    Ok(listener)
+}
+
+/// The token, from a file or the environment. Where others can reach the address there must be one.
+pub fn token(args: &ListenArgs, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
+    token_of(args.token_file.as_deref(), addr)
+}
+
+/// [`token`] for those with options of their own.
+pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
+    let text = match file {
+        Some(path) => {
+            let read = std::fs::read_to_string(path);
+            Some(read.with_context(|| format!("cannot read the token at {}", path.display()))?)
+        }
+        None => std::env::var("TOOLROUTE_TOKEN").ok().filter(|token| !token.is_empty()),
+    };
+    let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
+    match text {
+        Some(text) => Ok(Some(Token::new(&text).map_err(refused)?)),
+        None if addr.ip().is_loopback() => Ok(None),
+        None => Err(refused(format!(
+            "others can reach {addr}: expected a token, by --token-file FILE or the variable \
+             TOOLROUTE_TOKEN; 127.0.0.1 does without"
+        ))
+        .into()),
+    }
+}
+
+fn wanted(args: &ServeArgs) -> Wanted {
+    Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit) }
+}
+
+fn engine(
+    args: &ServeArgs,
+    catalog: Catalog,
+    embedder: Option<Arc<dyn Embedder>>,
+    global: &Global,
+) -> anyhow::Result<Engine> {
+    let wanted = wanted(args);
+    let mut builder = Engine::builder(catalog).config(setup::config(&args.engine, &wanted, global));
+    if let Some(embedder) = embedder {
+        builder = setup::snapshot(builder.embedder(embedder), &args.catalog, &args.engine);
+        if let Some(path) = &wanted.usage {
+            builder = builder.usage(UsageVectors::load(path)?);
+        }
+    }
+    if let Some(path) = &args.feedback {
+        let options = StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() };
+        builder = builder.feedback(path, options);
+    }
+    Ok(builder.build()?)
+}
+
+/// The service over an engine, with servers that are running already or new ones.
+fn service(
+    args: &ServeArgs,
+    engine: Arc<Engine>,
+    running: Option<Arc<Executor>>,
+    global: &Global,
+) -> anyhow::Result<Arc<Service>> {
+    let executor = match (args.catalog.live.servers(), running) {
+        (None, _) => None,
+        (Some(_), Some(running)) => Some(running),
+        (Some(path), None) => Some(Arc::new(call::executor(path, &args.limits, None)?)),
+    };
+    if let Some(executor) = &executor {
+        engine.join(executor);
+    }
+    let permissions = Permissions {
+        allow: Patterns::new(&args.limits.allow)?,
+        deny: Patterns::new(&args.limits.deny)?,
+        read_only: args.limits.read_only,
+        ..Permissions::default()
+    };
+    let options = ServiceOptions {
+        executor,
+        permissions,
+        profiles: mcp::configured(global),
+        keep: keeper(args)?,
+        screen: screen(args)?,
+        on_report: Some(recorder(Arc::clone(&engine))),
+        ..ServiceOptions::default()
+    };
+    Ok(Service::new(engine, options)?)
+}
+
+/// What looks a server's tools over before anybody finds them.
+fn screen(args: &ServeArgs) -> anyhow::Result<Option<Screen>> {
+    let live = &args.catalog.live;
+    let Some(path) = live.servers() else { return Ok(None) };
+    pins::screen_of(&live.pinning, &servers::read(path)?)
+}
+
+/// Tells the log of every call.
+fn recorder(engine: Arc<Engine>) -> OnReport {
+    Arc::new(move |handed| {
+        let prompt = Some(handed.question).filter(|question| !question.is_empty());
+        engine.record_report(handed.report, CalledFor { prompt, ..CalledFor::default() });
+    })
+}
+
+/// What a server lists anew is kept for the next start, and overlays hold for it.
+fn keeper(args: &ServeArgs) -> anyhow::Result<Option<Keep>> {
+    let Some(path) = args.catalog.live.servers() else { return Ok(None) };
+    let lists = servers::kept(&servers::read(path)?);
+    let overlays = args.catalog.overlay.clone();
+    Ok(Some(Arc::new(move |server: &str, tools| {
+        let Some(list) = lists.iter().find(|list| list.name == server) else { return tools };
+        mcp::known::keep_list(&list.path, &tools, &overlays).unwrap_or_else(|error| {
+            tracing::warn!(server, "its tools are not kept: {error:#}");
+            tools
+        })
+    })))
+}
+
+fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
+    if !args.conduct {
+        return Ok(None);
+    }
+    let ledger = paths::ledger(args.ledger.ledger.as_deref())?;
+    let builtins = super::conduct::builtins(args.runners.as_deref())?;
+    Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
+}
+
+/// The changes of an earlier time; none where there is no file yet.
+fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
+    let Some(path) = path else { return Ok(Changes::default()) };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Changes::parse(&text).map_err(|said| {
+            let said = format!("{}: {said}", path.display());
+            Failure { code: exit::BAD_DATA, said }.into()
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Changes::default()),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot read the changes at {}", path.display()))
+        }
+    }
+}
+
+fn persist(path: &Path) -> Persist {
+    let path = path.to_owned();
+    Arc::new(move |text| write(&path, text).map_err(|error| format!("{error:#}")))
+}
+
+/// Whoever reads the file meanwhile sees the old one or the new one.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)?;
+    file.as_file().sync_all().with_context(failed)?;
+    file.persist(path).with_context(failed)?;
+    Ok(())
+}
+
+/// How the sources are read again: as at the start, with the files as they are then.
+fn reload(
+    args: &ServeArgs,
+    embedder: Option<Arc<dyn Embedder>>,
+    global: &Global,
+) -> anyhow::Result<Reload> {
+    let rest = rest(args)?;
+    let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)? };
+    let loaded = Arc::new(Mutex::new(loaded));
+    let fresh = move || again(&loaded).map_err(|error| format!("{error:#}"));
+    let sources = stamp::Sources::of(&args.catalog, global);
+    let stamp: Arc<dyn Fn() -> u64 + Send + Sync> = Arc::new(move || sources.stamp());
+    Ok(Reload { fresh: Arc::new(fresh), rest, stamp: args.watch.then_some(stamp) })
+}
+
+/// What need not be loaded anew while its sources are the same.
+struct Loaded {
+    rest: String,
+    embedder: Option<Arc<dyn Embedder>>,
+    /// Of the servers that are running.
+    servers: String,
+}
+
+/// What was typed, with what environment and files say now.
+fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
+    let Cli { mut command, global } = config::parse().map_err(|refused| match refused {
+        config::Refused::Typed(error) => anyhow::anyhow!("{}", error.render()),
+        config::Refused::Configured(failure) => failure.into(),
+    })?;
+    environment::fill(&mut command);
+    let Command::Serve(args) = command else {
+        anyhow::bail!("expected the command `serve` to be read again")
+    };
+    let catalog = setup::catalog(&args.catalog, &global)?;
+    let config = setup::config(&args.engine, &wanted(&args), &global);
+    let rest = rest(&args)?;
+    let loaded = Arc::clone(loaded);
+    let build = move |catalog: Catalog, present: &Service| {
+        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = replacement(&args, catalog, present, (&mut loaded, &global));
+        next.map_err(|error| format!("{error:#}"))
+    };
+    Ok(Fresh { catalog, config, rest, build: Box::new(build) })
+}
+
+/// A service in the place of the present one. Servers go on where their entries are the same.
+fn replacement(
+    args: &ServeArgs,
+    catalog: Catalog,
+    present: &Service,
+    (loaded, global): (&mut Loaded, &Global),
+) -> anyhow::Result<Arc<Service>> {
+    let (rest, print) = (rest(args)?, servers_print(args)?);
+    let embedder = match rest == loaded.rest {
+        true => loaded.embedder.clone(),
+        false => setup::embedder(&args.engine, args.select.strategy, global)?,
+    };
+    let running = present.executor().filter(|_| print == loaded.servers).cloned();
+    let engine = Arc::new(engine(args, catalog, embedder.clone(), global)?);
+    let next = service(args, engine, running, global)?;
+    next.watch();
+    *loaded = Loaded { rest, embedder, servers: print };
+    Ok(next)
+}
+
+/// Tells servers apart, and what may be called on them.
+fn servers_print(args: &ServeArgs) -> anyhow::Result<String> {
+    let servers = match args.catalog.live.servers() {
+        Some(path) => format!("{:?}", servers::read(path)?.fingerprints),
+        None => String::new(),
+    };
+    let LimitArgs { allow, deny, read_only, timeout, max_chars, yes } = &args.limits;
+    let limits = format!("{allow:?} {deny:?} {read_only} {timeout:?} {max_chars} {yes}");
+    Ok(fingerprint(&[&servers, &limits]))
+}
+
+/// What an engine and its service are made of, beside the catalog and the configuration.
+fn rest(args: &ServeArgs) -> anyhow::Result<String> {
+    let usage = args.select.usage.usage.as_deref().map(stamp::of_file).unwrap_or_default();
+    let model = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
+    Ok(fingerprint(&[&servers_print(args)?, &usage.to_string(), &model]))
+}

@@ -1,0 +1,181 @@
+//! Which addresses may be called for an entry of the servers file.
+//!
+//! An address that a document names, or that another program's configuration brought in, must not
+//! reach this machine, its network or a cloud's metadata. What is looked at is the address that is
+//! dialled, not the name: a name may lead anywhere, and elsewhere the next time.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::servers::Remote;
+
+/// What an entry may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// `"allowPrivate": true`.
+    Anywhere,
+    /// The user wrote the address into the servers file: this machine and its network as well, but
+    /// no metadata service.
+    NoMetadata,
+    /// `"allowPrivate": false`, as `toolroute import` writes it, and addresses that an API
+    /// description names.
+    PublicOnly,
+}
+
+impl Reach {
+    pub fn of(remote: &Remote) -> Self {
+        match remote.allow_private {
+            Some(true) => Self::Anywhere,
+            Some(false) => Self::PublicOnly,
+            None if remote.url.is_empty() => Self::PublicOnly,
+            None => Self::NoMetadata,
+        }
+    }
+
+    pub fn admits(self, address: IpAddr) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::NoMetadata => !is_metadata(inner(address)),
+            Self::PublicOnly => !is_private(address),
+        }
+    }
+
+    /// Refuses a host that is an address of its own; names are looked at when they are resolved.
+    pub fn check_host(self, host: &str) -> Result<(), String> {
+        let literal = host.trim_start_matches('[').trim_end_matches(']');
+        match literal.parse() {
+            Ok(address) if !self.admits(address) => Err(refusal(host)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The addresses of a name that may be dialled.
+    pub fn resolve(self, host: &str) -> Result<Vec<IpAddr>, String> {
+        use std::net::ToSocketAddrs as _;
+
+        let found = (host, 0).to_socket_addrs().map_err(|error| format!("{host}: {error}"))?;
+        let admitted: Vec<IpAddr> =
+            found.map(|found| found.ip()).filter(|address| self.admits(*address)).collect();
+        if admitted.is_empty() { Err(refusal(host)) } else { Ok(admitted) }
+    }
+}
+
+fn refusal(host: &str) -> String {
+    format!(
+        "expected a public address, found {host}, which is of this machine, its network or a \
+         metadata service; write \"allowPrivate\": true into the server's entry if that is meant"
+    )
+}
+
+/// The IPv4 address inside an IPv6 one that stands for it: mapped, compatible, NAT64 and 6to4.
+fn inner(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else { return address };
+    let segments = v6.segments();
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match segments {
+        [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 => v4(high, low),
+        [0x2002, high, low, ..] => v4(high, low),
+        _ => address,
+    }
+}
+
+/// Where clouds give out credentials: the link-local range, and two that lie elsewhere (AWS over
+/// IPv6, Alibaba).
+fn is_metadata(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local() || v4 == Ipv4Addr::new(100, 100, 100, 200),
+        IpAddr::V6(v6) => {
+            v6.is_unicast_link_local() || v6 == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+        }
+    }
+}
+
+/// Anything that is not an address of the public internet (IANA's special-purpose registries).
+fn is_private(address: IpAddr) -> bool {
+    match inner(address) {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            v4.is_private()
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_broadcast()
+                || v4.is_multicast()
+                || v4.is_documentation()
+                || matches!(
+                    (a, b, c),
+                    (0 | 240..=255, ..) | (100, 64..=127, _) | (192, 0, 0) | (198, 18 | 19, _)
+                )
+        }
+        IpAddr::V6(v6) => {
+            let [first, second, ..] = v6.segments();
+            v6.is_loopback()
+                || v6.is_unspecified()
+                || v6.is_unique_local()
+                || v6.is_unicast_link_local()
+                || v6.is_multicast()
+                || (0xfec0..=0xfeff).contains(&first)
+                || (first, second) == (0x2001, 0xdb8)
+                || first == 0x100
+                // Local NAT64: who runs it decides what is behind.
+                || v6.segments()[..3] == [0x64, 0xff9b, 1]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remote(url: &str, allow_private: Option<bool>) -> Remote {
+        Remote { url: url.to_owned(), allow_private, ..Remote::default() }
+    }
+
+    #[test]
+    fn private_addresses_in_every_disguise_are_refused() {
+        for host in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "100.64.0.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "[::1]",
+            "[::]",
+            "[fd00::1]",
+            "[fe80::1]",
+            "[::ffff:127.0.0.1]",
+            "[64:ff9b::a00:1]",
+            "[2002:7f00:1::]",
+            "[::7f00:1]",
+            "[fd00:ec2::254]",
+            "[64:ff9b:1::1]",
+        ] {
+            assert!(Reach::PublicOnly.check_host(host).is_err(), "{host}");
+        }
+        for host in ["8.8.8.8", "1.1.1.1", "[2606:4700::1111]", "[64:ff9b::808:808]", "example.org"]
+        {
+            assert_eq!(Reach::PublicOnly.check_host(host), Ok(()));
+        }
+        assert!(Reach::PublicOnly.resolve("localhost").is_err());
+        assert!(!Reach::NoMetadata.resolve("localhost").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_the_user_wrote_counts_but_for_metadata() {
+        assert_eq!(Reach::of(&remote("http://localhost:1", None)), Reach::NoMetadata);
+        assert_eq!(Reach::of(&remote("", None)), Reach::PublicOnly);
+        assert_eq!(Reach::of(&remote("http://localhost:1", Some(false))), Reach::PublicOnly);
+        for host in ["169.254.169.254", "[::ffff:169.254.169.254]", "100.100.100.200"] {
+            assert!(Reach::NoMetadata.check_host(host).is_err(), "{host}");
+            assert!(Reach::of(&remote("x", Some(true))).check_host(host).is_ok());
+        }
+        assert!(Reach::NoMetadata.check_host("192.168.1.1").is_ok());
+    }
+}

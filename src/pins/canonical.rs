@@ -1,0 +1,93 @@
+//! JSON text to a value, where the value says all that the text does.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Whole numbers beyond this are rounded where JSON is read as JavaScript reads it, and by
+/// RFC 8785: two of them could pass for one.
+const EXACT: u64 = 1 << 53;
+
+/// The value of a JSON text; `None` where another text with the same value could say something else
+/// to a model that reads the text: members of one name, numbers that are rounded, depth beyond what
+/// is parsed.
+pub(super) fn faithful(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().map(|Faithful(value)| value)
+}
+
+struct Faithful(Value);
+
+impl<'de> Deserialize<'de> for Faithful {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Reader).map(Self)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without members of one name")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Value, E> {
+        Ok(flag.into())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        if number <= EXACT { Ok(number.into()) } else { Err(E::custom("a number that is rounded")) }
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        let exact = number.unsigned_abs() <= EXACT;
+        if exact { Ok(number.into()) } else { Err(E::custom("a number that is rounded")) }
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("no finite number"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Faithful(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some((name, Faithful(value))) = members.next_entry::<String, Faithful>()? {
+            if map.insert(name, value).is_some() {
+                return Err(A::Error::custom("two members of one name"));
+            }
+        }
+        Ok(map.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_texts_that_say_no_more_than_their_value_are_read() {
+        assert!(faithful(r#"{"a": [1, -2.5, "x", null, true, {}]}"#).is_some());
+        for text in
+            [r#"{"a": {"b": 1, "b": 2}}"#, "[9007199254740993]", "[-9223372036854775808]", "{"]
+        {
+            assert_eq!(faithful(text), None, "{text}");
+        }
+    }
+}

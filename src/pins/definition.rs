@@ -1,0 +1,114 @@
+//! What of a tool is pinned, as one canonical text.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::canonical::faithful;
+use crate::catalog::Tool;
+
+/// The fields of a tool that its server decides. Tiers, tags and routing are the user's, and hints are
+/// read from the annotations, which stand in `mcp`.
+const FIELDS: [&str; 7] =
+    ["server", "name", "title", "description", "input_schema", "operation", "mcp"];
+
+/// Members of an MCP tool that say nothing about it to a model, and that servers may change freely.
+const FREE: [&str; 2] = ["_meta", "icons"];
+
+/// A tool's definition in canonical form (RFC 8785), and its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    canonical: String,
+    sha256: String,
+}
+
+impl Definition {
+    pub fn of(tool: &Tool) -> Self {
+        let whole = serde_json::to_string(tool).unwrap_or_default();
+        let members: Map<String, Value> = fields(&whole)
+            .into_iter()
+            .filter(|(name, _)| FIELDS.contains(&name.as_str()))
+            .collect();
+        Self::of_value(&Value::Object(members))
+    }
+
+    pub(super) fn of_value(value: &Value) -> Self {
+        let canonical = serde_json_canonicalizer::to_string(value);
+        // It fails for what is no JSON at all, which a value cannot be; the plain text is as strict.
+        let canonical = canonical.unwrap_or_else(|_| value.to_string());
+        let hash = Sha256::digest(canonical.as_bytes());
+        let sha256 = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { canonical, sha256 }
+    }
+
+    /// The hash, as 64 hexadecimal digits.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// The canonical text that was hashed.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    pub(super) fn value(&self) -> Value {
+        serde_json::from_str(&self.canonical).unwrap_or_default()
+    }
+}
+
+/// A tool's members. One whose text says more than its value stands there as its text.
+fn fields(tool: &str) -> Map<String, Value> {
+    let raw: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
+        serde_json::from_str(tool).unwrap_or_default();
+    let value = |text: &str| faithful(text).unwrap_or_else(|| json!({"as_written": text}));
+    let mut fields: Map<String, Value> =
+        raw.into_iter().map(|(name, raw)| (name, value(raw.get()))).collect();
+    if let Some(Value::Object(mcp)) = fields.get_mut("mcp") {
+        mcp.retain(|name, _| !FREE.contains(&name.as_str()));
+        if mcp.is_empty() {
+            fields.remove("mcp");
+        }
+    }
+    fields
+}
+
+/// One place at which two definitions differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FieldChange {
+    /// Where, as a JSON pointer without its first slash.
+    pub path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+}
+
+/// All places at which two definitions differ, by path.
+pub(super) fn changes(before: &Value, after: &Value) -> Vec<FieldChange> {
+    let mut found = Vec::new();
+    compare("", Some(before), Some(after), &mut found);
+    found
+}
+
+fn compare(
+    path: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    found: &mut Vec<FieldChange>,
+) {
+    if before == after {
+        return;
+    }
+    let (Some(Value::Object(old)), Some(Value::Object(new))) = (before, after) else {
+        let path = path.trim_start_matches('/').to_owned();
+        found.push(FieldChange { path, before: before.cloned(), after: after.cloned() });
+        return;
+    };
+    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+        compare(&inner, old.get(name), new.get(name), found);
+    }
+}

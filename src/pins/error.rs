@@ -1,0 +1,40 @@
+//! Why pins could not be read, kept or approved.
+
+use std::path::PathBuf;
+
+/// A failure of the file of pins, or of a request about one. Where pins cannot be checked, no tool
+/// may be taken for checked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("cannot {action} the pins at {}; check the path and its permissions", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+
+    #[error(
+        "expected pins of version {expected} at {}, found {found}; \
+         restore the file, or move it away to see every tool for the first time again",
+        path.display()
+    )]
+    NotPins { path: PathBuf, expected: u32, found: String },
+
+    #[error(
+        "expected the id of a tool that was seen, found `{id}`; `toolroute pins list` has them all"
+    )]
+    UnknownTool { id: String },
+
+    #[error(
+        "expected a server that was seen, found `{server}`; `toolroute pins list` has them all"
+    )]
+    UnknownServer { server: String },
+
+    #[error(
+        "expected `{id}` to be held back with the hash {expected}…, found {found}; \
+         it has changed again: look at it once more with `toolroute pins diff {id}`"
+    )]
+    ChangedAgain { id: String, expected: String, found: String },
+}

@@ -1,0 +1,335 @@
+//! Checks what servers list against what was agreed to.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::file::{self, ByServer, Pin, Seen};
+use super::{Definition, Error, FieldChange, definition};
+use crate::catalog::{Tool, ToolId};
+
+/// What is done with a tool that was never seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// It is taken, and its definition is what later ones are compared with.
+    #[default]
+    FirstUse,
+    /// It is held back until a person approves it.
+    Strict,
+}
+
+/// The pins of one file. Nothing is kept in memory: another process may approve at any time.
+#[derive(Clone, Debug)]
+pub struct Pins {
+    path: PathBuf,
+    mode: Mode,
+}
+
+/// A server's tools after the check.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Checked {
+    pub accepted: Vec<Tool>,
+    pub quarantined: Vec<Quarantined>,
+}
+
+/// A tool that is neither to be found nor to be called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Quarantined {
+    pub id: ToolId,
+    pub server: String,
+    pub reason: Reason,
+}
+
+/// Why a tool is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
+    Changed,
+    New,
+    /// The server lists another tool of the same name before it.
+    Twice,
+}
+
+impl fmt::Display for Quarantined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = &self.id;
+        match self.reason {
+            Reason::Changed => write!(
+                f,
+                "`{id}` is held back: its definition has changed; `toolroute pins diff {id}` shows \
+                 how, `toolroute pins approve {id}` lets it in"
+            ),
+            Reason::New => write!(
+                f,
+                "`{id}` is held back: it is new; `toolroute pins diff {id}` shows it, \
+                 `toolroute pins approve {id}` lets it in"
+            ),
+            Reason::Twice => {
+                write!(f, "`{id}` is left out: its server lists two tools of this name")
+            }
+        }
+    }
+}
+
+/// What a person agrees to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approve {
+    /// One tool, by id or `server:name`; with the first digits of the hash that was looked at, no
+    /// other definition than that one.
+    Tool {
+        id: String,
+        sha256: Option<String>,
+    },
+    Server(String),
+    All,
+}
+
+/// One tool of [`Pins::list`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Listed {
+    pub id: ToolId,
+    pub server: String,
+    pub state: PinState,
+    /// Of the definition that was agreed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Of the one that is held back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_sha256: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PinState {
+    /// Agreed to by its first use.
+    FirstUse,
+    /// Agreed to by a person.
+    Approved,
+    /// Held back: not what was agreed to.
+    Changed,
+    /// Held back: never agreed to.
+    New,
+}
+
+impl PinState {
+    fn of(pin: &Pin) -> Self {
+        match (&pin.agreed, &pin.held) {
+            (None, _) => Self::New,
+            (Some(_), Some(_)) => Self::Changed,
+            (Some(seen), None) if seen.approved => Self::Approved,
+            (Some(_), None) => Self::FirstUse,
+        }
+    }
+
+    /// Whether the tool is kept from everybody.
+    pub fn is_held(self) -> bool {
+        matches!(self, Self::Changed | Self::New)
+    }
+}
+
+impl fmt::Display for PinState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::FirstUse => "first use",
+            Self::Approved => "approved",
+            Self::Changed => "changed",
+            Self::New => "new",
+        })
+    }
+}
+
+impl Pins {
+    /// Pins kept in this file, which need not be there yet.
+    pub fn new(path: impl Into<PathBuf>, mode: Mode) -> Self {
+        Self { path: path.into(), mode }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What [`Pins::check`] knows a server by, where its name alone would not do: another entry of a
+    /// servers file under the same name is another server, with definitions of its own.
+    pub fn key(server: &str, fingerprint: &str) -> String {
+        let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
+        format!("{server}@{print:0>PRINT_DIGITS$}")
+    }
+
+    /// Parts what a server lists into what may be used and what is held back, and remembers what
+    /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one.
+    ///
+    /// # Errors
+    /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
+    pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<Checked, Error> {
+        file::update(&self.path, |servers| {
+            let pins = servers.entry(server.to_owned()).or_default();
+            let mut checked = Checked::default();
+            let mut names: HashMap<String, String> = HashMap::new();
+            for tool in tools {
+                let definition = Definition::of(&tool);
+                let first =
+                    names.entry(tool.name.clone()).or_insert(definition.sha256().to_owned());
+                let held = if first == definition.sha256() {
+                    self.judge(pins.entry(tool.name.clone()).or_default(), &definition)
+                } else {
+                    Some(Reason::Twice)
+                };
+                match held {
+                    None => checked.accepted.push(tool),
+                    Some(reason) => checked.quarantined.push(Quarantined {
+                        id: tool.id,
+                        server: server_name(server).to_owned(),
+                        reason,
+                    }),
+                }
+            }
+            Ok(checked)
+        })
+    }
+
+    /// Why a tool is held back, if it is; and remembers it.
+    fn judge(&self, pin: &mut Pin, definition: &Definition) -> Option<Reason> {
+        let reason = match &pin.agreed {
+            Some(agreed) if agreed.sha256 == definition.sha256() => {
+                pin.held = None;
+                return None;
+            }
+            Some(_) => Reason::Changed,
+            None if pin.held.is_none() && self.mode == Mode::FirstUse => {
+                pin.agreed = Some(Seen::of(definition));
+                return None;
+            }
+            None => Reason::New,
+        };
+        if pin.held.as_ref().is_none_or(|held| held.sha256 != definition.sha256()) {
+            pin.held = Some(Seen::of(definition));
+        }
+        Some(reason)
+    }
+
+    /// Lets in what is held back, and gives the ids of what was.
+    ///
+    /// # Errors
+    /// A tool or server that was never seen, a hash that is not that of what is held back, and what
+    /// [`Pins::check`] may raise.
+    pub fn approve(&self, what: &Approve) -> Result<Vec<ToolId>, Error> {
+        file::update(&self.path, |servers| {
+            let chosen = chosen(servers, what)?;
+            let mut approved = Vec::new();
+            for (server, name) in chosen {
+                let pin = servers.get_mut(&server).and_then(|pins| pins.get_mut(&name));
+                let Some(pin) = pin else { continue };
+                if let Some(held) = pin.held.take() {
+                    pin.agreed = Some(Seen { approved: true, ..held });
+                    approved.push(ToolId::scoped(Some(server_name(&server)), &name));
+                }
+            }
+            Ok(approved)
+        })
+    }
+
+    /// Every tool that was seen, by server and name.
+    ///
+    /// # Errors
+    /// Pins that cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, Error> {
+        let servers = file::read(&self.path)?;
+        let listed = servers.iter().flat_map(|(server, pins)| {
+            pins.iter().map(move |(name, pin)| Listed {
+                id: ToolId::scoped(Some(server_name(server)), name),
+                server: server.clone(),
+                state: PinState::of(pin),
+                sha256: pin.agreed.as_ref().map(|seen| seen.sha256.clone()),
+                held_sha256: pin.held.as_ref().map(|seen| seen.sha256.clone()),
+            })
+        });
+        Ok(listed.collect())
+    }
+
+    /// In what the definition that is held back differs from the one that was agreed to; of a new
+    /// tool, all that it says. Nothing for a tool that is not held back.
+    ///
+    /// # Errors
+    /// A tool that was never seen, and pins that cannot be read.
+    pub fn diff(&self, id: &str) -> Result<Vec<FieldChange>, Error> {
+        let servers = file::read(&self.path)?;
+        let found = find(&servers, id)?;
+        let pin = found.first().map(|(server, name)| &servers[server][name]);
+        let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
+            return Ok(Vec::new());
+        };
+        let before = pin
+            .agreed
+            .as_ref()
+            .map_or_else(|| serde_json::json!({}), |seen| seen.definition.clone());
+        Ok(definition::changes(&before, &held.definition))
+    }
+}
+
+fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, Error> {
+    let of_server = |(server, pins): (&String, &BTreeMap<String, Pin>)| {
+        pins.keys().map(|name| (server.clone(), name.clone())).collect::<Vec<_>>()
+    };
+    match what {
+        Approve::All => Ok(servers.iter().flat_map(of_server).collect()),
+        Approve::Server(server) => {
+            let named = |(key, _): &(&String, _)| *key == server || server_name(key) == server;
+            let found: Vec<_> = servers.iter().filter(named).flat_map(of_server).collect();
+            if found.is_empty() {
+                return Err(Error::UnknownServer { server: server.clone() });
+            }
+            Ok(found)
+        }
+        Approve::Tool { id, sha256 } => {
+            let found = find(servers, id)?;
+            let Some(wanted) = sha256.as_ref().map(|hash| hash.to_lowercase()) else {
+                return Ok(found);
+            };
+            let held = |(server, name): &(String, String)| servers[server][name].held.as_ref();
+            let is_meant = |place: &&(String, String)| {
+                held(place).is_some_and(|held| held.sha256.starts_with(&wanted))
+            };
+            let meant: Vec<_> = found.iter().filter(is_meant).cloned().collect();
+            match found.iter().find_map(held) {
+                Some(other) if meant.is_empty() => {
+                    let found = other.sha256.chars().take(12).collect();
+                    Err(Error::ChangedAgain { id: id.clone(), expected: wanted, found })
+                }
+                _ => Ok(meant),
+            }
+        }
+    }
+}
+
+/// The keys and names of an id, spelled `server__name` or `server:name`, those held back first.
+fn find(servers: &ByServer, id: &str) -> Result<Vec<(String, String)>, Error> {
+    let all = servers.iter().flat_map(|(key, pins)| pins.iter().map(move |pin| (key, pin)));
+    let all = all.filter(|(key, (name, _))| {
+        let rest = id.strip_prefix(server_name(key));
+        let rest = rest.and_then(|rest| rest.strip_prefix("__").or_else(|| rest.strip_prefix(':')));
+        rest == Some(name.as_str()) || server_name(key).is_empty() && id == name.as_str()
+    });
+    let mut found: Vec<_> = all.collect();
+    found.sort_by_key(|(_, (_, pin))| pin.held.is_none());
+    if found.is_empty() {
+        return Err(Error::UnknownTool { id: id.to_owned() });
+    }
+    Ok(found.into_iter().map(|(key, (name, _))| (key.clone(), name.clone())).collect())
+}
+
+/// Digits that [`Pins::key`] adds.
+const PRINT_DIGITS: usize = 16;
+
+/// The server's name in a key.
+fn server_name(key: &str) -> &str {
+    let is_print =
+        |end: &str| end.len() == PRINT_DIGITS && end.bytes().all(|digit| digit.is_ascii_hexdigit());
+    key.rsplit_once('@').filter(|(_, end)| is_print(end)).map_or(key, |(name, _)| name)
+}

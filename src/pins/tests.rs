@@ -1,0 +1,167 @@
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+
+use super::*;
+use crate::catalog::{Schema, Tool};
+
+const SCHEMA: &str = r#"{"type": "object", "properties": {"path": {"type": "string", "description": "Where", "maxLength": 9}}, "required": ["path"]}"#;
+
+fn tool(schema: &str) -> Tool {
+    let mut tool = Tool::new(Some("files"), "read", "Reads a file.");
+    tool.title = Some("Read".into());
+    tool.mcp = Some(raw(r#"{"annotations": {"readOnlyHint": true}, "_meta": {"build": 1}}"#));
+    tool.input_schema = Some(raw(schema));
+    tool
+}
+
+fn raw(text: &str) -> Schema {
+    Schema::new(RawValue::from_string(text.into()).unwrap())
+}
+
+fn pins(mode: Mode) -> (TempDir, Pins) {
+    let folder = tempfile::tempdir().unwrap();
+    let pins = Pins::new(folder.path().join("deep/pins.json"), mode);
+    (folder, pins)
+}
+
+fn accepts(pins: &Pins, tool: &Tool) -> bool {
+    !pins.check("files", vec![tool.clone()]).unwrap().accepted.is_empty()
+}
+
+#[test]
+fn the_same_definition_in_other_bytes_is_the_same() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    assert!(accepts(&pins, &tool(SCHEMA)));
+    let value: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+    let turned = r#"{"required":["path"],"properties":{"path":{"maxLength":9.0,"description":"\u0057here","type":"string"}},"type":"object"}"#;
+    assert!(accepts(&pins, &tool(&value.to_string())) && accepts(&pins, &tool(turned)));
+}
+
+#[test]
+fn what_says_nothing_to_a_model_and_what_the_user_adds_is_free() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let mut other = tool(SCHEMA);
+    assert!(accepts(&pins, &other));
+    other.mcp =
+        Some(raw(r#"{"_meta": {"build": 2}, "icons": [], "annotations": {"readOnlyHint": true}}"#));
+    other.tags = vec!["mine".into()];
+    other.hints.destructive = Some(true);
+    assert!(accepts(&pins, &other));
+}
+
+#[test]
+fn a_text_that_hides_a_member_behind_another_is_not_the_same() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    assert!(accepts(&pins, &tool(r#"{"a": {"description": "good"}}"#)));
+    assert!(!accepts(&pins, &tool(r#"{"a": {"description": "evil", "description": "good"}}"#)));
+}
+
+#[test]
+fn a_change_is_held_back_until_it_is_approved_or_taken_back() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let before = tool(SCHEMA);
+    let after = Tool { description: "Reads a file. <IMPORTANT>".into(), ..before.clone() };
+    assert!(accepts(&pins, &before) && !accepts(&pins, &after) && !accepts(&pins, &after));
+    assert_eq!(pins.list().unwrap()[0].state, PinState::Changed);
+    let changes = pins.diff("files:read").unwrap();
+    assert_eq!((changes.len(), &*changes[0].path), (1, "description"));
+    assert!(accepts(&pins, &before));
+    assert_eq!(pins.list().unwrap()[0].state, PinState::FirstUse);
+    assert!(!accepts(&pins, &after));
+    let one =
+        |sha256: &str| Approve::Tool { id: "files__read".into(), sha256: Some(sha256.into()) };
+    assert!(matches!(pins.approve(&one("00ff")), Err(Error::ChangedAgain { .. })));
+    let held = pins.list().unwrap()[0].held_sha256.clone().unwrap();
+    assert_eq!(pins.approve(&one(&held[..8])).unwrap().len(), 1);
+    assert!(accepts(&pins, &after) && !accepts(&pins, &before));
+}
+
+#[test]
+fn strict_holds_back_what_is_new_and_an_unreadable_file_everything() {
+    let (_folder, pins) = pins(Mode::Strict);
+    assert!(!accepts(&pins, &tool(SCHEMA)));
+    let lax = Pins::new(pins.path(), Mode::FirstUse);
+    assert!(!accepts(&lax, &tool(SCHEMA)), "what waits for approval does not slip in");
+    pins.approve(&Approve::All).unwrap();
+    assert!(accepts(&pins, &tool(SCHEMA)));
+    assert!(matches!(pins.approve(&Approve::Server("x".into())), Err(Error::UnknownServer { .. })));
+    std::fs::write(pins.path(), "{}").unwrap();
+    assert!(pins.check("files", vec![tool(SCHEMA)]).is_err());
+    assert_eq!(std::fs::read_to_string(pins.path()).unwrap(), "{}");
+}
+
+#[test]
+fn of_two_tools_of_one_name_the_first_counts() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let other = Tool { description: "Sends a file away.".into(), ..tool(SCHEMA) };
+    for _ in 0..2 {
+        let checked = pins.check("files", vec![tool(SCHEMA), other.clone()]).unwrap();
+        assert_eq!(checked.accepted.len(), 1);
+        assert_eq!(checked.quarantined[0].reason, Reason::Twice);
+    }
+}
+
+#[test]
+fn one_name_in_two_servers_files_is_two_servers() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let (one, two) = (Pins::key("files", "00000000000000aa"), Pins::key("files", "bb"));
+    let other = Tool { description: "Another.".into(), ..tool(SCHEMA) };
+    let check = |key: &str, tool: &Tool| pins.check(key, vec![tool.clone()]).unwrap();
+    assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
+    assert_eq!(check(&two, &other).accepted.len(), 1);
+    assert_eq!(check(&two, &tool(SCHEMA)).quarantined[0].server, "files");
+    assert_eq!(pins.diff("files__read").unwrap().len(), 1);
+    assert_eq!(pins.approve(&Approve::Server("files".into())).unwrap()[0].as_str(), "files__read");
+    assert_eq!(check(&two, &tool(SCHEMA)).accepted.len(), 1);
+    assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
+}
+
+#[test]
+fn several_processes_lose_no_pin_of_one_another() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    std::thread::scope(|scope| {
+        for server in 0..8 {
+            let pins = &pins;
+            scope.spawn(move || pins.check(&format!("s{server}"), vec![tool(SCHEMA)]).unwrap());
+        }
+    });
+    assert_eq!(pins.list().unwrap().len(), 8);
+}
+
+/// A definition that differs from [`tool`]'s in one place.
+fn mutated() -> impl Strategy<Value = Tool> {
+    let text = || prop_oneof!["[a-z ]{0,20}", "[\\x00-\\x1f\u{200b}\u{202e}é]{1,3}"];
+    let schema = prop_oneof![
+        text().prop_map(|t| SCHEMA.replace(
+            "Where",
+            &serde_json::json!(format!("{t}x")).to_string()[1..].trim_end_matches('"')
+        )),
+        (10u64..u64::MAX).prop_map(|n| SCHEMA.replace('9', &n.to_string())),
+        Just(SCHEMA.replace(r#""required": ["path"]"#, r#""required": []"#)),
+        Just(SCHEMA.replace(r#""type": "object""#, r#""type": "object", "x": null"#)),
+        Just(SCHEMA.replace(r#""type": "object""#, r#""type": "object", "type": "object""#)),
+    ];
+    prop_oneof![
+        text().prop_map(|t| Tool { description: format!("Reads a file.{t} "), ..tool(SCHEMA) }),
+        text().prop_map(|t| Tool { title: Some(format!("Read{t}!")), ..tool(SCHEMA) }),
+        Just(Tool { title: None, ..tool(SCHEMA) }),
+        schema.prop_map(|schema| tool(&schema)),
+        (any::<bool>(), "[a-z]{1,8}").prop_map(|(flag, name)| {
+            let mcp =
+                serde_json::json!({"annotations": {"readOnlyHint": true, name: flag, "x": 1}});
+            Tool { mcp: Some(raw(&mcp.to_string())), ..tool(SCHEMA) }
+        }),
+        Just(Tool { mcp: None, ..tool(SCHEMA) }),
+        Just(Tool { input_schema: None, ..tool(SCHEMA) }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_changed_definition_is_held_back(changed in mutated()) {
+        let (_folder, pins) = pins(Mode::FirstUse);
+        prop_assert!(accepts(&pins, &tool(SCHEMA)));
+        prop_assert!(!accepts(&pins, &changed), "{changed:?}");
+    }
+}

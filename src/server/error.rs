@@ -1,0 +1,64 @@
+//! What can be wrong with a request to the service.
+
+use thiserror::Error as ThisError;
+
+use crate::{engine, execution};
+
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("no tool `{}` here{}", cut(.id), suggestion(.near))]
+    UnknownTool { id: String, near: Vec<String> },
+
+    #[error("no profile `{}`; expected one of {}", cut(.name), listed(.known))]
+    UnknownProfile { name: String, known: Vec<String> },
+
+    #[error("no server `{}`; expected one of {}", cut(.name), listed(.known))]
+    UnknownServer { name: String, known: Vec<String> },
+
+    #[error("tools cannot be called here; expected a servers file, as with --config servers.json")]
+    NoExecutor,
+
+    #[error("the server `{server}` cannot be had: {because}")]
+    Unavailable { server: String, because: String },
+
+    /// What a server of ours said to a request that is no call.
+    #[error("{message} ({code})")]
+    Refused { code: i32, message: String },
+
+    #[error("the client began no session: {because}")]
+    NoSession { because: String },
+
+    #[error("cannot listen: {source}; choose another address")]
+    Listen {
+        #[source]
+        source: std::io::Error,
+    },
+
+    /// A panic below; it has said so in the log.
+    #[error("the request was not finished; see the log")]
+    Unfinished,
+
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+
+    #[error(transparent)]
+    Execution(#[from] execution::Error),
+}
+
+fn suggestion(near: &[String]) -> String {
+    match near {
+        [] => "; find_tools finds the ids of tools".to_owned(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    }
+}
+
+fn listed(known: &[String]) -> String {
+    if known.is_empty() { "none: there is none".to_owned() } else { known.join(", ") }
+}
+
+/// An id may be any text, and what is told of it must stay a line.
+fn cut(id: &str) -> String {
+    const MOST: usize = 80;
+    id.chars().filter(|c| !c.is_control()).take(MOST).collect()
+}

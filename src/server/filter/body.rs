@@ -1,0 +1,87 @@
+//! A body's outline: where its members stand, so that some can be cut out and no other byte moves.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of an object, as slices of its text.
+pub struct Outline<'a> {
+    members: Vec<(String, &'a RawValue)>,
+}
+
+impl<'a> Outline<'a> {
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// A member that stands there once: of two, each reader takes another.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        let mut found = self.members.iter().filter(|(key, _)| key == name);
+        let (_, first) = found.next()?;
+        found.next().is_none().then_some(*first)
+    }
+
+    /// The elements of a member that is a list.
+    pub fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+}
+
+impl<'de> Deserialize<'de> for Outline<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members)
+    }
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Outline<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Outline<'de>, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry::<String, &'de RawValue>()? {
+            members.push(member);
+        }
+        Ok(Outline { members })
+    }
+}
+
+/// The text without these elements of a list in it. A comma goes with each, and the white space
+/// around that.
+pub fn without(text: &str, list: &[&RawValue], rows: &BTreeSet<usize>) -> String {
+    let spans: Vec<Range<usize>> = list.iter().map(|raw| span(text, raw.get())).collect();
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return text.to_owned() };
+    let mut cut = String::with_capacity(text.len());
+    cut.push_str(&text[..first.start]);
+    let mut any = false;
+    for (row, span) in spans.iter().enumerate().filter(|(row, _)| !rows.contains(row)) {
+        if any {
+            // What stood between this element and the one before it, gone or not.
+            cut.push_str(&text[spans[row - 1].end..span.start]);
+        }
+        cut.push_str(&text[span.clone()]);
+        any = true;
+    }
+    cut.push_str(&text[last.end..]);
+    cut
+}
+
+/// Where a slice of a text begins and ends in it.
+fn span(text: &str, part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    start..start + part.len()
+}
+
+/// What is wrong with it, without repeating it.
+pub fn told(error: &serde_json::Error) -> String {
+    format!("found something else at line {}, column {}", error.line(), error.column())
+}

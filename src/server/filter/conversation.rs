@@ -1,0 +1,155 @@
+//! What a request's messages say: what is wanted now, what was said before, and which tools were
+//! used or are forced.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::body::Outline;
+use crate::engine::{Speaker, Turn};
+
+/// Characters of a message that are read: its beginning, and its end, where the question often is.
+const MOST_BEGINNING: usize = 6_000;
+const MOST_END: usize = 2_000;
+
+/// Turns before the prompt that are handed on.
+const MOST_HISTORY: usize = 12;
+
+#[derive(Debug, Default)]
+pub struct Conversation {
+    turns: Vec<Turn>,
+    /// Names of tools that were used, or that the request forces.
+    needed: BTreeSet<String>,
+}
+
+impl Conversation {
+    pub fn read(body: &Outline<'_>) -> Self {
+        let member = |name| serde_json::from_str::<Value>(body.get(name)?.get()).ok();
+        let mut read = Self::default();
+        for name in ["messages", "input"] {
+            match member(name) {
+                Some(Value::String(text)) => read.say(Speaker::User, &text),
+                Some(Value::Array(items)) => items.iter().for_each(|item| read.item(item)),
+                _ => {}
+            }
+        }
+        for name in ["tool_choice", "function_call"] {
+            if let Some(choice) = member(name) {
+                read.names(&choice);
+            }
+        }
+        read
+    }
+
+    /// What the user wants: the last words of theirs.
+    pub fn prompt(&self) -> Option<String> {
+        self.turns.get(self.last()?).map(|turn| turn.text.clone())
+    }
+
+    pub fn history(&self) -> Vec<Turn> {
+        let end = self.last().unwrap_or_default();
+        self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
+    }
+
+    pub fn needs(&self, name: &str) -> bool {
+        self.needed.contains(name)
+    }
+
+    fn last(&self) -> Option<usize> {
+        self.turns.iter().rposition(|turn| turn.role == Speaker::User)
+    }
+
+    /// A message, or an item of OpenAI's responses.
+    fn item(&mut self, item: &Value) {
+        let kind = item["type"].as_str().unwrap_or("message");
+        if kind.ends_with("_call") {
+            self.need(&item["name"]);
+        }
+        for call in item["tool_calls"].as_array().into_iter().flatten() {
+            self.need(&call["function"]["name"]);
+            self.need(&call["custom"]["name"]);
+        }
+        self.need(&item["function_call"]["name"]);
+        let speaker = match item["role"].as_str() {
+            Some("user") => Speaker::User,
+            Some("assistant") => Speaker::Assistant,
+            Some("tool" | "function") => {
+                self.need(&item["name"]);
+                Speaker::Tool
+            }
+            _ => Speaker::System,
+        };
+        let text = match &item["content"] {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => self.parts(parts),
+            _ => String::new(),
+        };
+        self.say(speaker, &text);
+    }
+
+    /// The text among the parts of a message.
+    fn parts(&mut self, parts: &[Value]) -> String {
+        let mut said = String::new();
+        for part in parts {
+            match part["type"].as_str() {
+                Some("text" | "input_text" | "output_text") | None => {
+                    let text = part.as_str().or_else(|| part["text"].as_str());
+                    said.push_str(text.unwrap_or_default());
+                    said.push('\n');
+                }
+                Some(kind) if kind.ends_with("tool_use") => self.need(&part["name"]),
+                Some("tool_reference") => self.need(&part["tool_name"]),
+                // What a search for tools found is among its content.
+                Some(_) => {
+                    if let Some(inner) = part["content"].as_array() {
+                        self.parts(inner);
+                    }
+                    for found in part["content"]["tool_references"].as_array().into_iter().flatten()
+                    {
+                        self.need(&found["tool_name"]);
+                    }
+                }
+            }
+        }
+        said
+    }
+
+    fn say(&mut self, role: Speaker, text: &str) {
+        let text = shortened(text.trim());
+        if !text.is_empty() {
+            self.turns.push(Turn { role, text });
+        }
+    }
+
+    fn need(&mut self, name: &Value) {
+        if let Some(name) = name.as_str() {
+            self.needed.insert(name.to_owned());
+        }
+    }
+
+    /// Every name that a choice holds, however deep.
+    fn names(&mut self, choice: &Value) {
+        match choice {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    match value {
+                        Value::String(name) if key == "name" => {
+                            self.needed.insert(name.clone());
+                        }
+                        value => self.names(value),
+                    }
+                }
+            }
+            Value::Array(all) => all.iter().for_each(|value| self.names(value)),
+            _ => {}
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(MOST_BEGINNING) else { return text.to_owned() };
+    match text[end..].char_indices().rev().nth(MOST_END - 1) {
+        Some((start, _)) => format!("{}\n{}", &text[..end], &text[end + start..]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,64 @@
+//! One element of a list of tools: a function of the caller's, or something that stays.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+/// What an element is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// A function that the caller runs, by its name. It may go.
+    Function(String),
+    /// A tool of the provider's, one that carries a mark for its cache or that is loaded only when
+    /// it is asked for, or something else. It stays.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Shape<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    function: Option<Named<'a>>,
+    #[serde(default)]
+    input_schema: Option<IgnoredAny>,
+    #[serde(default)]
+    cache_control: Option<IgnoredAny>,
+    #[serde(default)]
+    defer_loading: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+impl Listed {
+    pub fn read(raw: &RawValue) -> Self {
+        let Ok(shape) = serde_json::from_str::<Shape<'_>>(raw.get()) else { return Self::Other };
+        if shape.cache_control.is_some() || shape.defer_loading == Some(true) {
+            return Self::Other;
+        }
+        let name = match (shape.kind.as_deref(), shape.function, shape.name) {
+            (None | Some("function"), Some(function), _) => function.name,
+            (None | Some("function"), None, Some(name)) => name,
+            // Anthropic's name for a function; OpenAI's custom tools take free text, by a grammar.
+            (Some("custom"), None, Some(name)) if shape.input_schema.is_some() => name,
+            _ => return Self::Other,
+        };
+        if name.trim().is_empty() { Self::Other } else { Self::Function(name.into_owned()) }
+    }
+
+    /// The name of what may go.
+    pub fn function(&self) -> Option<&str> {
+        match self {
+            Self::Function(name) => Some(name),
+            Self::Other => None,
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Who may come in, and how many at a time.
+//!
+//! A server on the loopback address is reached by every web page that the user has open: a page may
+//! have its own name resolve to 127.0.0.1 (DNS rebinding) and read the answers. So requests must
+//! name a host that is known here, and pages other than our own are refused whatever they ask.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::Response;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::http::ApiError;
+
+/// A secret that clients show. Only its hash is kept.
+#[derive(Clone)]
+pub struct Token {
+    digest: [u8; 32],
+}
+
+/// Fewer characters can be guessed by trying.
+const LEAST_TOKEN: usize = 16;
+
+impl Token {
+    /// # Errors
+    /// What is wrong with it, where it is too short or could not stand in a header.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let found = text.chars().count();
+        if found < LEAST_TOKEN {
+            return Err(format!(
+                "expected a token of at least {LEAST_TOKEN} characters, found {found}; \
+                 `openssl rand -hex 32` makes a good one"
+            ));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("expected a token of visible ASCII characters without spaces".to_owned());
+        }
+        Ok(Self { digest: Sha256::digest(text.as_bytes()).into() })
+    }
+
+    /// In the same time whatever was given: hashes are compared, and all of their bytes.
+    pub fn matches(&self, given: &str) -> bool {
+        let given: [u8; 32] = Sha256::digest(given.as_bytes()).into();
+        self.digest.ct_eq(&given).into()
+    }
+}
+
+/// What is asked of every request before it is looked at.
+#[derive(Clone, Default)]
+pub struct Guard {
+    /// Names under which this server is reached, beside the loopback ones and bare addresses.
+    pub hosts: Vec<String>,
+    /// The address that it listens on.
+    pub address: Option<IpAddr>,
+    pub token: Option<Token>,
+    /// Where the token stands, beside `Authorization`; a proxy's clients need that for upstream.
+    pub token_header: Option<&'static str>,
+}
+
+/// Paths that anybody may ask for who may come in at all: what watches a server has no token, and
+/// a page that asks for one must be loaded first.
+fn is_open(path: &str) -> bool {
+    matches!(path, "/" | "/page.css" | "/page.js" | "/healthz" | "/favicon.ico")
+}
+
+impl Guard {
+    /// # Errors
+    /// 403 for a host or a page that is not ours, 401 without the token.
+    pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+        let host = host_of(uri, headers)?;
+        if !self.knows(&host) {
+            let said = format!(
+                "this server does not answer to the host `{}`; start it with --allowed-host for that",
+                cut(&host)
+            );
+            return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_host", said));
+        }
+        if let Some(origin) = headers.get(ORIGIN)
+            && !is_same_origin(origin.as_bytes(), uri, headers)
+        {
+            let said = "requests of pages other than this server's own are refused";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_origin", said));
+        }
+        match &self.token {
+            Some(token) if !is_open(uri.path()) => self.check(token, headers),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self, token: &Token, headers: &HeaderMap) -> Result<(), ApiError> {
+        let given = match self.token_header {
+            Some(name) => headers.get(name).and_then(|value| value.to_str().ok()),
+            None => headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()),
+        };
+        // The name of the scheme has no case (RFC 9110, 11.1).
+        let bare = given.map(|given| match given.split_once(' ') {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim(),
+            _ if self.token_header.is_some() => given,
+            _ => "",
+        });
+        if bare.is_some_and(|given| token.matches(given)) {
+            return Ok(());
+        }
+        let header = self.token_header.unwrap_or("Authorization");
+        let said = format!("expected the token of this server as `{header}: Bearer TOKEN`");
+        Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", said))
+    }
+
+    /// Whether a request may be for this host. A bare address cannot be made to resolve to us.
+    fn knows(&self, host: &str) -> bool {
+        let name = without_port(host);
+        if name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        if let Ok(address) = address {
+            // One that listens on all addresses is asked by any of them.
+            let listens = |own: IpAddr| own == address || own.is_unspecified();
+            return address.is_loopback() || self.address.is_some_and(listens);
+        }
+        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+}
+
+/// For [`axum::middleware::from_fn_with_state`].
+pub async fn admit(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    guard.admit(request.uri(), request.headers())?;
+    Ok(next.run(request).await)
+}
+
+/// The one host that a request names.
+fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, ApiError> {
+    let mut named = headers.get_all(HOST).iter();
+    let first = named.next().and_then(|host| host.to_str().ok());
+    let of_uri = uri.authority().map(|authority| authority.as_str());
+    match (first, of_uri, named.next()) {
+        (Some(host), None, None) => Ok(host.to_owned()),
+        // A target in absolute form; both must say the same, or one of them is not looked at.
+        (Some(host), Some(same), None) if host == same => Ok(host.to_owned()),
+        (None, Some(host), None) if !headers.contains_key(HOST) => Ok(host.to_owned()),
+        _ => {
+            let said = "expected one `Host` header that names this server";
+            Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_host", said))
+        }
+    }
+}
+
+/// Whether a page of this very server asks.
+fn is_same_origin(origin: &[u8], uri: &Uri, headers: &HeaderMap) -> bool {
+    let Ok(origin) = std::str::from_utf8(origin) else { return false };
+    let Some((scheme, authority)) = origin.split_once("://") else { return false };
+    let default = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return false,
+    };
+    let Ok(host) = host_of(uri, headers) else { return false };
+    let bare = |text: &str| text.strip_suffix(default).unwrap_or(text).to_ascii_lowercase();
+    bare(authority) == bare(&host)
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rfind(':') {
+        // The colons of a bare IPv6 address are no port's.
+        Some(at) if host[at..].len() > 1 && !host[at..].contains(']') => &host[..at],
+        _ => host,
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
+/// So many at work, so many waiting, and no more.
+pub struct Gate {
+    work: Arc<Semaphore>,
+    workers: usize,
+    waiting: AtomicUsize,
+    queue: usize,
+}
+
+/// Seconds after which a client that was turned away may ask again.
+const RETRY_AFTER: u64 = 1;
+
+impl Gate {
+    pub fn new(workers: usize, queue: usize) -> Self {
+        let work = Arc::new(Semaphore::new(workers));
+        Self { work, workers, waiting: AtomicUsize::new(0), queue }
+    }
+
+    /// Waits for a turn; who holds the permit is at work.
+    ///
+    /// # Errors
+    /// 503 where too many wait already: an answer that comes late is no answer.
+    pub async fn enter(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        if let Ok(permit) = self.work.clone().try_acquire_owned() {
+            return Ok(permit);
+        }
+        let Some(_place) = Place::take(&self.waiting, self.queue) else {
+            return Err(ApiError::busy(RETRY_AFTER));
+        };
+        let permit = self.work.clone().acquire_owned().await;
+        permit.map_err(|_| ApiError::busy(RETRY_AFTER))
+    }
+
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    pub fn working(&self) -> usize {
+        self.workers.saturating_sub(self.work.available_permits())
+    }
+}
+
+/// A place in the queue, given back when it is dropped: also where a client has gone.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let one_more = |now: usize| (now < most).then_some(now + 1);
+        waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
+        Some(Self(waiting))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(guard: &Guard, path: &str, headers: &[(&str, &str)]) -> Result<(), u16> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        guard.admit(&path.parse().unwrap(), &map).map_err(|error| error.status().as_u16())
+    }
+
+    #[test]
+    fn only_known_hosts_and_our_own_pages_come_in() {
+        let guard = Guard { hosts: vec!["tools.lan".into()], ..Guard::default() };
+        for host in
+            ["localhost", "localhost:8765", "127.0.0.1:1", "[::1]:9", "127.0.0.9", "TOOLS.lan:80"]
+        {
+            assert_eq!(asked(&guard, "/v1/select", &[("host", host)]), Ok(()), "{host}");
+        }
+        for host in ["evil.example", "evil.example:8765", "10.0.0.1", "localhost.evil.example", ""]
+        {
+            assert_eq!(asked(&guard, "/", &[("host", host)]), Err(403), "{host}");
+        }
+        assert_eq!(asked(&guard, "/", &[]), Err(403));
+        assert_eq!(asked(&guard, "/", &[("host", "localhost"), ("host", "evil")]), Err(403));
+        let from = |origin| asked(&guard, "/", &[("host", "localhost:8765"), ("origin", origin)]);
+        assert_eq!(from("http://localhost:8765"), Ok(()));
+        for origin in [
+            "http://localhost:3000",
+            "http://evil.example",
+            "null",
+            "file://",
+            "http://127.0.0.1:8765",
+        ] {
+            assert_eq!(from(origin), Err(403), "{origin}");
+        }
+    }
+
+    #[test]
+    fn one_that_listens_everywhere_is_reached_by_address_and_not_by_any_name() {
+        let address = Some("0.0.0.0".parse().unwrap());
+        let guard = Guard { address, ..Guard::default() };
+        assert_eq!(asked(&guard, "/", &[("host", "192.168.1.5:80")]), Ok(()));
+        assert_eq!(asked(&guard, "/", &[("host", "evil.example")]), Err(403));
+    }
+
+    #[test]
+    fn a_token_is_asked_for_where_there_is_one() {
+        assert!(Token::new("short").is_err() && Token::new("with a space in the midst").is_err());
+        let token = Some(Token::new("0123456789abcdef\n").unwrap());
+        let guard = Guard { token, ..Guard::default() };
+        let with =
+            |value| asked(&guard, "/v1/select", &[("host", "localhost"), ("authorization", value)]);
+        assert_eq!(with("Bearer 0123456789abcdef"), Ok(()));
+        assert_eq!(with("bearer 0123456789abcdef"), Ok(()));
+        for wrong in ["Bearer 0123456789abcdeF", "0123456789abcdef", "Basic 0123456789abcdef", ""] {
+            assert_eq!(with(wrong), Err(401), "{wrong}");
+        }
+        assert_eq!(asked(&guard, "/v1/select", &[("host", "localhost")]), Err(401));
+        assert_eq!(asked(&guard, "/healthz", &[("host", "localhost")]), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn beyond_the_queue_one_is_turned_away_and_a_place_comes_back() {
+        let gate = Arc::new(Gate::new(1, 1));
+        let first = gate.enter().await.unwrap();
+        let second = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.enter().await.map(drop) }
+        });
+        while gate.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let third = gate.enter().await.map(drop).unwrap_err();
+        assert_eq!(third.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!((gate.working(), gate.waiting()), (1, 1));
+        drop(first);
+        second.await.unwrap().unwrap();
+        assert_eq!((gate.working(), gate.waiting()), (0, 0));
+    }
+}

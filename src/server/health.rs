@@ -1,0 +1,68 @@
+//! For those who watch the program: whether it lives, whether it can do its work, what it counted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::http::{ApiError, App};
+use crate::engine::HealthReport;
+
+/// Whether the program lives.
+#[derive(Serialize, ToSchema)]
+pub struct Alive {
+    status: &'static str,
+    version: &'static str,
+}
+
+/// Whether the program can do its work, check by check.
+#[derive(Serialize, ToSchema)]
+#[allow(dead_code, reason = "documents the engine's report")]
+pub struct Ready {
+    healthy: bool,
+    checks: BTreeMap<String, Check>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[allow(dead_code, reason = "documents the engine's report")]
+struct Check {
+    healthy: bool,
+    /// What is wrong.
+    #[schema(required = false, nullable = false)]
+    because: Option<String>,
+}
+
+/// The program lives.
+#[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, body = Alive)))]
+pub async fn alive() -> Json<Alive> {
+    Json(Alive { status: "ok", version: env!("CARGO_PKG_VERSION") })
+}
+
+/// Whether it can do its work: the catalog, the model and the file of vectors, each by its name.
+#[utoipa::path(get, path = "/readyz", tag = "operations", responses(
+    (status = 200, body = Ready), (status = 503, body = Ready)))]
+pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+    let service = app.service();
+    // Not in its turn: a program under load is ready all the same.
+    let checking = tokio::task::spawn_blocking(move || service.engine().health().report());
+    let report: HealthReport = checking.await.map_err(|error| ApiError::internal(&error))?;
+    let status = if report.healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    Ok((status, Json(report)).into_response())
+}
+
+/// What was counted since the start, as Prometheus reads it.
+#[utoipa::path(get, path = "/metrics", tag = "operations",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
+pub async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let service = app.service();
+    let (working, waiting) = app.load();
+    service.engine().count_load(working, waiting);
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], service.engine().metrics_text()).into_response()
+}

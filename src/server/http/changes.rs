@@ -1,0 +1,109 @@
+//! Changes of tools that were made while the program ran.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::catalog::{Catalog, Change, Error, Tool};
+
+/// Keeps the text of [`Changes`] where it is read at the next start.
+pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// By id: the tool that is there now, or that none is.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    by_id: BTreeMap<String, Option<Tool>>,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    removed: Vec<&'a str>,
+    tools: Vec<&'a Tool>,
+}
+
+#[derive(Deserialize)]
+struct Read<'a> {
+    removed: Vec<String>,
+    #[serde(borrow)]
+    tools: &'a RawValue,
+}
+
+impl Changes {
+    /// Reads what [`Changes::to_json`] wrote.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = |said: String| format!("expected changes of tools, as they were kept: {said}");
+        let read: Read<'_> =
+            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let mut changes = Self::default();
+        read.removed.iter().for_each(|id| changes.note_removed(id));
+        if read.tools.get().trim() != "[]" {
+            let loaded =
+                Catalog::read(read.tools.get()).map_err(|error| wrong(error.to_string()))?;
+            loaded.catalog.iter().for_each(|tool| changes.note(tool.clone()));
+        }
+        Ok(changes)
+    }
+
+    pub fn to_json(&self) -> String {
+        let removed = self.by_id.iter().filter(|(_, tool)| tool.is_none());
+        let written = Written {
+            removed: removed.map(|(id, _)| id.as_str()).collect(),
+            tools: self.by_id.values().flatten().collect(),
+        };
+        serde_json::to_string_pretty(&written)
+            .expect("tools have string keys and finite numbers only. This is a bug.")
+    }
+
+    pub fn note(&mut self, tool: Tool) {
+        self.by_id.insert(tool.id.to_string(), Some(tool));
+    }
+
+    pub fn note_removed(&mut self, id: &str) {
+        self.by_id.insert(id.to_owned(), None);
+    }
+
+    /// A catalog with these changes made.
+    ///
+    /// # Errors
+    /// A tool that cannot be used.
+    pub fn applied(&self, catalog: Catalog) -> Result<Catalog, Error> {
+        let there = |id: &str| catalog.get(id).is_some_and(|tool| tool.id.as_str() == id);
+        let change = |(id, tool): (&String, &Option<Tool>)| match tool {
+            Some(tool) if there(id) => Some(Change::Update(tool.clone())),
+            Some(tool) => Some(Change::Register(tool.clone())),
+            None if there(id) => Some(Change::Remove(id.clone())),
+            None => None,
+        };
+        let changes: Vec<Change> = self.by_id.iter().filter_map(change).collect();
+        if changes.is_empty() { Ok(catalog) } else { Ok(catalog.with(changes)?.catalog) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_kept_and_made_again() {
+        let tool = |name: &str, text: &str| Tool::new(Some("s"), name, text);
+        let catalog = Catalog::from_tools(vec![tool("a", "old"), tool("b", "goes")]).catalog;
+        let mut changes = Changes::default();
+        changes.note(tool("a", "new"));
+        changes.note(tool("c", "comes"));
+        changes.note_removed("s__b");
+        changes.note_removed("never there");
+        let read = Changes::parse(&changes.to_json()).unwrap();
+        let after = read.applied(catalog).unwrap();
+        let ids: Vec<&str> = after.iter().map(|tool| tool.id.as_str()).collect();
+        assert_eq!(ids, ["s__a", "s__c"]);
+        assert_eq!(after.get("s__a").unwrap().description, "new");
+        let none = Changes::parse(&Changes::default().to_json()).unwrap();
+        assert!(none.applied(Catalog::default()).unwrap().is_empty());
+        assert!(Changes::parse("{}").is_err());
+    }
+}

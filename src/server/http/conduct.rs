@@ -1,0 +1,106 @@
+//! `POST /v1/conduct`: a request's obligations, discharged.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Params, RawJson, parse};
+use super::{ApiError, App, ErrorBody, json};
+use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger};
+use crate::engine::CalledFor;
+use crate::execution::{Blocking, Report};
+use crate::server::Service;
+
+/// Where the conductor's state is, and how tools are run for it that are on no server.
+#[derive(Clone)]
+pub struct Conduct {
+    pub ledger: PathBuf,
+    pub builtins: Builtins,
+    /// A person agreed to what may destroy something.
+    pub confirmed: bool,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ConductParams {
+    /// Go on with this request where it stopped; one that is finished gives its answer again.
+    resume: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Told {
+    complete: bool,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+/// Its schema is the conductor's own, which the document takes in as it is.
+#[derive(ToSchema)]
+pub struct Obligations {}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the answer")]
+pub struct ConductedDoc {
+    /// Whether every obligation is resolved, and without a doubt.
+    complete: bool,
+    utterance: String,
+    /// In words.
+    text: String,
+    #[schema(value_type = Vec<Object>)]
+    obligations: Vec<Value>,
+}
+
+/// Discharges the obligations of a request, one request at a time, and keeps a ledger of it.
+#[utoipa::path(post, path = "/v1/conduct", tag = "tools", params(ConductParams),
+    request_body(content = Obligations, description = "a request: what was said and what it obliges to; `toolroute conduct --schema` prints its schema"),
+    responses((status = 200, body = ConductedDoc), (status = 400, body = ErrorBody),
+        (status = 409, description = "no ledger is configured, or the request is unfinished", body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn conduct(
+    State(app): State<Arc<App>>,
+    Params(params): Params<ConductParams>,
+    RawJson(body): RawJson,
+) -> Result<Response, ApiError> {
+    let Some(conduct) = app.options.conduct.clone() else {
+        let said = "obligations are not taken here; start with --conduct";
+        return Err(ApiError::not_configured(said));
+    };
+    parse::<serde::de::IgnoredAny>(&body)?;
+    let document = String::from_utf8(body.to_vec());
+    let document = document.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
+    let begin = if params.resume == Some(true) { Begin::Resume } else { Begin::Anew };
+    let _one_at_a_time = app.conducting.lock().await;
+    let service = app.service();
+    // Not in its turn: it waits for tools, not for the processor.
+    let conducting =
+        tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, begin));
+    let answer =
+        conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
+    Ok(json(Told { complete: answer.is_complete(), answer }))
+}
+
+impl Conduct {
+    /// Waits for tools: not to be called where others wait for the thread.
+    fn discharge(
+        self,
+        service: &Service,
+        document: &str,
+        begin: Begin,
+    ) -> Result<Answer, ApiError> {
+        let (engine, mut ledger) = (service.engine(), Ledger::open(&self.ledger)?);
+        let Some(executor) = service.executor() else {
+            let mut conductor = Conductor::new(engine, &self.builtins, &mut ledger);
+            return Ok(conductor.conduct(document, begin)?);
+        };
+        let calls = Blocking::new(Arc::clone(executor));
+        let calls = calls.map_err(|error| ApiError::internal(&error))?;
+        let note = |report: &Report| engine.record_report(report, CalledFor::default());
+        let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
+        Ok(Conductor::new(engine, &runner, &mut ledger).conduct(document, begin)?)
+    }
+}

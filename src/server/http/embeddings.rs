@@ -1,0 +1,176 @@
+//! `POST /v1/embeddings`, as OpenAI's clients ask and read it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::extract::Body;
+use super::{ApiError, App, ErrorBody, json};
+use crate::engine::{Role, TextVectors};
+
+/// Texts of one request, as OpenAI has it.
+const MOST_TEXTS: usize = 2_048;
+
+#[derive(Deserialize, ToSchema)]
+pub struct EmbeddingsBody {
+    /// A text or texts; lists of tokens are refused, because tokens are of a model.
+    #[schema(value_type = InputDoc)]
+    input: Value,
+    /// Any name: the server has one model, and the answer names it.
+    #[serde(default)]
+    #[allow(dead_code, reason = "clients must send one, and it changes nothing")]
+    #[schema(nullable = false)]
+    model: Option<String>,
+    #[serde(default)]
+    encoding_format: Encoding,
+    /// What the model gives, or nothing: vectors are not cut.
+    #[schema(nullable = false, minimum = 1)]
+    dimensions: Option<usize>,
+    /// Which side of a search the texts stand on; a few models tell them apart.
+    #[serde(default)]
+    input_type: InputType,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "documents `input`")]
+enum InputDoc {
+    One(TextDoc),
+    Many(Vec<TextDoc>),
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(pattern = r"[\s\S]")]
+#[allow(dead_code, reason = "documents one text of `input`")]
+struct TextDoc(String);
+
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Encoding {
+    #[default]
+    Float,
+    /// Little-endian 32-bit floats.
+    Base64,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum InputType {
+    #[default]
+    Document,
+    Query,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct EmbeddingsAnswer {
+    object: &'static str,
+    data: Vec<Embedding>,
+    model: String,
+    usage: Usage,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Embedding {
+    object: &'static str,
+    index: usize,
+    embedding: Vector,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum Vector {
+    Floats(Vec<f32>),
+    Base64(String),
+}
+
+#[derive(Serialize, ToSchema)]
+struct Usage {
+    /// Tokens that were read: a text is cut at the model's window.
+    prompt_tokens: usize,
+    total_tokens: usize,
+}
+
+/// Vectors of texts by the model of this server.
+#[utoipa::path(post, path = "/v1/embeddings", tag = "drop-in", request_body = EmbeddingsBody, responses(
+    (status = 200, body = EmbeddingsAnswer), (status = 400, body = ErrorBody),
+    (status = 409, description = "there is no model", body = ErrorBody), (status = 408, body = ErrorBody),
+    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn embed(
+    State(app): State<Arc<App>>,
+    Body(asked): Body<EmbeddingsBody>,
+) -> Result<Response, ApiError> {
+    let texts = texts(asked.input)?;
+    let service = app.service();
+    let Some(model) = service.engine().model() else {
+        return Err(ApiError::not_configured("this server ranks by words alone; it has no model"));
+    };
+    if let Some(asked) = asked.dimensions.filter(|asked| *asked != model.dimension) {
+        let said = format!("expected `dimensions` of {}, found {asked}", model.dimension);
+        return Err(ApiError::bad_request(said));
+    }
+    let role = match asked.input_type {
+        InputType::Document => Role::Document,
+        InputType::Query => Role::Query,
+    };
+    let embedding = app.work(move || {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        service.engine().embed_texts(&texts, role)
+    });
+    let TextVectors { vectors, tokens } = embedding.await??;
+    let shaped = |vector: Vec<f32>| match asked.encoding_format {
+        Encoding::Float => Vector::Floats(vector),
+        Encoding::Base64 => {
+            let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+            Vector::Base64(STANDARD.encode(bytes))
+        }
+    };
+    let data = vectors.into_iter().enumerate().map(|(index, vector)| Embedding {
+        object: "embedding",
+        index,
+        embedding: shaped(vector),
+    });
+    Ok(json(EmbeddingsAnswer {
+        object: "list",
+        data: data.collect(),
+        model: model.name,
+        usage: Usage { prompt_tokens: tokens, total_tokens: tokens },
+    }))
+}
+
+fn texts(input: Value) -> Result<Vec<String>, ApiError> {
+    let bad = |said: &str| Err(ApiError::bad_request(said));
+    let texts: Vec<String> = match input {
+        Value::String(text) => vec![text],
+        Value::Array(all) if all.iter().any(|one| one.is_number() || one.is_array()) => {
+            return bad(
+                "lists of tokens are not taken: this model has other tokens; send the text",
+            );
+        }
+        Value::Array(all) => match all.into_iter().map(text_of).collect() {
+            Some(texts) => texts,
+            None => return bad("expected `input` as a text or a list of texts"),
+        },
+        _ => return bad("expected `input` as a text or a list of texts"),
+    };
+    if texts.is_empty() || texts.len() > MOST_TEXTS {
+        let said = format!("expected 1 to {MOST_TEXTS} texts in `input`, found {}", texts.len());
+        return bad(&said);
+    }
+    if texts.iter().any(String::is_empty) {
+        return bad("expected texts that are not empty in `input`");
+    }
+    Ok(texts)
+}
+
+fn text_of(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}

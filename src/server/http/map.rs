@@ -1,0 +1,80 @@
+//! `GET /v1/map`: the catalog on a plane, and a prompt in it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::Params;
+use super::{ApiError, App, ErrorBody, json};
+use crate::engine::MapPoint;
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct MapParams {
+    /// A prompt to show among the tools.
+    prompt: Option<String>,
+    /// Whether the tools are left out: who asked before has them, as long as `version` is the same.
+    prompt_only: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a [MapPoint]>,
+    prompt: Option<Point>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Point {
+    x: f32,
+    y: f32,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Shown`")]
+pub struct MapDoc {
+    /// Of the catalog.
+    version: u64,
+    /// Within -1 and 1; absent with `prompt_only`.
+    #[schema(required = false, nullable = false)]
+    tools: Option<Vec<PointDoc>>,
+    prompt: Option<Point>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `MapPoint`")]
+struct PointDoc {
+    id: String,
+    server: Option<String>,
+    x: f32,
+    y: f32,
+}
+
+/// Where the tools lie by their two principal components, and the prompt.
+#[utoipa::path(get, path = "/v1/map", tag = "watching", params(MapParams), responses(
+    (status = 200, body = MapDoc), (status = 400, body = ErrorBody),
+    (status = 409, description = "there is no model", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn map(
+    State(app): State<Arc<App>>,
+    Params(MapParams { prompt, prompt_only }): Params<MapParams>,
+) -> Result<Response, ApiError> {
+    let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
+    let mapping = Arc::clone(&app);
+    let made = app.work(move || {
+        let service = mapping.service();
+        let map = mapping.map(service.engine())?;
+        let place = |prompt: String| service.engine().place(&map, &prompt);
+        let [x, y] = match prompt.map(place).transpose()? {
+            Some(place) => place,
+            None => return Ok((map, None)),
+        };
+        Ok::<_, ApiError>((map, Some(Point { x, y })))
+    });
+    let (map, prompt) = made.await??;
+    let tools = (prompt_only != Some(true)).then_some(map.points.as_slice());
+    Ok(json(Shown { version: map.version, tools, prompt }))
+}

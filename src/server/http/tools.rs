@@ -1,0 +1,213 @@
+//! `/v1/tools`: the catalog, looked at and changed while requests are answered.
+
+use std::sync::{Arc, PoisonError};
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Params, Part, RawJson};
+use super::{ApiError, App, ErrorBody, json};
+use crate::catalog::{Catalog, Change, Problem, Tool};
+use crate::engine::ChangeReport;
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ListParams {
+    /// Tools of this server alone.
+    server: Option<String>,
+    #[param(minimum = 0)]
+    offset: Option<usize>,
+    /// Tools at most; 100 where nothing is said.
+    #[param(minimum = 0)]
+    limit: Option<usize>,
+}
+
+const PAGE: usize = 100;
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the answer")]
+pub struct ToolsDoc {
+    /// Of the catalog: it counts changes.
+    version: u64,
+    /// Tools that match, on all pages.
+    total: usize,
+    #[schema(value_type = Vec<Object>)]
+    tools: Vec<Value>,
+}
+
+/// A tool in any of the formats that `toolroute tools` reads: MCP, OpenAI, Anthropic, our own rows;
+/// or a list of them, or an object with a member `tools`.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents what is read")]
+pub struct ToolBody {
+    #[schema(min_length = 1, pattern = r"\S", max_length = 200)]
+    name: String,
+    #[schema(nullable = false, max_length = 2000)]
+    description: Option<String>,
+    #[schema(nullable = false, min_length = 1, pattern = r"^[A-Za-z0-9_-]+$")]
+    server: Option<String>,
+}
+
+/// What a change took.
+#[derive(Serialize, ToSchema)]
+pub struct Changed {
+    /// Ids of the tools that were put in, or taken out.
+    ids: Vec<String>,
+    /// Of the catalog from now on.
+    version: u64,
+    /// Tools in the catalog now.
+    tools: usize,
+    /// Texts that went through the model.
+    embedded: usize,
+    /// What looks like a mistake, a line each.
+    warnings: Vec<String>,
+    /// `memory`, until the program ends, or `file`.
+    kept_in: &'static str,
+}
+
+/// The tools of the catalog, page by page, in their order.
+#[utoipa::path(get, path = "/v1/tools", tag = "tools", params(ListParams), responses(
+    (status = 200, body = ToolsDoc), (status = 400, body = ErrorBody)))]
+pub async fn list(State(app): State<Arc<App>>, Params(asked): Params<ListParams>) -> Response {
+    let service = app.service();
+    let (version, catalog) = (service.engine().version(), service.catalog());
+    let meant =
+        |tool: &&Tool| asked.server.is_none() || tool.server.as_deref() == asked.server.as_deref();
+    let total = catalog.iter().filter(meant).count();
+    let page = catalog.iter().filter(meant).skip(asked.offset.unwrap_or_default());
+    let tools: Vec<&Tool> = page.take(asked.limit.unwrap_or(PAGE)).collect();
+    json(json!({"version": version, "total": total, "tools": tools}))
+}
+
+/// One tool in full, its schema byte for byte.
+#[utoipa::path(get, path = "/v1/tools/{id}", tag = "tools",
+    params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
+    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub async fn show(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
+    let tool = app.service().describe(&id, None)?;
+    Ok(json(&*tool))
+}
+
+/// Adds tools; the next selection knows them. A selection under way sees all of them or none.
+#[utoipa::path(post, path = "/v1/tools", tag = "tools", request_body = ToolBody, responses(
+    (status = 201, body = Changed), (status = 400, body = ErrorBody),
+    (status = 409, description = "an id is taken", body = ErrorBody),
+    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn register(
+    State(app): State<Arc<App>>,
+    RawJson(body): RawJson,
+) -> Result<Response, ApiError> {
+    let (tools, problems) = read(&body)?;
+    let changed = app.change(tools.into_iter().map(Change::Register).collect(), problems).await?;
+    Ok((StatusCode::CREATED, json(changed)).into_response())
+}
+
+/// Puts a tool in the place of the one with this id, or adds it.
+#[utoipa::path(put, path = "/v1/tools/{id}", tag = "tools", request_body = ToolBody,
+    params(("id" = String, Path, description = "the id itself")),
+    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 400, body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn update(
+    State(app): State<Arc<App>>,
+    Part(id): Part,
+    RawJson(body): RawJson,
+) -> Result<Response, ApiError> {
+    let (tools, problems) = read(&body)?;
+    let [mut tool] = <[Tool; 1]>::try_from(tools).map_err(|tools| {
+        ApiError::bad_request(format!("expected one tool, found {}", tools.len()))
+    })?;
+    tool.id = id.as_str().into();
+    let known = app.service().catalog();
+    let is_there = known.get(&id).is_some_and(|known| known.id == tool.id);
+    let (change, status) = match is_there {
+        true => (Change::Update(tool), StatusCode::OK),
+        false => (Change::Register(tool), StatusCode::CREATED),
+    };
+    let changed = app.change(vec![change], problems).await?;
+    Ok((status, json(changed)).into_response())
+}
+
+/// Takes a tool out.
+#[utoipa::path(delete, path = "/v1/tools/{id}", tag = "tools",
+    params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
+    responses((status = 200, body = Changed), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
+        (status = 503, body = ErrorBody)))]
+pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
+    let tool = app.service().describe(&id, None)?;
+    let changed = app.change(vec![Change::Remove(tool.id.to_string())], Vec::new()).await?;
+    Ok(json(changed))
+}
+
+/// The tools of a body, and what looks like a mistake in them. One that cannot be used refuses all.
+fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
+    // The catalog reads other syntaxes too; a body of JSON is JSON.
+    super::extract::parse::<serde::de::IgnoredAny>(body)?;
+    let text = std::str::from_utf8(body);
+    let text = text.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
+    let loaded = Catalog::read(text)?;
+    if let Some(problem) = loaded.problems.iter().find(|problem| problem.is_error()) {
+        return Err(ApiError::bad_request(problem.to_string()));
+    }
+    let tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
+    if tools.is_empty() {
+        return Err(ApiError::bad_request("expected a tool or a list of tools, found none"));
+    }
+    Ok((tools, loaded.problems))
+}
+
+impl App {
+    /// Makes changes, notes them for a later catalog, and keeps them where they are to be kept.
+    async fn change(
+        self: &Arc<Self>,
+        changes: Vec<Change>,
+        problems: Vec<Problem>,
+    ) -> Result<Changed, ApiError> {
+        let _one_at_a_time = self.changing.lock().await;
+        let (service, noted) = (self.service(), changes.clone());
+        let made = self.work(move || service.engine().change(changes)).await?;
+        let ChangeReport { version, tools, embedded, mut warnings, .. } = made?;
+        warnings.extend(problems);
+        let mut lines: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        lines.dedup();
+        Ok(Changed {
+            ids: self.note(noted),
+            version,
+            tools,
+            embedded,
+            warnings: lines,
+            kept_in: self.keep()?,
+        })
+    }
+
+    fn note(&self, changes: Vec<Change>) -> Vec<String> {
+        let mut noted = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = Vec::with_capacity(changes.len());
+        for change in changes {
+            match change {
+                Change::Register(tool) | Change::Update(tool) => {
+                    ids.push(tool.id.to_string());
+                    noted.note(tool);
+                }
+                Change::Remove(id) => {
+                    noted.note_removed(&id);
+                    ids.push(id);
+                }
+            }
+        }
+        ids
+    }
+
+    fn keep(&self) -> Result<&'static str, ApiError> {
+        let Some(persist) = &self.options.persist else { return Ok("memory") };
+        let text = self.changes.lock().unwrap_or_else(PoisonError::into_inner).to_json();
+        persist(&text).map_err(|said| {
+            let said = format!("the change is made, and could not be kept: {said}");
+            ApiError::internal(&said)
+        })?;
+        Ok("file")
+    }
+}

@@ -1,0 +1,88 @@
+//! What came of a call, in MCP's words: the tool's answer as it gave it.
+
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde_json::json;
+
+use crate::catalog::Tool;
+use crate::execution::{Answer, Attempt, Outcome, Report};
+
+/// The result of `tools/call`.
+pub fn result(asked: &Tool, report: &Report) -> CallToolResult {
+    match &report.outcome {
+        Outcome::Answered(answer) => answered(asked, answer),
+        Outcome::Confirm { message, .. } => error(format!(
+            "{message} Ask the user. Once they agree, call it again by call_tool with \"confirm\": true."
+        )),
+        Outcome::Clarify { message, .. } => {
+            error(format!("{message} describe_tool {} gives its schema.", asked.id))
+        }
+        outcome => {
+            let mut said = outcome.message().unwrap_or("No answer.").to_owned();
+            for attempt in &report.attempts {
+                if let Some(words) = own_words(attempt) {
+                    said.push_str(&format!("\n{} said: {words}", attempt.tool));
+                }
+            }
+            error(said)
+        }
+    }
+}
+
+/// An answer that the agent reads as a failure.
+pub fn error(said: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(said)])
+}
+
+fn own_words(attempt: &Attempt) -> Option<&str> {
+    attempt.said.as_deref().map(str::trim).filter(|words| !words.is_empty())
+}
+
+fn answered(asked: &Tool, answer: &Answer) -> CallToolResult {
+    let mut content = content(answer);
+    let mut meta = MetaObject::default();
+    if answer.tool != asked.id {
+        content.push(ContentBlock::text(format!(
+            "[{} gave no answer; this is the answer of {}]",
+            asked.id, answer.tool
+        )));
+        meta.0.insert("toolroute/answered_by".to_owned(), json!(answer.tool));
+    }
+    if !answer.changes.is_empty() {
+        let changes: Vec<String> = answer.changes.iter().map(ToString::to_string).collect();
+        meta.0.insert("toolroute/changes".to_owned(), json!(changes));
+    }
+    let mut result = CallToolResult::success(content);
+    result.structured_content = answer.output.data.clone();
+    result.meta = (!meta.0.is_empty()).then_some(meta);
+    result
+}
+
+fn content(answer: &Answer) -> Vec<ContentBlock> {
+    let output = &answer.output;
+    if !output.blocks.is_empty() {
+        let blocks = output.blocks.iter().map(|block| serde_json::from_value(block.clone()));
+        if let Ok(blocks) = blocks.collect() {
+            return blocks;
+        }
+    }
+    let mut content = Vec::new();
+    if !output.text.is_empty() || output.attachments.is_empty() {
+        content.push(ContentBlock::text(output.text.clone()));
+    }
+    for attachment in &output.attachments {
+        let block = match attachment.kind {
+            "image" => {
+                json!({"type": "image", "data": attachment.data, "mimeType": attachment.mime_type})
+            }
+            "audio" => {
+                json!({"type": "audio", "data": attachment.data, "mimeType": attachment.mime_type})
+            }
+            _ => json!({"type": "resource", "resource": {
+                "uri": format!("toolroute://answer/{}", answer.tool),
+                "mimeType": attachment.mime_type, "blob": attachment.data
+            }}),
+        };
+        content.extend(serde_json::from_value::<ContentBlock>(block).ok());
+    }
+    content
+}

@@ -1,0 +1,158 @@
+//! A tool as MCP defines it, given out again as its server wrote it.
+
+use std::collections::BTreeMap;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use crate::catalog::{MCP_MEMBERS, Tool};
+
+/// What a tool without a schema takes: anything.
+const ANY_OBJECT: &str = r#"{"type":"object"}"#;
+
+/// A tool as an MCP object. All is as its server has it, but for the name, which is the id by which
+/// it is called here.
+pub struct Definition<'a>(pub &'a Tool);
+
+impl Definition<'_> {
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self)
+            .expect("a tool has string keys and its schemas are JSON. This is a bug.")
+    }
+
+    /// Its members one after the other, into an object that may have more.
+    pub fn members<M: SerializeMap>(&self, out: &mut M) -> Result<(), M::Error> {
+        let tool = self.0;
+        out.serialize_entry("name", &tool.id)?;
+        let beside: BTreeMap<&str, &RawValue> = tool
+            .mcp
+            .as_ref()
+            .and_then(|members| serde_json::from_str(members.as_str()).ok())
+            .unwrap_or_default();
+        // Where the annotations have a title, it is there already.
+        if let Some(title) = tool.title.as_ref().filter(|_| !titled(&beside)) {
+            out.serialize_entry("title", title)?;
+        }
+        if !tool.description.is_empty() {
+            out.serialize_entry("description", &tool.description)?;
+        }
+        match &tool.input_schema {
+            Some(schema) => out.serialize_entry("inputSchema", schema)?,
+            None => {
+                let any: Result<&RawValue, _> = serde_json::from_str(ANY_OBJECT);
+                out.serialize_entry("inputSchema", any.expect("an object. This is a bug."))?;
+            }
+        }
+        for key in MCP_MEMBERS {
+            if let Some(member) = beside.get(key) {
+                out.serialize_entry(key, member)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the title comes from the annotations.
+fn titled(beside: &BTreeMap<&str, &RawValue>) -> bool {
+    let notes = beside.get("annotations").map(|notes| notes.get());
+    let notes: Option<BTreeMap<String, &RawValue>> =
+        notes.and_then(|notes| serde_json::from_str(notes).ok());
+    notes.is_some_and(|notes| notes.contains_key("title"))
+}
+
+impl Serialize for Definition<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
+        self.members(&mut out)?;
+        out.end()
+    }
+}
+
+/// A tool's parameters in a line: `path: string, head?: integer`.
+pub fn parameters(tool: &Tool) -> String {
+    const MOST: usize = 12;
+    let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
+    let Some(schema) = schema else { return String::new() };
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(|n| n.as_str()).collect();
+    let Some(properties) = schema["properties"].as_object() else { return String::new() };
+    let mut names: Vec<(&String, &serde_json::Value)> = properties.iter().collect();
+    // The required ones come first, so that what is cut is what can be done without.
+    names.sort_by_key(|(name, _)| !required.contains(&name.as_str()));
+    let mut line = String::new();
+    for (place, (name, about)) in names.iter().enumerate() {
+        if place > 0 {
+            line.push_str(", ");
+        }
+        if place == MOST {
+            line.push('…');
+            break;
+        }
+        line.push_str(name);
+        if !required.contains(&name.as_str()) {
+            line.push('?');
+        }
+        line.push_str(": ");
+        line.push_str(&kind(about));
+    }
+    line
+}
+
+fn kind(schema: &serde_json::Value) -> String {
+    const MOST_VALUES: usize = 6;
+    if let Some(values) = schema["enum"].as_array().filter(|all| all.len() <= MOST_VALUES) {
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        return values.join("|");
+    }
+    match &schema["type"] {
+        serde_json::Value::String(name) if name == "array" => {
+            format!("{}[]", schema["items"]["type"].as_str().unwrap_or("any"))
+        }
+        serde_json::Value::String(name) => name.clone(),
+        serde_json::Value::Array(names) => {
+            let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
+            names.join("|")
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::catalog::{Catalog, LoadOptions};
+
+    fn tool(text: &str) -> Tool {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tools.json");
+        std::fs::write(&path, text).unwrap();
+        let loaded = Catalog::load(&[Path::new(&path).into()], &LoadOptions::default()).unwrap();
+        loaded.catalog.tools()[0].as_ref().clone()
+    }
+
+    #[test]
+    fn a_definition_keeps_the_bytes_of_its_source() {
+        let schema = r#"{ "type":"object", "properties": {"z": {"type": "number", "maximum": 1e3}, "a": {}}, "required":["z"] }"#;
+        let tool = tool(&format!(
+            r#"[{{"name": "get", "description": "Gets", "inputSchema": {schema},
+               "annotations": {{"title": "Get it", "readOnlyHint": true}}, "outputSchema": {{ "type": "object" }}}}]"#
+        ));
+        let json = Definition(&tool).to_json();
+        assert!(json.contains(&format!("\"inputSchema\":{schema}")), "{json}");
+        assert!(json.contains(r#""outputSchema":{ "type": "object" }"#), "{json}");
+        assert!(json.contains(r#""annotations":{"title": "Get it", "readOnlyHint": true}"#));
+        assert!(!json.contains(r#""title":"Get it""#), "{json}");
+        assert_eq!(parameters(&tool), "z: number, a?: any");
+    }
+
+    #[test]
+    fn kinds_are_told_in_a_word() {
+        let told = |schema: &str| kind(&serde_json::from_str(schema).unwrap());
+        assert_eq!(told(r#"{"type": "array", "items": {"type": "string"}}"#), "string[]");
+        assert_eq!(told(r#"{"enum": ["a", 1]}"#), "\"a\"|1");
+        assert_eq!(told(r#"{"type": ["string", "null"]}"#), "string|null");
+        assert_eq!(told(r#"{"$ref": "https://example.org/x"}"#), "any");
+    }
+}

@@ -1,0 +1,196 @@
+//! The answer to `find_tools`.
+
+use std::sync::PoisonError;
+
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::json;
+
+use super::super::{Error, Found, Unavailable};
+use super::Gateway;
+use super::arguments::{Asked, Detail};
+use super::definition::{Definition, parameters};
+use crate::engine::Selected;
+use crate::execution::tokens_of;
+
+/// Characters of a description in a compact answer.
+const SUMMARY_CHARS: usize = 180;
+
+/// Ids that are named where nothing fits.
+const NEAREST: usize = 3;
+
+/// What an answer saves against all definitions at once. Tokens are characters divided by four: no
+/// tokenizer is asked, so they are estimates, and say so.
+#[derive(Serialize)]
+struct TokenMetrics {
+    baseline_tokens: usize,
+    returned_tokens: usize,
+    savings_percent: f64,
+    estimated: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    tools: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unavailable_servers: &'a [Unavailable],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_metrics: Option<TokenMetrics>,
+}
+
+/// One tool of an answer.
+enum Entry<'a> {
+    Compact(&'a Selected),
+    Full(&'a Selected),
+}
+
+impl Serialize for Entry<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
+        let found = match self {
+            Self::Compact(found) => {
+                out.serialize_entry("id", &found.tool.id)?;
+                out.serialize_entry("description", &summary(&found.tool.description))?;
+                out.serialize_entry("parameters", &parameters(&found.tool))?;
+                found
+            }
+            Self::Full(found) => {
+                Definition(&found.tool).members(&mut out)?;
+                found
+            }
+        };
+        out.serialize_entry("score", &rounded(found.score))?;
+        if let Self::Full(_) = self {
+            let parts = found.explanation.parts.iter();
+            let signals: JsonObject = parts
+                .map(|part| (part.name.to_owned(), json!(rounded(part.contribution))))
+                .collect();
+            out.serialize_entry("signals", &signals)?;
+        }
+        out.serialize_entry("why", &found.explanation.why)?;
+        out.end()
+    }
+}
+
+impl Gateway {
+    /// Finds what was asked and writes it down.
+    pub(super) async fn found(&self, asked: Asked) -> Result<CallToolResult, Error> {
+        let detail = asked.detail;
+        let found = self.shared.service.find(asked.find).await?;
+        let baseline = self.baseline()?;
+        let entry = match detail {
+            Detail::Compact => Entry::Compact,
+            Detail::Full => Entry::Full,
+        };
+        let mut answer = Answer {
+            tools: found.selection.tools.iter().map(entry).collect(),
+            note: note(&found),
+            unavailable_servers: &found.unavailable,
+            token_metrics: None,
+        };
+        let returned = to_json(&answer).chars().count();
+        let metrics = metrics(baseline, returned);
+        let mut meta = MetaObject::default();
+        match detail {
+            // What only people look at must not cost the agent's tokens.
+            Detail::Compact => {
+                let told = serde_json::to_value(&metrics).unwrap_or_default();
+                meta.0.insert("toolroute/token_metrics".to_owned(), told);
+            }
+            Detail::Full => answer.token_metrics = Some(metrics),
+        }
+        let mut result = CallToolResult::success(vec![ContentBlock::text(to_json(&answer))]);
+        result.meta = (!meta.0.is_empty()).then_some(meta);
+        Ok(result)
+    }
+
+    /// Characters of all definitions that this gateway stands for.
+    fn baseline(&self) -> Result<usize, Error> {
+        let shared = &self.shared;
+        let version = shared.service.engine().version();
+        let known = *shared.baseline.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, chars)) = known.filter(|(of, _)| *of == version) {
+            return Ok(chars);
+        }
+        let mut chars = 0;
+        for tool in shared.service.catalog().iter() {
+            if shared.service.sees(tool, shared.profile.as_deref())? {
+                chars += Definition(tool).to_json().chars().count();
+            }
+        }
+        *shared.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, chars));
+        Ok(chars)
+    }
+}
+
+fn to_json(answer: &Answer<'_>) -> String {
+    serde_json::to_string(answer).expect("an answer has string keys only. This is a bug.")
+}
+
+fn metrics(baseline: usize, returned: usize) -> TokenMetrics {
+    let (baseline, returned) = (tokens_of(baseline), tokens_of(returned));
+    let saved = baseline.saturating_sub(returned);
+    let percent = 100.0 * saved as f64 / baseline.max(1) as f64;
+    TokenMetrics {
+        baseline_tokens: baseline,
+        returned_tokens: returned,
+        savings_percent: (percent * 10.0).round() / 10.0,
+        estimated: true,
+    }
+}
+
+/// What is said where there is no tool.
+fn note(found: &Found) -> Option<String> {
+    if !found.selection.tools.is_empty() {
+        return None;
+    }
+    let nearest = found.selection.excluded.iter().take(NEAREST);
+    let nearest: Vec<String> = nearest.map(|near| near.id.to_string()).collect();
+    Some(match nearest.is_empty() {
+        true => "No tool fits. Ask with other words, or without server and min_score.".to_owned(),
+        false => format!(
+            "No tool fits well enough. The nearest are {}; describe_tool shows what they do.",
+            nearest.join(", ")
+        ),
+    })
+}
+
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1_000.0).round() / 1_000.0
+}
+
+/// The first sentence, or as much as is short.
+fn summary(description: &str) -> String {
+    let text: Vec<&str> = description.split_whitespace().collect();
+    let text = text.join(" ");
+    let sentence = text.find(". ").map_or(text.as_str(), |end| &text[..=end]);
+    if sentence.chars().count() <= SUMMARY_CHARS {
+        return sentence.to_owned();
+    }
+    let cut: String = sentence.chars().take(SUMMARY_CHARS).collect();
+    let end = cut.rfind(' ').unwrap_or(cut.len());
+    format!("{}…", &cut[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_a_sentence() {
+        assert_eq!(summary("Reads a file.\n  Then more. And more."), "Reads a file.");
+        assert_eq!(summary("No end"), "No end");
+        let long = summary(&"Ünïcödé words ".repeat(100));
+        assert!(long.chars().count() <= SUMMARY_CHARS + 1 && long.ends_with('…'), "{long}");
+    }
+
+    #[test]
+    fn savings_never_go_below_nothing() {
+        assert_eq!(metrics(40, 400).savings_percent, 0.0);
+        assert_eq!(metrics(0, 0).savings_percent, 0.0);
+        assert_eq!(metrics(4_000, 400).savings_percent, 90.0);
+    }
+}

@@ -1,0 +1,131 @@
+//! What there is to find, in a few words: an agent that is told nothing never looks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Error, Service};
+use crate::catalog::{Tool, split_identifier};
+
+/// Characters of a hint at most: about 150 tokens, paid for with every request.
+const MOST_CHARS: usize = 600;
+
+/// Words that say what a server is about.
+const SUBJECTS: usize = 5;
+
+/// Words of names that say nothing of a subject.
+const EMPTY_WORDS: [&str; 28] = [
+    "a", "add", "all", "and", "by", "call", "create", "delete", "do", "for", "from", "get", "in",
+    "is", "list", "of", "on", "one", "or", "read", "remove", "run", "set", "the", "to", "tool",
+    "update", "with",
+];
+
+/// What a client of a profile is told that there is to find: the number of tools, the servers'
+/// names, and a few subjects of each. The same catalog gives the same words.
+///
+/// # Errors
+/// [`Error::UnknownProfile`].
+pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
+    let catalog = service.catalog();
+    let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
+    for state in service.servers() {
+        if service.sees_server(&state.name, profile)? {
+            by_server.entry(state.name).or_default();
+        }
+    }
+    for tool in catalog.iter() {
+        if service.sees(tool, profile)? {
+            let server = tool.server.clone().unwrap_or_default();
+            by_server.entry(server).or_default().push(tool);
+        }
+    }
+    Ok(told(&by_server))
+}
+
+fn told(by_server: &BTreeMap<String, Vec<&Tool>>) -> String {
+    let tools: usize = by_server.values().map(Vec::len).sum();
+    if by_server.is_empty() {
+        return String::new();
+    }
+    let mut hint = match tools {
+        0 => "There are tools of:".to_owned(),
+        1 => "There is 1 tool:".to_owned(),
+        _ => format!("There are {tools} tools:"),
+    };
+    for (place, (server, tools)) in by_server.iter().enumerate() {
+        let name = if server.is_empty() { "others" } else { server };
+        let subjects = subjects(server, tools);
+        let about = match subjects.is_empty() {
+            true => format!(" {name};"),
+            false => format!(" {name} ({});", subjects.join(", ")),
+        };
+        let left = by_server.len() - place;
+        if hint.chars().count() + about.chars().count() > MOST_CHARS {
+            hint.push_str(&format!(" and {left} more servers;"));
+            break;
+        }
+        hint.push_str(&about);
+    }
+    hint.pop();
+    hint.push('.');
+    hint
+}
+
+/// The words that most of the server's tools have in their names, and of those that as many have,
+/// the first by the alphabet.
+fn subjects(server: &str, tools: &[&Tool]) -> Vec<String> {
+    let own = split_identifier(server).to_lowercase();
+    let own: BTreeSet<&str> = own.split_whitespace().collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for tool in tools {
+        let words = split_identifier(&tool.name).to_lowercase();
+        let words: BTreeSet<&str> = words.split_whitespace().collect();
+        let says = |word: &&str| {
+            word.chars().count() > 2 && !EMPTY_WORDS.contains(word) && !own.contains(word)
+        };
+        for word in words.into_iter().filter(says) {
+            *counts.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    counts.into_iter().take(SUBJECTS).map(|(word, _)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    fn hint(tools: &[(&str, &str)]) -> String {
+        let tools: Vec<Tool> =
+            tools.iter().map(|(server, name)| Tool::new(Some(server), name, "x")).collect();
+        let catalog = Catalog::from_tools(tools).catalog;
+        let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
+        for tool in catalog.iter() {
+            by_server.entry(tool.server.clone().unwrap()).or_default().push(tool);
+        }
+        told(&by_server)
+    }
+
+    #[test]
+    fn a_hint_names_servers_and_what_their_tools_are_about() {
+        let tools = [
+            ("files", "read_text_file"),
+            ("files", "list_directory"),
+            ("files", "create_directory"),
+            ("mail", "send_email"),
+        ];
+        assert_eq!(
+            hint(&tools),
+            "There are 4 tools: files (directory, file, text); mail (email, send)."
+        );
+    }
+
+    #[test]
+    fn a_hint_stays_short() {
+        let names: Vec<String> = (0..500).map(|n| format!("server-number-{n:03}")).collect();
+        let tools: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "look")).collect();
+        let hint = hint(&tools);
+        assert!(hint.chars().count() <= MOST_CHARS + 30, "{hint}");
+        assert!(hint.ends_with(" more servers."), "{hint}");
+    }
+}

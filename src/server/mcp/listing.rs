@@ -1,0 +1,112 @@
+//! `tools/list`: what an agent sees without asking.
+
+use std::sync::{Arc, PoisonError};
+
+use rmcp::model::Tool as McpTool;
+
+use super::super::{Error, Find, Service};
+use super::definition::Definition;
+use super::{Expose, Gateway, Shared};
+use crate::catalog::{Tool, ToolId};
+
+/// Tools that are listed by themselves where a profile names no limit.
+const SELECTED: usize = 10;
+
+/// The tools of a list, shared by all who ask while the catalog stays.
+#[derive(Clone, PartialEq)]
+pub(super) struct Listed(Arc<Vec<McpTool>>);
+
+impl Listed {
+    pub fn tools(&self) -> Vec<McpTool> {
+        self.0.as_ref().clone()
+    }
+}
+
+impl Gateway {
+    /// What is listed now: the same until the catalog changes.
+    pub(super) async fn listed(&self) -> Result<Listed, Error> {
+        let shared = Arc::clone(&self.shared);
+        super::super::service::off_thread(move || shared.listed()).await?
+    }
+}
+
+impl Shared {
+    fn listed(&self) -> Result<Listed, Error> {
+        let version = self.service.engine().version();
+        let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, listed)) = known.filter(|(of, _)| *of == version) {
+            return Ok(listed);
+        }
+        let mut tools = match self.expose {
+            Expose::Search => self.meta.clone(),
+            Expose::Selected => Vec::new(),
+        };
+        tools.extend(self.direct()?.iter().filter_map(|tool| defined(tool)));
+        let listed = Listed(Arc::new(tools));
+        let kept = (version, listed.clone());
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        Ok(listed)
+    }
+
+    /// The tools that are listed under their own ids: those that are pinned, in their order, and,
+    /// where tools are exposed by themselves, the best after them.
+    fn direct(&self) -> Result<Vec<Arc<Tool>>, Error> {
+        let profile = self.service.profile(self.profile.as_deref())?;
+        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        for id in &profile.pinned {
+            match self.service.describe(id, self.profile.as_deref()) {
+                Ok(tool) => tools.push(tool),
+                Err(error) => tracing::debug!(%error, "a pinned tool is not there"),
+            }
+        }
+        if self.expose == Expose::Selected {
+            let most = profile.limit.unwrap_or(SELECTED);
+            for tool in self.best(profile.query.as_deref(), most)? {
+                if tools.len() < most.max(profile.pinned.len()) {
+                    tools.push(tool);
+                    tools = without_doubles(tools);
+                }
+            }
+        }
+        Ok(without_doubles(tools))
+    }
+
+    /// The tools for what the profile is about; where it does not say, in the order of the catalog.
+    fn best(&self, query: Option<&str>, most: usize) -> Result<Vec<Arc<Tool>>, Error> {
+        let profile = self.profile.as_deref();
+        let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
+            let catalog = self.service.catalog();
+            let sees = |tool: &&Arc<Tool>| self.service.sees(tool, profile).unwrap_or(false);
+            return Ok(catalog.tools().iter().filter(sees).cloned().collect());
+        };
+        let mut find = Find::new(query);
+        find.request.limit = Some(most);
+        find.profile = self.profile.clone();
+        let found = self.service.select(&find)?;
+        // A profile is a wide question: the nearest tools will do where none is sure to fit.
+        let nearest = found.excluded.iter().filter(|_| found.abstained);
+        let nearest = nearest.filter_map(|near| self.describe(&self.service, &near.id));
+        Ok(found.tools.iter().map(|found| Arc::clone(&found.tool)).chain(nearest).collect())
+    }
+
+    fn describe(&self, service: &Service, id: &ToolId) -> Option<Arc<Tool>> {
+        service.describe(id.as_str(), self.profile.as_deref()).ok()
+    }
+}
+
+fn without_doubles(tools: Vec<Arc<Tool>>) -> Vec<Arc<Tool>> {
+    let mut kept: Vec<Arc<Tool>> = Vec::with_capacity(tools.len());
+    for tool in tools {
+        if !kept.iter().any(|known| known.id == tool.id) {
+            kept.push(tool);
+        }
+    }
+    kept
+}
+
+/// The tool in MCP's own type. One whose definition MCP cannot hold, such as a schema that is no
+/// object, is not listed; it can be found all the same.
+fn defined(tool: &Tool) -> Option<McpTool> {
+    let read = serde_json::from_str(&Definition(tool).to_json());
+    read.inspect_err(|error| tracing::debug!(%error, id = %tool.id, "not listed")).ok()
+}

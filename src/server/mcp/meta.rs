@@ -1,0 +1,150 @@
+//! The tools by which all others are found, looked at and called.
+
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+
+pub const FIND: &str = "find_tools";
+pub const DESCRIBE: &str = "describe_tool";
+pub const CALL: &str = "call_tool";
+
+/// Another name for [`FIND`] that agents know from elsewhere.
+pub const FIND_ALIAS: &str = "search_tools";
+
+/// Tools in an answer at most, whoever asks.
+pub const MOST_TOOLS: u64 = 50;
+
+pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
+    what you want to do, in plain words; it gives the ids and parameters of the tools that fit. \
+    Then call call_tool with such an id and its arguments. describe_tool gives the whole schema of \
+    one tool.";
+
+pub const INSTRUCTIONS_SELECTED: &str =
+    "The tools of several servers, chosen for this profile. Their names are server__tool.";
+
+/// What a name in `tools/call` means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meta {
+    Find,
+    Describe,
+    Call,
+}
+
+impl Meta {
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            FIND | FIND_ALIAS => Some(Self::Find),
+            DESCRIBE => Some(Self::Describe),
+            CALL => Some(Self::Call),
+            _ => None,
+        }
+    }
+}
+
+/// The definitions, the same bytes for the same hint. Members stand in a fixed order.
+pub fn definitions(hint: &str) -> Vec<Tool> {
+    [find(hint), describe(), call()].into_iter().map(read).collect()
+}
+
+fn read(definition: Value) -> Tool {
+    serde_json::from_value(definition).expect("definitions of ours are MCP tools. This is a bug.")
+}
+
+fn find(hint: &str) -> Value {
+    let description = format!(
+        "Finds tools for what you want to do, by meaning. Use it before you say that you cannot do \
+         something. {hint}"
+    );
+    json!({
+        "name": FIND,
+        "title": "Find tools",
+        "description": description.trim_end(),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "What you want to do, in plain words; or the name of a tool"
+                },
+                "limit": {
+                    "type": "integer", "minimum": 1, "maximum": MOST_TOOLS,
+                    "description": "Tools in the answer at most"
+                },
+                "server": {
+                    "type": "string",
+                    "description": "Only tools of this server"
+                },
+                "min_score": {
+                    "type": "number",
+                    "description": "Only tools that score at least this"
+                },
+                "detail": {
+                    "type": "string", "enum": ["compact", "full"],
+                    "description": "compact (default): id, summary and parameters; full: whole definitions"
+                }
+            },
+            "required": ["query"]
+        },
+        "annotations": { "title": "Find tools", "readOnlyHint": true, "openWorldHint": false }
+    })
+}
+
+fn describe() -> Value {
+    json!({
+        "name": DESCRIBE,
+        "title": "Describe a tool",
+        "description": "Gives the whole definition of one tool, with the schema of its parameters.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {
+                    "type": "string",
+                    "description": "The id of the tool, as find_tools gave it"
+                }
+            },
+            "required": ["tool_name"]
+        },
+        "annotations": { "title": "Describe a tool", "readOnlyHint": true, "openWorldHint": false }
+    })
+}
+
+fn call() -> Value {
+    json!({
+        "name": CALL,
+        "title": "Call a tool",
+        "description": "Calls a tool that find_tools has found, and gives its answer unchanged.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {
+                    "type": "string",
+                    "description": "The id of the tool, as find_tools gave it"
+                },
+                "arguments": {
+                    "type": "object",
+                    "description": "What the tool takes, by the names of its parameters"
+                },
+                "confirm": {
+                    "type": "boolean",
+                    "description": "Only after the user has agreed to what may destroy something"
+                }
+            },
+            "required": ["tool_name"]
+        },
+        "annotations": { "title": "Call a tool", "openWorldHint": true }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_the_same_bytes_and_only_looking_says_that_it_only_reads() {
+        let written = || serde_json::to_string(&definitions("There is much.")).unwrap();
+        assert_eq!(written(), written());
+        let tools = definitions("There is much.");
+        let reads = |at: usize| tools[at].annotations.as_ref().unwrap().read_only_hint;
+        assert_eq!((reads(0), reads(1), reads(2)), (Some(true), Some(true), None));
+        assert!(tools[0].description.as_ref().unwrap().ends_with("There is much."));
+    }
+}

@@ -1,0 +1,152 @@
+//! Prompts and resources of the servers behind, passed on as they are.
+//!
+//! A prompt is named `server__prompt`. A resource keeps its address; where two servers have the
+//! same one, the first by name answers for it.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, ErrorCode, GetPromptRequestParams, GetPromptResult,
+    Prompt, ReadResourceResult, Resource, ResourceTemplate,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::super::Error;
+use super::{Gateway, internal};
+
+impl Gateway {
+    pub(super) async fn prompts(&self) -> Result<Vec<Prompt>, ErrorData> {
+        let mut prompts = Vec::new();
+        for (server, listed) in self.all("prompts/list", "prompts").await? {
+            for mut prompt in each::<Prompt>(&server, listed) {
+                prompt.name = format!("{server}__{}", prompt.name);
+                prompts.push(prompt);
+            }
+        }
+        Ok(prompts)
+    }
+
+    pub(super) async fn resources(&self) -> Result<Vec<Resource>, ErrorData> {
+        let mut resources: Vec<Resource> = Vec::new();
+        for (server, listed) in self.all("resources/list", "resources").await? {
+            for resource in each::<Resource>(&server, listed) {
+                if !resources.iter().any(|known| known.uri == resource.uri) {
+                    resources.push(resource);
+                }
+            }
+        }
+        Ok(resources)
+    }
+
+    pub(super) async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ErrorData> {
+        let mut templates = Vec::new();
+        for (server, listed) in self.all("resources/templates/list", "resourceTemplates").await? {
+            templates.extend(each::<ResourceTemplate>(&server, listed));
+        }
+        Ok(templates)
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+    ) -> Result<GetPromptResult, ErrorData> {
+        let (server, name) = self.server_of(&request.name)?;
+        let params = json!({ "name": name, "arguments": request.arguments.unwrap_or_default() });
+        read(self.ask(&server, "prompts/get", params).await?)
+    }
+
+    pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+        read(self.first("resources/read", json!({ "uri": uri })).await?)
+    }
+
+    pub(super) async fn subscribe_to(&self, uri: &str) -> Result<(), ErrorData> {
+        self.first("resources/subscribe", json!({ "uri": uri })).await.map(drop)
+    }
+
+    pub(super) async fn completion(
+        &self,
+        request: CompleteRequestParams,
+    ) -> Result<CompleteResult, ErrorData> {
+        const METHOD: &str = "completion/complete";
+        let mut params = serde_json::to_value(&request)
+            .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let Some(name) = params["ref"]["name"].as_str().map(str::to_owned) else {
+            return read(self.first(METHOD, params).await?);
+        };
+        let (server, name) = self.server_of(&name)?;
+        params["ref"]["name"] = Value::String(name);
+        read(self.ask(&server, METHOD, params).await?)
+    }
+
+    /// What all servers of the profile list. One that does not answer has nothing in it.
+    async fn all(
+        &self,
+        method: &str,
+        member: &str,
+    ) -> Result<Vec<(String, Vec<Value>)>, ErrorData> {
+        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        service.list_all(method, member, profile).await.map_err(|error| internal(&error))
+    }
+
+    /// The first answer, in the order of the servers' names; else the first refusal.
+    async fn first(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
+        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        let answered = service.ask_all(method, &params, profile).await;
+        let answered = answered.map_err(|error| internal(&error))?;
+        let mut refused = None;
+        for (_, answer) in answered {
+            match answer {
+                Ok(value) => return Ok(value),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.map_or_else(
+            || ErrorData::resource_not_found("no server here has it", Some(params)),
+            |error| passed(&error),
+        ))
+    }
+
+    async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, ErrorData> {
+        let asked = self.shared.service.ask(server, method, params).await;
+        asked.map_err(|error| passed(&error))
+    }
+
+    /// The server and the name there of `server__name` or `server:name`. A server's name may hold
+    /// both itself, so the longest that is known counts.
+    fn server_of(&self, name: &str) -> Result<(String, String), ErrorData> {
+        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        let states = service.servers().into_iter();
+        let visible =
+            states.filter(|state| service.sees_server(&state.name, profile).unwrap_or(false));
+        let split = visible.filter_map(|state| {
+            let rest = name.strip_prefix(&state.name)?;
+            let rest = rest.strip_prefix("__").or_else(|| rest.strip_prefix(':'))?.to_owned();
+            Some((state.name, rest))
+        });
+        split.max_by_key(|(server, _)| server.len()).ok_or_else(|| {
+            let said = format!("expected the name of a prompt as server__prompt, found `{name}`");
+            ErrorData::invalid_params(said, None)
+        })
+    }
+}
+
+/// A server's own refusal goes on as it is.
+fn passed(error: &Error) -> ErrorData {
+    match error {
+        Error::Refused { code, message } => ErrorData::new(ErrorCode(*code), message.clone(), None),
+        error => internal(error),
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(value).map_err(|error| {
+        ErrorData::internal_error(format!("the server's answer was not understood: {error}"), None)
+    })
+}
+
+fn each<T: DeserializeOwned>(server: &str, listed: Vec<Value>) -> impl Iterator<Item = T> {
+    listed.into_iter().filter_map(move |value| {
+        let read = serde_json::from_value(value);
+        read.inspect_err(|error| tracing::debug!(%error, server, "left out of a list")).ok()
+    })
+}

@@ -1,0 +1,83 @@
+//! What the API is, for programs: an OpenAPI document, made from the handlers themselves.
+
+use std::sync::LazyLock;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+use super::health;
+use super::http::{
+    ErrorBody, call, conduct, embeddings, feedback, filter, map, reload, rerank, select, tools,
+    watch,
+};
+use crate::conductor::OBLIGATIONS_SCHEMA;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "toolroute",
+        description = "Gives an LLM agent the right tools for a prompt, on the user's own machine. Every error is \
+            `{\"error\": {\"type\", \"message\"}}`. Any request may also get 401 (a token is asked for and was not \
+            given), 403 (a host or a page that is not the server's own) and 405.",
+    ),
+    paths(
+        select::select, tools::list, tools::register, tools::show, tools::update, tools::remove,
+        feedback::add, call::call, conduct::conduct, filter::filter, embeddings::embed,
+        rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
+        health::alive, health::ready, health::metrics,
+    ),
+    components(schemas(ErrorBody, conduct::Obligations)),
+    modifiers(&Token),
+    tags(
+        (name = "tools", description = "finding, changing and calling tools"),
+        (name = "drop-in", description = "endpoints in the forms of other APIs"),
+        (name = "watching", description = "what happens and what happened"),
+        (name = "operations", description = "for those who run the server"),
+    )
+)]
+struct Document;
+
+struct Token;
+
+impl Modify for Token {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("token", scheme);
+    }
+}
+
+static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let mut document = serde_json::to_value(Document::openapi())
+        .expect("the document holds strings and numbers only. This is a bug.");
+    for (place, schema) in precise() {
+        if let Some(known) = document.pointer_mut(place) {
+            *known = schema;
+        }
+    }
+    document.to_string()
+});
+
+/// What the macros cannot say.
+fn precise() -> [(&'static str, Value); 4] {
+    let text = json!({"type": "string", "minLength": 1});
+    let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
+    // References within it are to the document's root.
+    let place = "#/components/schemas/Obligations/$defs/";
+    let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
+    let obligations = serde_json::from_str(&obligations).unwrap_or_default();
+    let limit = json!({"oneOf": [{"type": "integer", "minimum": 0}, {"const": "auto"}]});
+    [
+        ("/components/schemas/Limit", limit),
+        ("/components/schemas/InputDoc", json!({"oneOf": [text, texts]})),
+        ("/components/schemas/RerankBody/required", json!(["query"])),
+        ("/components/schemas/Obligations", obligations),
+    ]
+}
+
+/// The document.
+pub async fn document() -> Response {
+    ([(CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
+}

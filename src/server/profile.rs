@@ -1,0 +1,149 @@
+//! Profiles: which tools an agent, a project or a key gets to see.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::Error;
+use crate::catalog::{Catalog, Tool};
+use crate::engine::SelectContext;
+use crate::execution::Patterns;
+
+/// Profiles by name. The empty name is the one that counts where none is named.
+pub type Profiles = BTreeMap<String, Profile>;
+
+/// What one kind of client gets: all of it, where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Profile {
+    /// Patterns of tool ids; none is all of them.
+    pub tools: Vec<String>,
+    /// Names of servers; none is all of them.
+    pub servers: Vec<String>,
+    /// Ids of tools that are listed by themselves, whatever else is.
+    pub pinned: Vec<String>,
+    /// Tools in an answer, at most.
+    pub limit: Option<usize>,
+    /// What the work is about: by this the tools are chosen that are listed by themselves.
+    pub query: Option<String>,
+}
+
+/// A profile that is ready to judge tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct View {
+    pub profile: Profile,
+    patterns: Patterns,
+}
+
+impl View {
+    pub fn new(profile: Profile) -> Result<Self, Error> {
+        let patterns = Patterns::new(&profile.tools)?;
+        Ok(Self { profile, patterns })
+    }
+
+    /// Whether the profile lets the tool be seen and called.
+    pub fn admits(&self, tool: &Tool) -> bool {
+        let server = tool.server.as_deref().unwrap_or_default();
+        self.admits_server(server)
+            && (self.profile.tools.is_empty() || self.patterns.matches(tool.id.as_str()))
+    }
+
+    pub fn admits_server(&self, server: &str) -> bool {
+        self.profile.servers.is_empty() || self.profile.servers.iter().any(|name| name == server)
+    }
+
+    /// Adds to a selection what the profile lets through, narrowed to one server where one is named.
+    ///
+    /// The engine's patterns are over ids: a server is the pattern of its ids, and where tools are
+    /// named by patterns as well, the other servers are left out instead.
+    pub fn narrow(
+        &self,
+        context: &mut SelectContext,
+        server: Option<&str>,
+        catalog: &Catalog,
+    ) -> Result<(), Error> {
+        let meant = |name: &str| self.admits_server(name) && server.is_none_or(|one| one == name);
+        let is_open = context.enabled_tools.is_none() && self.profile.tools.is_empty();
+        if server.is_some() || !self.profile.servers.is_empty() {
+            let known = catalog.iter().filter_map(|tool| tool.server.as_deref());
+            let known: BTreeSet<&str> = known.collect();
+            let (own, others): (Vec<_>, Vec<_>) = known.into_iter().partition(|name| meant(name));
+            if is_open {
+                context.enabled_tools = Some(own.into_iter().map(ids_of).collect());
+                return Ok(());
+            }
+            context.excluded_tools.extend(others.into_iter().map(ids_of));
+        }
+        match &context.enabled_tools {
+            _ if self.profile.tools.is_empty() => {}
+            None => context.enabled_tools = Some(self.profile.tools.clone()),
+            Some(asked) => {
+                let asked = Patterns::new(asked)?;
+                let ids = catalog.iter().map(|tool| tool.id.as_str());
+                let both = ids.filter(|id| asked.matches(id) && self.patterns.matches(id));
+                context.enabled_tools = Some(both.map(str::to_owned).collect());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The pattern that the ids of a server's tools match.
+fn ids_of(server: &str) -> String {
+    let mut pattern = String::with_capacity(server.len() + 3);
+    for sign in server.chars() {
+        if matches!(sign, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!') {
+            pattern.push('\\');
+        }
+        pattern.push(sign);
+    }
+    pattern + "__*"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, SelectRequest};
+
+    fn catalog() -> Catalog {
+        let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");
+        Catalog::from_tools(vec![
+            tool("fs", "read"),
+            tool("fs", "write"),
+            tool("git[1]", "read"),
+            tool("web", "read"),
+        ])
+        .catalog
+    }
+
+    fn seen(profile: Profile, server: Option<&str>) -> Vec<String> {
+        let view = View::new(profile).unwrap();
+        let (catalog, mut context) = (catalog(), SelectContext::default());
+        view.narrow(&mut context, server, &catalog).unwrap();
+        let engine = Engine::builder(catalog).build().unwrap();
+        let request = SelectRequest::new("read a file of notes").context(context);
+        let selected = engine.select(&request).unwrap().tools;
+        let mut ids: Vec<String> = selected
+            .iter()
+            .inspect(|found| assert!(view.admits(&found.tool), "{}", found.tool.id))
+            .map(|found| found.tool.id.to_string())
+            .collect();
+        ids.sort();
+        ids
+    }
+
+    #[test]
+    fn servers_and_patterns_narrow_together() {
+        let profile = |tools: &[&str], servers: &[&str]| Profile {
+            tools: tools.iter().map(ToString::to_string).collect(),
+            servers: servers.iter().map(ToString::to_string).collect(),
+            ..Profile::default()
+        };
+        assert_eq!(seen(profile(&[], &[]), None).len(), 4);
+        assert_eq!(seen(profile(&[], &["git[1]"]), None), ["git[1]__read"]);
+        assert_eq!(seen(profile(&["*__read"], &["fs", "web"]), None), ["fs__read", "web__read"]);
+        assert_eq!(seen(profile(&["*__read"], &["fs", "web"]), Some("web")), ["web__read"]);
+        assert_eq!(seen(profile(&[], &["fs"]), Some("web")), [] as [&str; 0]);
+        assert_eq!(seen(profile(&["fs:w*"], &[]), None), ["fs__write"]);
+    }
+}

@@ -1,0 +1,366 @@
+//! A reverse proxy in front of a language model's API: it cuts the tools of requests to those that
+//! their messages need, and passes on everything else as it is. Setting a base URL is all that a
+//! client must do.
+//!
+//! The client's own key goes to the one upstream that the user named, and nowhere else: redirects
+//! are handed back, not followed. Where tools cannot be cut, the request goes on uncut: this proxy
+//! may save tokens, and must never cost an answer.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, TRANSFER_ENCODING,
+    UPGRADE,
+};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http_body_util::{BodyExt as _, Limited};
+use reqwest::Url;
+use tokio::net::TcpListener;
+
+use super::Shutdown;
+use super::filter::{self, DEFAULT_KEEP, FilterReport};
+use super::guard::{Gate, Guard, Token, admit};
+use super::http::{ApiError, Limits, accept};
+use crate::engine::Engine;
+
+/// Where a client shows the proxy's token: `Authorization` is the upstream's.
+const TOKEN_HEADER: &str = "x-toolroute-token";
+
+const LIMIT_HEADER: &str = "x-toolroute-limit";
+const REPORT_HEADER: &str = "x-toolroute-report";
+const OURS: &str = "x-toolroute-";
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A model may think for minutes without a word; a connection that is dead says nothing either.
+const SILENCE: Duration = Duration::from_secs(900);
+
+/// Headers of one connection (RFC 9110, 7.6.1), beside those that `Connection` names.
+const HOP_BY_HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// How the proxy works.
+#[derive(Clone)]
+pub struct ProxyOptions {
+    /// Where requests go, such as `https://api.openai.com`.
+    pub upstream: String,
+    /// Tools that are kept for the prompt, beside those that must stay.
+    pub keep: usize,
+    /// Bytes of a body that is looked into; a larger one goes on uncut.
+    pub max_body: usize,
+    /// Bodies that are looked into at a time, and those that may wait for it.
+    pub workers: usize,
+    pub queue: usize,
+    pub hosts: Vec<String>,
+    pub token: Option<Token>,
+    pub connections: Limits,
+}
+
+impl ProxyOptions {
+    pub fn to(upstream: impl Into<String>) -> Self {
+        let http = super::http::HttpOptions::default();
+        Self {
+            upstream: upstream.into(),
+            keep: DEFAULT_KEEP,
+            // Requests hold pictures.
+            max_body: 64 << 20,
+            workers: http.workers,
+            queue: http.queue,
+            hosts: Vec::new(),
+            token: None,
+            connections: http.connections,
+        }
+    }
+}
+
+/// A proxy that is ready to serve.
+pub struct Proxy {
+    engine: Arc<Engine>,
+    upstream: Url,
+    client: reqwest::Client,
+    gate: Gate,
+    options: ProxyOptions,
+}
+
+impl Proxy {
+    /// # Errors
+    /// An upstream that is no address of HTTP, or a system without certificates.
+    pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, String> {
+        let upstream = upstream(&options.upstream)?;
+        crate::execution::prepare_tls();
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(SILENCE)
+            // The key of the client's is for this upstream alone.
+            .redirect(reqwest::redirect::Policy::none());
+        let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
+        let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
+        let gate = Gate::new(options.workers, options.queue);
+        Ok(Arc::new(Self { engine, upstream, client, gate, options }))
+    }
+
+    /// Serves until the shutdown begins, and then what is under way.
+    ///
+    /// # Errors
+    /// Where the listener has no address.
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        shutdown: &Shutdown,
+    ) -> std::io::Result<()> {
+        let address = listener.local_addr()?.ip();
+        let limits = self.options.connections;
+        accept(listener, self.router(Some(address)), limits, shutdown).await;
+        Ok(())
+    }
+
+    pub fn router(self: Arc<Self>, address: Option<IpAddr>) -> Router {
+        let guard = Arc::new(Guard {
+            hosts: self.options.hosts.clone(),
+            address,
+            token: self.options.token.clone(),
+            token_header: Some(TOKEN_HEADER),
+        });
+        Router::new()
+            .route("/toolroute/healthz", get(super::health::alive))
+            .route("/toolroute/metrics", get(metrics))
+            .fallback(forward)
+            .layer(middleware::from_fn_with_state(guard, admit))
+            .with_state(self)
+    }
+
+    /// The upstream's address of a path. A base of `…/v1` and a path of `/v1/…` share the `/v1`.
+    fn url(&self, uri: &Uri) -> Url {
+        let mut url = self.upstream.clone();
+        let base = url.path().trim_end_matches('/').to_owned();
+        let path = uri.path();
+        let joined = match base.strip_suffix("/v1") {
+            Some(root) if path == "/v1" || path.starts_with("/v1/") => format!("{root}{path}"),
+            _ => format!("{base}{path}"),
+        };
+        url.set_path(&joined);
+        url.set_query(uri.query());
+        url
+    }
+
+    /// The body as it goes on, and what was cut of it.
+    async fn body(
+        self: &Arc<Self>,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<(reqwest::Body, Option<FilterReport>), ApiError> {
+        if !is_looked_into(parts, self.options.max_body) {
+            return Ok((reqwest::Body::wrap_stream(body.into_data_stream()), None));
+        }
+        let read = Limited::new(body, self.options.max_body).collect().await;
+        let bytes = read.map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
+            true => ApiError::too_large(self.options.max_body),
+            false => ApiError::bad_request("the body ended before it was whole"),
+        })?;
+        let bytes = bytes.to_bytes();
+        match self.cut(&parts.headers, bytes.clone()).await {
+            Some((cut, report)) => Ok((cut.into(), Some(report))),
+            None => Ok((bytes.into(), None)),
+        }
+    }
+
+    /// The body with its tools cut; `None` where that could not be done, whatever the reason.
+    async fn cut(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Option<(Vec<u8>, FilterReport)> {
+        let asked = headers.get(LIMIT_HEADER).and_then(|limit| limit.to_str().ok());
+        let keep = asked.and_then(|limit| limit.trim().parse().ok()).unwrap_or(self.options.keep);
+        let permit = match self.gate.enter().await {
+            Ok(permit) => permit,
+            Err(_) => {
+                tracing::info!("a request goes on uncut: too many at a time");
+                return None;
+            }
+        };
+        let engine = Arc::clone(&self.engine);
+        let cutting = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let filtered = filter::filter(&engine, &body, keep)?;
+            Ok::<_, filter::FilterError>((filtered.body.into_owned(), filtered.report))
+        });
+        match cutting.await {
+            Ok(Ok(done)) => Some(done),
+            Ok(Err(error)) => {
+                tracing::info!(%error, "a request goes on uncut");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+fn upstream(text: &str) -> Result<Url, String> {
+    let expected = "expected an address such as https://api.openai.com";
+    let url = Url::parse(text).map_err(|error| format!("{expected}: {error}"))?;
+    let is_plain = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+    match matches!(url.scheme(), "http" | "https") && url.has_host() && is_plain {
+        true => Ok(url),
+        false => Err(format!("{expected}, without a user, a query or a fragment")),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether it is a request to a model whose body can be read.
+fn is_looked_into(parts: &Parts, most: usize) -> bool {
+    let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let path = parts.uri.path().trim_end_matches('/');
+    let paths = ["/chat/completions", "/responses", "/messages"];
+    let is_json = header(CONTENT_TYPE).is_none_or(|kind| kind.contains("json"));
+    let fits = header(CONTENT_LENGTH)
+        .and_then(|length| length.parse::<usize>().ok())
+        .is_none_or(|length| length <= most);
+    let is_bare = header(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
+    parts.method == Method::POST
+        && paths.iter().any(|end| path.ends_with(end))
+        && is_json
+        && fits
+        && is_bare
+}
+
+async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Response, ApiError> {
+    let start = Instant::now();
+    let (parts, body) = request.into_parts();
+    if parts.headers.contains_key(UPGRADE) || parts.method == Method::CONNECT {
+        let said = "this proxy passes on requests and answers; connections that change their \
+                    protocol go to the upstream directly";
+        return Err(ApiError::new(StatusCode::NOT_IMPLEMENTED, "no_upgrade", said));
+    }
+    let url = proxy.url(&parts.uri);
+    let (body, report) = proxy.body(&parts, body).await?;
+    let headers = upstream_headers(&parts.headers, report.is_some());
+    let outgoing = proxy.client.request(parts.method.clone(), url).headers(headers).body(body);
+    let answered = outgoing.send().await.map_err(|error| unreachable_upstream(&error))?;
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = answered.status();
+    *response.headers_mut() = without_hops(answered.headers());
+    if let Some(report) = report.filter(|_| parts.headers.contains_key(REPORT_HEADER)) {
+        super::http::tell(response.headers_mut(), &report);
+    }
+    *response.body_mut() = Body::from_stream(answered.bytes_stream());
+    let micros = start.elapsed().as_micros() as u64;
+    tracing::info!(status = response.status().as_u16(), micros, "passed on");
+    Ok(response)
+}
+
+/// The client's headers, without those of its connection and those that are for us.
+fn upstream_headers(headers: &HeaderMap, is_read: bool) -> HeaderMap {
+    let mut sent = without_hops(headers);
+    sent.remove(HOST);
+    // Answered here already.
+    sent.remove(EXPECT);
+    if is_read || headers.contains_key(TRANSFER_ENCODING) {
+        sent.remove(CONTENT_LENGTH);
+    }
+    let ours: Vec<HeaderName> =
+        sent.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
+    ours.iter().for_each(|name| _ = sent.remove(name));
+    sent
+}
+
+fn without_hops(headers: &HeaderMap) -> HeaderMap {
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<String> = named
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    let stays = |name: &HeaderName| {
+        !HOP_BY_HOP.contains(&name.as_str()) && !named.iter().any(|hop| hop == name.as_str())
+    };
+    headers.iter().filter(|(name, _)| stays(name)).map(|(n, v)| (n.clone(), v.clone())).collect()
+}
+
+fn unreachable_upstream(error: &reqwest::Error) -> ApiError {
+    // The address may hold what only its owner should see.
+    let what = match error {
+        error if error.is_timeout() => "did not answer in time",
+        error if error.is_connect() => "cannot be reached",
+        _ => "broke the connection",
+    };
+    let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    tracing::warn!(%cause, "the upstream {what}");
+    let status =
+        if error.is_timeout() { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
+    ApiError::new(status, "upstream", format!("the upstream {what}"))
+}
+
+async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
+    proxy.engine.count_load(proxy.gate.working(), proxy.gate.waiting());
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], proxy.engine.metrics_text()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    fn url(base: &str, path: &str) -> String {
+        let engine = Arc::new(Engine::builder(Catalog::default()).build().unwrap());
+        let proxy = Proxy::new(engine, ProxyOptions::to(base)).unwrap();
+        proxy.url(&path.parse().unwrap()).to_string()
+    }
+
+    #[test]
+    fn paths_are_put_behind_the_base_once() {
+        let api = "https://api.openai.com";
+        assert_eq!(url(api, "/v1/models?a=b%20c"), "https://api.openai.com/v1/models?a=b%20c");
+        assert_eq!(url("http://x:1/v1", "/v1/responses"), "http://x:1/v1/responses");
+        assert_eq!(url("http://x/api/v1/", "/v1/messages"), "http://x/api/v1/messages");
+        assert_eq!(url("http://x/v1", "/chat/completions"), "http://x/v1/chat/completions");
+        assert_eq!(url("http://x", "/a%2Fb/"), "http://x/a%2Fb/");
+        for wrong in ["api.openai.com", "ftp://x", "http://user@x", "http://x?y=z"] {
+            assert!(upstream(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn headers_of_the_connection_and_ours_stay_here() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("host", "127.0.0.1"),
+            ("connection", "keep-alive, X-Secret-Hop"),
+            ("x-secret-hop", "1"),
+            ("authorization", "Bearer key"),
+            ("x-toolroute-token", "ours"),
+            ("proxy-authorization", "Basic x"),
+            ("content-length", "12"),
+            ("accept", "text/event-stream"),
+        ] {
+            headers.insert(HeaderName::from_static(name), value.parse().unwrap());
+        }
+        let sent = upstream_headers(&headers, true);
+        let names: Vec<&str> = sent.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["authorization", "accept"]);
+        assert!(upstream_headers(&headers, false).contains_key(CONTENT_LENGTH));
+    }
+}

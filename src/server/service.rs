@@ -1,0 +1,235 @@
+//! What both faces of the server share: find, describe, call, and the state of the servers behind.
+
+mod ask;
+mod call;
+mod find;
+mod recent;
+mod upstream;
+mod watch;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use tokio::sync::broadcast;
+
+use super::profile::View;
+use super::{Error, Profile, Profiles};
+use crate::catalog::{Catalog, Tool, ToolId};
+use crate::engine::Engine;
+use crate::execution::{Executor, Neighbor, Permissions, Report};
+
+pub use call::{CallTool, Handed};
+pub use find::{Find, Found, Unavailable};
+pub use recent::Recent;
+pub use upstream::{ServerState, Status};
+
+/// Keeps the tools that a server lists, and gives back those to search: with what the user adds
+/// to them, such as tiers.
+pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+
+/// Looks over a server's tools before anybody may find them: what it does not give back is hidden.
+pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+
+/// Told what came of every call.
+pub type OnReport = Arc<dyn Fn(&Handed<'_>) + Send + Sync>;
+
+/// What a service is made of, beside its engine.
+#[derive(Clone, Default)]
+pub struct ServiceOptions {
+    /// Calls tools. Without one they are only found.
+    pub executor: Option<Arc<Executor>>,
+    /// The executor's permissions: what may never run is not found either.
+    pub permissions: Permissions,
+    pub profiles: Profiles,
+    /// Whether another tool may answer for one that fails.
+    pub no_fallback: bool,
+    pub keep: Option<Keep>,
+    pub screen: Option<Screen>,
+    pub on_report: Option<OnReport>,
+}
+
+/// Something that clients may want to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The catalog has other tools now.
+    Tools,
+    /// A server has other prompts now.
+    Prompts,
+    /// A server has other resources now.
+    Resources,
+    /// The content of a resource is another now.
+    Resource { uri: String },
+    /// The state of a server is another now.
+    Server { name: String },
+}
+
+/// Notices that a slow listener may lag behind before it misses some.
+const NOTICES: usize = 256;
+
+/// Finds, describes and calls tools for all clients of a program. Share it by `Arc`.
+pub struct Service {
+    engine: Arc<Engine>,
+    options: ServiceOptions,
+    views: BTreeMap<String, View>,
+    /// What is known of each server, by name.
+    upstreams: RwLock<BTreeMap<String, ServerState>>,
+    /// One change of the catalog at a time: each is made from what the one before left.
+    refreshing: tokio::sync::Mutex<()>,
+    recent: Mutex<recent::Ring>,
+    notices: broadcast::Sender<Notice>,
+    /// Who can stand in for a tool, of one version of the catalog.
+    near: Mutex<(u64, HashMap<ToolId, Arc<Vec<Neighbor>>>)>,
+}
+
+impl Service {
+    /// A service over a catalog that is known already, as from the last time. No server is asked
+    /// before [`Service::connect`].
+    ///
+    /// # Errors
+    /// A profile with a pattern that cannot be read.
+    pub fn new(engine: Arc<Engine>, options: ServiceOptions) -> Result<Arc<Self>, Error> {
+        let view = |(name, profile): (&String, &Profile)| {
+            Ok::<_, Error>((name.clone(), View::new(profile.clone())?))
+        };
+        let views: Result<BTreeMap<_, _>, _> = options.profiles.iter().map(view).collect();
+        let upstreams = upstream::at_first(&options, &engine.catalog());
+        Ok(Arc::new(Self {
+            engine,
+            views: views?,
+            options,
+            upstreams: RwLock::new(upstreams),
+            refreshing: tokio::sync::Mutex::default(),
+            recent: Mutex::default(),
+            notices: broadcast::Sender::new(NOTICES),
+            near: Mutex::default(),
+        }))
+    }
+
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub fn executor(&self) -> Option<&Arc<Executor>> {
+        self.options.executor.as_ref()
+    }
+
+    /// The catalog as it is now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.engine.catalog()
+    }
+
+    /// The tools of a list that may be found and called at all. What a catalog is made of passes
+    /// through here first, whether it comes from a file or from a server.
+    pub fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
+        let screened = match &options.screen {
+            Some(screen) => screen(server, tools),
+            None => tools,
+        };
+        let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
+        screened.into_iter().filter(may_run).collect()
+    }
+
+    /// One tool in full.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTool`], with ids that may have been meant; [`Error::UnknownProfile`].
+    pub fn describe(&self, id: &str, profile: Option<&str>) -> Result<Arc<Tool>, Error> {
+        let view = self.view(profile)?;
+        let catalog = self.engine.catalog();
+        let found = catalog.row(id).map(|row| &catalog.tools()[row as usize]);
+        if let Some(tool) = found.filter(|tool| view.admits(tool)) {
+            return Ok(Arc::clone(tool));
+        }
+        let seen = |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
+        // More than are told, since some of them may be hidden here.
+        let near = catalog.near(id, 12).into_iter().filter(seen).take(3);
+        Err(Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() })
+    }
+
+    /// The profile of a name; the nameless one where none is asked for.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub fn profile(&self, name: Option<&str>) -> Result<&Profile, Error> {
+        Ok(&self.view(name)?.profile)
+    }
+
+    /// Names of profiles that can be asked for.
+    pub fn profiles(&self) -> impl Iterator<Item = &str> {
+        self.views.keys().map(String::as_str).filter(|name| !name.is_empty())
+    }
+
+    fn view(&self, name: Option<&str>) -> Result<&View, Error> {
+        static OPEN: std::sync::LazyLock<View> = std::sync::LazyLock::new(View::default);
+        match (self.views.get(name.unwrap_or_default()), name) {
+            (Some(view), _) => Ok(view),
+            (None, None | Some("")) => Ok(&OPEN),
+            (None, Some(name)) => Err(Error::UnknownProfile {
+                name: name.to_owned(),
+                known: self.profiles().map(str::to_owned).collect(),
+            }),
+        }
+    }
+
+    /// Whether clients of a profile may see the tool.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub fn sees(&self, tool: &Tool, profile: Option<&str>) -> Result<bool, Error> {
+        Ok(self.view(profile)?.admits(tool))
+    }
+
+    /// Whether clients of a profile may see anything of the server.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub fn sees_server(&self, server: &str, profile: Option<&str>) -> Result<bool, Error> {
+        Ok(self.view(profile)?.admits_server(server))
+    }
+
+    /// What changes from now on.
+    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+        self.notices.subscribe()
+    }
+
+    fn tell(&self, notice: Notice) {
+        // Nobody may be listening, which is fine.
+        self.notices.send(notice).ok();
+    }
+
+    /// The latest answers, newest first.
+    pub fn recent(&self) -> Vec<Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest_first()
+    }
+
+    /// Ends all servers that were started, and writes what the engine has not written yet.
+    pub async fn close(&self) {
+        if let Some(executor) = &self.options.executor {
+            executor.close().await;
+        }
+        let engine = Arc::clone(&self.engine);
+        tokio::task::spawn_blocking(move || engine.close()).await.ok();
+    }
+
+    /// Where every report goes on to: who learns of it, and who counts.
+    fn hand_on(&self, handed: &Handed<'_>) {
+        if let Some(told) = &self.options.on_report {
+            told(handed);
+        }
+    }
+}
+
+/// Work for the processor, off the threads that connections share.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Unfinished)
+}
+
+/// A report and what it is about.
+impl<'a> Handed<'a> {
+    fn new(call: &CallTool<'a>, tool: &'a Arc<Tool>, report: &'a Report) -> Self {
+        Self { tool, question: call.question, profile: call.profile, report }
+    }
+}

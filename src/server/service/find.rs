@@ -1,0 +1,129 @@
+//! Finding tools, and saying which servers had no part in the answer.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::recent::{Recent, now_ms};
+use super::{Error, Service, Status, off_thread};
+use crate::engine::{SelectContext, SelectRequest, Selection};
+
+/// What to find.
+#[derive(Clone, Debug, Default)]
+pub struct Find {
+    pub request: SelectRequest,
+    pub profile: Option<String>,
+    /// Tools of this server alone.
+    pub server: Option<String>,
+    /// Tools that score less are left out.
+    pub min_score: Option<f32>,
+}
+
+impl Find {
+    pub fn new(query: impl Into<String>) -> Self {
+        Self { request: SelectRequest::new(query), ..Self::default() }
+    }
+}
+
+/// What was found, and what could not be looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    #[serde(flatten)]
+    pub selection: Selection,
+    /// Servers whose tools are not in the answer, or cannot be called now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<Unavailable>,
+    #[serde(skip)]
+    pub took_ms: f64,
+}
+
+/// A server that cannot be had now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unavailable {
+    pub server: String,
+    pub because: String,
+}
+
+impl Service {
+    /// The tools for what is asked, within a profile.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and what a selection may raise.
+    pub async fn find(self: &Arc<Self>, find: Find) -> Result<Found, Error> {
+        let began = Instant::now();
+        let unavailable = self.unavailable(&find)?;
+        let service = Arc::clone(self);
+        let (selection, find) = off_thread(move || (service.select(&find), find)).await?;
+        let found = Found {
+            selection: selection?,
+            unavailable,
+            took_ms: began.elapsed().as_secs_f64() * 1_000.0,
+        };
+        self.remember(&find, &found);
+        Ok(found)
+    }
+
+    /// [`Service::find`] for those who are on a thread of their own; nothing is remembered of it.
+    ///
+    /// # Errors
+    /// As [`Service::find`].
+    pub fn select(&self, find: &Find) -> Result<Selection, Error> {
+        let view = self.view(find.profile.as_deref())?;
+        let mut request = find.request.clone();
+        // A client that names a limit means it.
+        let open = || SelectContext { max_tools: usize::MAX, ..SelectContext::default() };
+        let mut context = request.context.take().unwrap_or_else(open);
+        view.narrow(&mut context, find.server.as_deref(), &self.engine.catalog())?;
+        request.context = Some(context);
+        request.limit = request.limit.or(view.profile.limit);
+        let mut selection = self.engine.select(&request)?;
+        if let Some(least) = find.min_score {
+            selection.tools.retain(|found| found.score >= least);
+        }
+        Ok(selection)
+    }
+
+    fn unavailable(&self, find: &Find) -> Result<Vec<Unavailable>, Error> {
+        let view = self.view(find.profile.as_deref())?;
+        let states = self.servers();
+        if let Some(server) = &find.server {
+            let catalog = self.engine.catalog();
+            let mut known: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
+            known.extend(catalog.iter().filter_map(|tool| tool.server.clone()));
+            known.sort();
+            known.dedup();
+            known.retain(|name| view.admits_server(name));
+            if !known.contains(server) {
+                return Err(Error::UnknownServer { name: server.clone(), known });
+            }
+        }
+        let meant = |name: &str| find.server.as_deref().is_none_or(|server| server == name);
+        let states = states.into_iter();
+        let meant = states.filter(|state| view.admits_server(&state.name) && meant(&state.name));
+        Ok(meant
+            .filter_map(|state| {
+                let because = match state.status {
+                    Status::Unavailable { because } => because,
+                    Status::Connecting if state.tools == 0 => "it is still starting".to_owned(),
+                    _ => return None,
+                };
+                Some(Unavailable { server: state.name, because })
+            })
+            .collect())
+    }
+
+    fn remember(&self, find: &Find, found: &Found) {
+        let tools = found.selection.tools.iter();
+        let recent = Recent {
+            number: 0,
+            at_ms: now_ms(),
+            query: find.request.prompt.clone(),
+            profile: find.profile.clone(),
+            tools: tools.map(|found| (found.tool.id.clone(), found.score)).collect(),
+            confidence: found.selection.confidence,
+            took_ms: found.took_ms,
+        };
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).push(recent);
+    }
+}

@@ -1,0 +1,181 @@
+//! The servers behind: which can be had, and taking in what they list.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError};
+
+use serde::Serialize;
+
+use super::recent::now_ms;
+use super::{Error, Notice, Service, ServiceOptions, off_thread};
+use crate::catalog::{Catalog, Change, Tool, ToolId};
+use crate::engine::Engine;
+
+/// What is known of one server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ServerState {
+    pub name: String,
+    #[serde(flatten)]
+    pub status: Status,
+    /// Its tools that can be found now.
+    pub tools: usize,
+    /// Since when it is so, in milliseconds since 1970.
+    pub since_ms: u64,
+}
+
+/// Whether a server can be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Status {
+    /// It has not been asked; its tools are those of the last time. A call starts it.
+    Idle,
+    /// It was asked for its tools and has not answered yet.
+    Connecting,
+    /// It has listed its tools.
+    Ready,
+    /// It did not list its tools when it was last asked.
+    Unavailable { because: String },
+}
+
+/// Every server that the executor knows or that has tools, before any is asked.
+pub(super) fn at_first(
+    options: &ServiceOptions,
+    catalog: &Catalog,
+) -> BTreeMap<String, ServerState> {
+    let mut states = BTreeMap::new();
+    let known = options.executor.iter().flat_map(|executor| executor.servers().names());
+    for name in known {
+        let tools = catalog.iter().filter(|tool| tool.server.as_deref() == Some(name)).count();
+        let state =
+            ServerState { name: name.to_owned(), status: Status::Idle, tools, since_ms: now_ms() };
+        states.insert(name.to_owned(), state);
+    }
+    states
+}
+
+impl Service {
+    /// The state of every server, by name.
+    pub fn servers(&self) -> Vec<ServerState> {
+        let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
+        states.values().cloned().collect()
+    }
+
+    /// Asks servers for their tools at the same time, and takes in what each of them says as soon
+    /// as it says it. One that does not answer keeps the tools that are known of it.
+    pub async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
+        let mut asked = tokio::task::JoinSet::new();
+        for name in names {
+            let service = Arc::clone(self);
+            asked.spawn(async move { service.refresh(&name).await.ok() });
+        }
+        asked.join_all().await;
+    }
+
+    /// Asks a server for its tools and makes the catalog hold these and no others of it; how many
+    /// they are.
+    ///
+    /// # Errors
+    /// [`Error::UnknownServer`]; [`Error::Unavailable`] where it does not answer, and its tools
+    /// stay as they were.
+    pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
+        let executor = self.executor().ok_or(Error::NoExecutor)?;
+        self.set_status(name, Status::Connecting)?;
+        let listed = executor.servers().list([name.to_owned()]).await.remove(name);
+        let taken = match listed {
+            Some(Ok(tools)) => self.take_in(name, tools).await,
+            Some(Err(fault)) => {
+                // The whole of it is for the log; a client is told the kind.
+                tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
+                Err(Error::Unavailable { server: name.to_owned(), because: fault.kind.to_string() })
+            }
+            None => Err(Error::Unavailable {
+                server: name.to_owned(),
+                because: "it could not be asked".to_owned(),
+            }),
+        };
+        let status = match &taken {
+            Ok(_) => Status::Ready,
+            Err(Error::Unavailable { because, .. }) => {
+                Status::Unavailable { because: because.clone() }
+            }
+            Err(error) => Status::Unavailable { because: error.to_string() },
+        };
+        self.set_status(name, status)?;
+        taken
+    }
+
+    async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let (service, server) = (Arc::clone(self), name.to_owned());
+        let (count, changed) = off_thread(move || service.replace_tools(&server, tools)).await??;
+        if changed {
+            self.tell(Notice::Tools);
+        }
+        Ok(count)
+    }
+
+    /// Makes the catalog hold these tools of the server; how many, and whether that changed it.
+    fn replace_tools(&self, server: &str, tools: Vec<Tool>) -> Result<(usize, bool), Error> {
+        let tools = match &self.options.keep {
+            Some(keep) => keep(server, tools),
+            None => tools,
+        };
+        let tools = Self::admitted(&self.options, server, tools);
+        let loaded = Catalog::from_tools(tools);
+        for problem in &loaded.problems {
+            tracing::warn!(server, "{problem}");
+        }
+        let changes = differences(&self.engine, server, &loaded.catalog);
+        let is_other = !changes.is_empty();
+        if is_other {
+            self.engine.change(changes)?;
+        }
+        self.count(server, loaded.catalog.len());
+        Ok((loaded.catalog.len(), is_other))
+    }
+
+    fn count(&self, name: &str, tools: usize) {
+        let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = states.get_mut(name) {
+            state.tools = tools;
+        }
+    }
+
+    fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
+        let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
+        let known: Vec<String> = states.keys().cloned().collect();
+        let state = states
+            .get_mut(name)
+            .ok_or_else(|| Error::UnknownServer { name: name.to_owned(), known })?;
+        if state.status != status {
+            (state.status, state.since_ms) = (status, now_ms());
+            drop(states);
+            self.tell(Notice::Server { name: name.to_owned() });
+        }
+        Ok(())
+    }
+}
+
+/// What makes the server's tools in the engine's catalog those of a list.
+fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
+    let present = engine.catalog();
+    let own = present.iter().filter(|tool| tool.server.as_deref() == Some(server));
+    let own: HashMap<&ToolId, &Tool> = own.map(|tool| (&tool.id, tool)).collect();
+    let gone = own.keys().filter(|id| wanted.get(id.as_str()).is_none_or(|tool| tool.id != ***id));
+    let mut gone: Vec<String> = gone.map(ToString::to_string).collect();
+    gone.sort();
+    let mut changes: Vec<Change> = gone.into_iter().map(Change::Remove).collect();
+    for tool in wanted.iter() {
+        match own.get(&tool.id) {
+            Some(known) if *known == tool => {}
+            Some(_) => changes.push(Change::Update(tool.clone())),
+            // Another server's tool by the same id: the first stays.
+            None if present.get(tool.id.as_str()).is_some_and(|other| other.id == tool.id) => {
+                tracing::warn!(server, id = %tool.id, "another server has a tool of this id");
+            }
+            None => changes.push(Change::Register(tool.clone())),
+        }
+    }
+    changes
+}

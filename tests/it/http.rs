@@ -1,0 +1,207 @@
+//! A client that sends exactly what it is told to, and `toolroute` as a server.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, model_dir};
+
+/// An answer.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
+    }
+
+    /// The body of a success.
+    #[track_caller]
+    pub fn ok(&self) -> Value {
+        assert!((200..300).contains(&self.status), "{}: {}", self.status, self.text());
+        self.json()
+    }
+
+    /// Status and type of an error; its message says something.
+    #[track_caller]
+    pub fn error(&self) -> (u16, String) {
+        let body = self.json();
+        let message = body["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.len() > 10, "{body}");
+        (self.status, body["error"]["type"].as_str().expect("a type").to_owned())
+    }
+}
+
+/// A request under way.
+pub struct Sent {
+    pub reader: BufReader<TcpStream>,
+}
+
+impl Sent {
+    /// Sends a request. Without a `host` among the headers it names the server's own.
+    pub fn new(port: u16, head: &str, headers: &[(&str, &str)], body: &[u8]) -> Self {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
+        stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        let mut text = format!("{head} HTTP/1.1\r\nconnection: close\r\n");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            text += &format!("host: 127.0.0.1:{port}\r\n");
+        }
+        if !body.is_empty() {
+            text += &format!("content-length: {}\r\n", body.len());
+        }
+        for (name, value) in headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        stream.write_all(format!("{text}\r\n").as_bytes()).expect("a server that reads");
+        // One that refuses by the headers alone may have closed already.
+        stream.write_all(body).ok();
+        Self { reader: BufReader::new(stream) }
+    }
+
+    /// Status and headers.
+    pub fn head(&mut self) -> Reply {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).expect("a status line");
+        let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let status = status.unwrap_or_else(|| panic!("no status in {line:?}"));
+        let mut headers = Vec::new();
+        loop {
+            let mut line = String::new();
+            self.reader.read_line(&mut line).expect("headers");
+            match line.trim_end().split_once(": ") {
+                Some((name, value)) => headers.push((name.to_owned(), value.to_owned())),
+                None => return Reply { status, headers, body: Vec::new() },
+            }
+        }
+    }
+
+    /// One chunk of a body in chunks; `None` is its end.
+    pub fn chunk(&mut self) -> Option<Vec<u8>> {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).ok()?;
+        let length = usize::from_str_radix(line.trim(), 16).ok()?;
+        let mut chunk = vec![0; length + 2];
+        self.reader.read_exact(&mut chunk).ok()?;
+        chunk.truncate(length);
+        (length > 0).then_some(chunk)
+    }
+
+    pub fn reply(mut self) -> Reply {
+        let mut reply = self.head();
+        if reply.header("transfer-encoding") == Some("chunked") {
+            while let Some(chunk) = self.chunk() {
+                reply.body.extend(chunk);
+            }
+        } else {
+            self.reader.read_to_end(&mut reply.body).expect("a body");
+        }
+        reply
+    }
+}
+
+pub fn get(port: u16, path: &str) -> Reply {
+    Sent::new(port, &format!("GET {path}"), &[], &[]).reply()
+}
+
+pub fn post(port: u16, path: &str, body: &Value) -> Reply {
+    post_text(port, path, body.to_string().as_bytes())
+}
+
+pub fn post_text(port: u16, path: &str, body: &[u8]) -> Reply {
+    let json = [("content-type", "application/json")];
+    Sent::new(port, &format!("POST {path}"), &json, body).reply()
+}
+
+/// `toolroute` that listens; ended with the test.
+pub struct Server {
+    pub child: Child,
+    pub port: u16,
+    log: std::path::PathBuf,
+}
+
+impl Server {
+    /// `args` are the command and its flags.
+    pub fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let log = sandbox.path(&format!("log-{}", args[0]));
+        let store = model_dir();
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("toolroute"));
+        for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "TOKEN"] {
+            command.env_remove(format!("TOOLROUTE_{name}"));
+        }
+        let mut child = command
+            .args(args)
+            .args(["--addr", "127.0.0.1:0", "--json", "-v"])
+            .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
+            .env("XDG_CONFIG_HOME", sandbox.path("config"))
+            .env("XDG_CACHE_HOME", sandbox.path("cache"))
+            .env("XDG_DATA_HOME", sandbox.path("data"))
+            .env("XDG_STATE_HOME", sandbox.path("state"))
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .expect("toolroute");
+        let mut told = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        while !told.contains('}') {
+            let read = stdout.read_line(&mut told).unwrap();
+            assert!(read > 0, "it did not start: {}", std::fs::read_to_string(&log).unwrap());
+        }
+        let told: Value = serde_json::from_str(&told).expect("JSON on stdout");
+        Self { child, port: told["port"].as_u64().unwrap() as u16, log }
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self, within: Duration) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < within, "it goes on: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

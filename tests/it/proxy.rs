@@ -1,0 +1,252 @@
+//! `toolroute proxy` in front of an upstream of ours, which keeps what it is sent.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::http::{Sent, Server, get, post_text};
+use crate::support::Sandbox;
+
+/// A request as it arrived.
+struct Arrived {
+    line: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Arrived {
+    fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// An upstream that answers by the path; `next` lets it go on in the midst of an answer.
+struct Upstream {
+    port: u16,
+    arrived: Receiver<Arrived>,
+    next: Sender<()>,
+}
+
+impl Upstream {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let ((tell, arrived), (next, wait)) = (channel(), channel());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                // The test has ended.
+                if answer(stream, &tell, &wait).is_none() {
+                    return;
+                }
+            }
+        });
+        Self { port, arrived, next }
+    }
+
+    fn arrived(&self) -> Arrived {
+        self.arrived.recv_timeout(Duration::from_secs(60)).expect("a request")
+    }
+}
+
+fn answer(stream: TcpStream, tell: &Sender<Arrived>, wait: &Receiver<()>) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let headers = lines.iter().skip(1).filter_map(|line| line.split_once(": "));
+    let headers: Vec<(String, String)> =
+        headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let mut arrived = Arrived { line: lines.first()?.clone(), headers, body: Vec::new() };
+    if let Some(length) = arrived.header("content-length").and_then(|text| text.parse().ok()) {
+        arrived.body = vec![0; length];
+        reader.read_exact(&mut arrived.body).ok()?;
+    } else if arrived.header("transfer-encoding") == Some("chunked") {
+        let mut sent = Sent { reader };
+        while let Some(chunk) = sent.chunk() {
+            arrived.body.extend(chunk);
+        }
+    }
+    let line = arrived.line.clone();
+    tell.send(arrived).ok()?;
+    respond(stream, &line, wait)
+}
+
+const EVENTS: [&str; 3] =
+    ["event: a\ndata: {\"x\": \"\u{e9}\"}\n\n", ": ping\n\ndata: 2\r\n\r\n", "data: [DONE]\n\n"];
+
+fn respond(mut stream: TcpStream, line: &str, wait: &Receiver<()>) -> Option<()> {
+    let path = line.split(' ').nth(1)?;
+    let plain = |status: &str, more: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\n{more}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        )
+    };
+    if path.starts_with("/v1/messages") {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nx-up: 1\r\nkeep-alive: timeout=5\r\n\r\n";
+        stream.write_all(head.as_bytes()).ok()?;
+        for event in EVENTS {
+            stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).ok()?;
+            stream.flush().ok()?;
+            wait.recv_timeout(Duration::from_secs(60)).ok()?;
+        }
+        stream.write_all(b"0\r\n\r\n").ok()?;
+        return Some(());
+    }
+    let text = match path {
+        "/v1/limited" => plain(
+            "429 Too Many Requests",
+            "retry-after: 7\r\nx-request-id: abc\r\n",
+            "{\"error\":{}}",
+        ),
+        "/v1/moved" => plain("307 Temporary Redirect", "location: http://evil.example/\r\n", ""),
+        "/v1/broken" => "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf".to_owned(),
+        _ => plain("200 OK", "content-type: application/json\r\n", "{ \"ok\" :true}"),
+    };
+    stream.write_all(text.as_bytes()).ok()
+}
+
+fn proxy(sandbox: &Sandbox, upstream: &str, more: &[&str]) -> Server {
+    let args = [&["proxy", "--upstream", upstream, "--model", "static", "--keep", "1"], more];
+    Server::start(sandbox, &args.concat())
+}
+
+fn body() -> String {
+    let tool = |name: &str, text: &str| json!({"type": "function", "name": name, "description": text, "parameters": {"type": "object"}});
+    let tools =
+        [tool("get_weather", "The weather of a city"), tool("send_email", "Sends an email")];
+    json!({"model": "m", "stream": true, "input": "the weather in Paris", "tools": tools})
+        .to_string()
+}
+
+const KEY: (&str, &str) = ("authorization", "Bearer the-clients-key");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+#[test]
+fn requests_to_a_model_go_on_with_fewer_tools_and_all_others_as_they_are() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let server = proxy(&sandbox, &format!("http://127.0.0.1:{}", upstream.port), &[]);
+    let send = |head: &str, headers: &[(&str, &str)], body: &str| {
+        Sent::new(server.port, head, &[headers, &[KEY, JSON]].concat(), body.as_bytes()).reply()
+    };
+    let reply = send(
+        "POST /v1/responses?a=b%20c",
+        &[("x-toolroute-report", "headers"), ("x-custom", "1")],
+        &body(),
+    );
+    assert_eq!(reply.text(), "{ \"ok\" :true}");
+    assert_eq!(
+        (reply.header("x-toolroute-tools"), reply.header("x-toolroute-kept")),
+        (Some("2"), Some("1"))
+    );
+    let arrived = upstream.arrived();
+    assert_eq!(arrived.line, "POST /v1/responses?a=b%20c HTTP/1.1");
+    let sent = arrived.json();
+    assert_eq!(
+        (&sent["tools"][0]["name"], &sent["tools"][1]),
+        (&json!("get_weather"), &Value::Null)
+    );
+    assert_eq!(arrived.header("authorization"), Some(KEY.1));
+    assert_eq!(arrived.header("x-custom"), Some("1"));
+    assert_eq!(arrived.header("host"), Some(&*format!("127.0.0.1:{}", upstream.port)));
+    assert!(arrived.headers.iter().all(|(name, _)| !name.starts_with("x-toolroute")));
+
+    // What is not a request to a model, or cannot be read, goes on byte for byte.
+    for (path, text) in
+        [("/v1/embeddings", body()), ("/v1/chat/completions", "{ no json".to_owned())]
+    {
+        send(&format!("POST {path}"), &[], &text);
+        assert_eq!(upstream.arrived().body, text.as_bytes(), "{path}");
+    }
+    send("POST /v1/chat/completions", &[("content-encoding", "gzip")], &body());
+    assert_eq!(upstream.arrived().body, body().as_bytes());
+    send("GET /v1/models", &[], "");
+    assert_eq!(upstream.arrived().line, "GET /v1/models HTTP/1.1");
+    assert!(!server.log().contains("the-clients-key") && !server.log().contains("Paris"));
+}
+
+#[test]
+fn a_stream_comes_through_as_it_is_sent() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let server = proxy(&sandbox, &format!("http://127.0.0.1:{}/v1", upstream.port), &[]);
+    let mut sent = Sent::new(server.port, "POST /v1/messages", &[KEY, JSON], body().as_bytes());
+    let head = sent.head();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!((head.header("x-up"), head.header("keep-alive")), (Some("1"), None));
+    for event in EVENTS {
+        // Each before the upstream goes on.
+        assert_eq!(String::from_utf8(sent.chunk().expect("an event")).unwrap(), event);
+        upstream.next.send(()).unwrap();
+    }
+    assert_eq!(sent.chunk(), None);
+    assert_eq!(upstream.arrived().line, "POST /v1/messages HTTP/1.1");
+}
+
+#[test]
+fn what_the_upstream_refuses_is_passed_on_and_what_breaks_is_told() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let server = proxy(&sandbox, &format!("http://127.0.0.1:{}", upstream.port), &[]);
+    let limited = get(server.port, "/v1/limited");
+    assert_eq!((limited.status, limited.text().as_str()), (429, "{\"error\":{}}"));
+    assert_eq!(
+        (limited.header("retry-after"), limited.header("x-request-id")),
+        (Some("7"), Some("abc"))
+    );
+    let moved = get(server.port, "/v1/moved");
+    assert_eq!((moved.status, moved.header("location")), (307, Some("http://evil.example/")));
+    let mut broken = Sent::new(server.port, "GET /v1/broken", &[], &[]);
+    assert_eq!(broken.head().status, 200);
+    let mut half = Vec::new();
+    broken.reader.read_to_end(&mut half).ok();
+    assert_eq!(half, b"half");
+    let upgrade = [("connection", "upgrade"), ("upgrade", "websocket")];
+    assert_eq!(Sent::new(server.port, "GET /v1/realtime", &upgrade, &[]).reply().error().0, 501);
+    assert_eq!(get(server.port, "/toolroute/healthz").ok()["status"], "ok");
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = proxy(&sandbox, &format!("http://{nobody}"), &[]);
+    let told = post_text(server.port, "/v1/responses", body().as_bytes());
+    assert_eq!(told.error(), (502, "upstream".to_owned()));
+    assert!(
+        sandbox
+            .fails(2, &["proxy", "--upstream", "api.openai.com"])
+            .contains("expected an address")
+    );
+}
+
+#[test]
+fn the_proxys_own_token_stays_here() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let file = sandbox.write("token", "0123456789abcdef0123");
+    let address = format!("http://127.0.0.1:{}", upstream.port);
+    let server = proxy(&sandbox, &address, &["--token-file", file.to_str().unwrap()]);
+    let ask =
+        |headers: &[(&str, &str)]| Sent::new(server.port, "GET /v1/models", headers, &[]).reply();
+    assert_eq!(ask(&[KEY]).error().0, 401);
+    assert_eq!(
+        ask(&[
+            KEY,
+            ("x-toolroute-token", "0123456789abcdef0123"),
+            ("origin", "http://evil.example")
+        ])
+        .status,
+        403
+    );
+    assert_eq!(ask(&[KEY, ("x-toolroute-token", "0123456789abcdef0123")]).status, 200);
+    let arrived = upstream.arrived();
+    assert_eq!(arrived.header("authorization"), Some(KEY.1));
+    assert_eq!(arrived.header("x-toolroute-token"), None);
+}
