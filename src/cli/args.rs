@@ -2,7 +2,6 @@
 
 mod execution;
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -37,6 +36,7 @@ mod conduct;
 #[cfg(feature = "server")]
 mod gateway;
 mod learn;
+mod measure;
 mod model;
 #[cfg(feature = "server")]
 mod server;
@@ -45,6 +45,7 @@ pub use conduct::{ConductArgs, LedgerArgs, LedgerChoice, LedgerCommand, ShowArgs
 #[cfg(feature = "server")]
 pub use gateway::{ConfirmChoice, ExposeChoice, McpArgs};
 pub use learn::{LearnArgs, UsageArgs};
+pub use measure::{BenchArgs, BenchCommand, EncoderArgs, EvalArgs};
 pub use model::{ModelArgs, ModelCommand, PullArgs, RoundArgs};
 #[cfg(feature = "server")]
 pub use server::{ListenArgs, ProxyArgs, ServeArgs};
@@ -254,7 +255,7 @@ pub struct PolicyArgs {
     /// What a tool without a declared tier counts as under these filters
     #[arg(long, default_value = "medium", value_name = "medium|admit|exclude", value_parser = tier(&[("medium", Undeclared::Medium), ("admit", Undeclared::Admit), ("exclude", Undeclared::Exclude)]))]
     pub undeclared: Undeclared,
-    /// Tools of one server in an answer at most, where there are several servers
+    /// Tools of one server in an answer at most, where those of another come near
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub max_per_server: Option<usize>,
 }
@@ -387,99 +388,6 @@ pub struct BatchArgs {
     /// Put the whole explanation beside each score
     #[arg(long)]
     pub explain: bool,
-}
-
-#[derive(Args)]
-pub struct EvalArgs {
-    #[command(flatten)]
-    pub catalog: CatalogArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
-    #[command(flatten)]
-    pub select: SelectArgs,
-    /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["suite", "signals"])]
-    pub queries: Option<PathBuf>,
-    /// Compare keyword, semantic and hybrid side by side
-    #[arg(long, conflicts_with = "strategy")]
-    pub all: bool,
-    /// Measure what each signal beside meaning and words gives on a set made for it: a folder with
-    /// prompts.jsonl, tools.jsonl and, where runs were seen, observed.json
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "suite", "all"])]
-    pub signals: Option<PathBuf>,
-    #[command(flatten)]
-    pub suite: SuiteArgs,
-}
-
-/// Many sets instead of one file of prompts.
-// `requires` alone would not do: clap forgets it where the one required conflicts with another.
-#[derive(Args)]
-#[command(next_help_heading = "Many sets")]
-pub struct SuiteArgs {
-    /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder: folders
-    /// with tools.jsonl, queries.jsonl and, where there is one, offtopic.jsonl
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage"])]
-    pub suite: Option<PathBuf>,
-    /// Only these sets
-    #[arg(
-        long,
-        value_name = "SET,…",
-        value_delimiter = ',',
-        requires = "suite",
-        conflicts_with = "queries"
-    )]
-    pub sets: Vec<String>,
-    /// Ask at most so many prompts of each set, evenly spread over its file
-    #[arg(long, value_name = "N", requires = "suite", conflicts_with = "queries")]
-    pub queries_per_set: Option<NonZeroUsize>,
-    /// Draw the scores into this file
-    #[arg(long, value_name = "FILE.svg", requires = "suite", conflicts_with = "queries")]
-    pub plot: Option<PathBuf>,
-    /// Fail with code 1 where nDCG@5 is below a minimum of this file, TOML or JSON: for each set
-    /// the least of keyword, semantic, hybrid, or some of them
-    #[arg(long, value_name = "FILE", requires = "suite", conflicts_with = "queries")]
-    pub gate: Option<PathBuf>,
-}
-
-#[derive(Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct BenchArgs {
-    #[command(subcommand)]
-    pub what: Option<BenchCommand>,
-    #[command(flatten)]
-    pub catalog: CatalogArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
-    #[command(flatten)]
-    pub select: SelectArgs,
-    /// Rows {"id","query"}; `-` is stdin
-    #[arg(long, value_name = "FILE", required = true)]
-    pub queries: Option<PathBuf>,
-    /// Prompts to time one by one; the file is repeated or cut to so many
-    #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
-    pub samples: usize,
-    /// Tools an answer at most, or `auto`
-    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
-    pub limit: Limit,
-}
-
-#[derive(Subcommand)]
-pub enum BenchCommand {
-    /// Time the model alone: a short prompt, a longer one and a batch of 32, each way it can run;
-    /// a static model from the text, tokenizing included
-    Encoder(EncoderArgs),
-}
-
-#[derive(Args)]
-pub struct EncoderArgs {
-    #[command(flatten)]
-    pub choice: ModelChoice,
-    /// Number of threads to time with; repeat for several [default: 1 and 2]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub with_threads: Vec<u16>,
-    /// Also time candle-transformers' own model, which takes a while
-    #[arg(long)]
-    pub reference: bool,
 }
 
 /// Reads one of a few words as a value; clap lists them in its errors and completions.

@@ -41,28 +41,6 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Eval(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
-        #[cfg(feature = "mcp")]
-        Command::Call(args) => {
-            catalog(&mut args.catalog, variables);
-            log(&mut args.execution.log.feedback, variables);
-        }
-        #[cfg(feature = "mcp")]
-        Command::Run(args) => {
-            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
-            log(&mut args.execution.log.feedback, variables);
-        }
-        #[cfg(feature = "mcp")]
-        Command::Output(_) => {}
-        #[cfg(feature = "server")]
-        Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
-        #[cfg(feature = "server")]
-        Command::Serve(args) => {
-            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
-            ledger(&mut args.ledger, variables);
-            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
-        }
-        #[cfg(feature = "server")]
-        Command::Proxy(args) => choice(&mut args.choice, variables),
         Command::Bench(BenchArgs { what: Some(BenchCommand::Encoder(args)), .. }) => {
             choice(&mut args.choice, variables);
         }
@@ -75,20 +53,18 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
             | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
             ToolsCommand::Probe(args) => both(&mut args.catalog, &mut args.engine, variables),
         },
-        #[cfg(feature = "mcp")]
-        Command::Pins(args) => fill_path(&mut args.pins, "TOOLROUTE_PINS", variables),
-        #[cfg(feature = "mcp")]
-        Command::Import(_) => {}
-        #[cfg(feature = "mcp")]
-        Command::Doctor(args) => {
-            both(&mut args.catalog, &mut args.engine, variables);
-            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
-            fill_path(&mut args.ledger, "TOOLROUTE_LEDGER", variables);
-        }
         Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
         Command::Feedback(args) => feedback(args, variables),
+        Command::Completions { .. } | Command::Config(_) => {}
+        runs => fill_runs(runs, variables),
+    }
+}
+
+/// Of commands that run tools or show what came of it, those of servers apart.
+fn fill_runs(command: &mut Command, variables: Variables<'_>) {
+    match command {
         Command::Conduct(args) => {
             both(&mut args.catalog, &mut args.engine, variables);
             ledger(&mut args.ledger, variables);
@@ -102,7 +78,42 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Ledger(args) => match &mut args.command {
             LedgerCommand::Show(args) => ledger(&mut args.ledger, variables),
         },
-        Command::Completions { .. } | Command::Config(_) => {}
+        #[cfg(feature = "mcp")]
+        servers => fill_servers(servers, variables),
+        #[cfg(not(feature = "mcp"))]
+        _ => {}
+    }
+}
+
+/// Of commands for servers and before them.
+#[cfg(feature = "mcp")]
+fn fill_servers(command: &mut Command, variables: Variables<'_>) {
+    match command {
+        Command::Call(args) => {
+            catalog(&mut args.catalog, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
+        Command::Run(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.execution.log.feedback, variables);
+        }
+        Command::Pins(args) => fill_path(&mut args.pins, "TOOLROUTE_PINS", variables),
+        Command::Doctor(args) => {
+            both(&mut args.catalog, &mut args.engine, variables);
+            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+            fill_path(&mut args.ledger, "TOOLROUTE_LEDGER", variables);
+        }
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            ledger(&mut args.ledger, variables);
+            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+        }
+        #[cfg(feature = "server")]
+        Command::Proxy(args) => choice(&mut args.choice, variables),
+        _ => {}
     }
 }
 

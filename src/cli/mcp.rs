@@ -31,6 +31,10 @@ use crate::server::{
 
 use known::Known;
 
+/// Tools of one server in an answer where another server's come near (docs/security.md): behind a
+/// gateway stand servers of many authors.
+const MOST_PER_SERVER: usize = 3;
+
 /// How long threads are given to end that nobody can wake, such as one that reads stdin.
 const LAST_THREADS: Duration = Duration::from_millis(200);
 
@@ -204,7 +208,7 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         executor: Some(executor),
         permissions,
         no_fallback: args.no_fallback,
-        screen: pins::screen_of(&args.catalog.live.pinning)?,
+        screen: pins::screen_of(&args.catalog.live.pinning, file)?,
         ..ServiceOptions::default()
     })
 }
@@ -241,7 +245,8 @@ fn engine(
 ) -> anyhow::Result<Engine> {
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
     let wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit) };
-    let config = setup::config(&args.engine, &wanted, global);
+    let mut config = setup::config(&args.engine, &wanted, global);
+    config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
     let mut builder = Engine::builder(catalog).config(config);
     if let Some(embedder) = setup::embedder(&args.engine, args.select.strategy, global)? {
         builder = builder.embedder(embedder);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::args::{Global, LiveArgs};
 use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool, ToolId};
+use crate::execution::ServersFile;
 use crate::pins::{Approve, Checked, FieldChange, Mode, Pins};
 
 /// How the definitions that servers list are watched.
@@ -45,8 +46,9 @@ impl PinArgs {
 
 /// What of a server's list may be used. What is held back is told; where pins cannot be checked,
 /// that is everything.
-pub fn screen(pins: &Pins, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
-    match pins.check(server, tools) {
+fn screen(pins: &Pins, file: &ServersFile, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
+    let print = file.fingerprints.get(server).map_or("", String::as_str);
+    match pins.check(&Pins::key(server, print), tools) {
         Ok(Checked { accepted, quarantined, .. }) => {
             for held in quarantined {
                 render::note(&render::plain(&format!("warning: {held}")));
@@ -66,7 +68,8 @@ pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
     let (Some(path), Some(pins)) = (live.servers(), live.pinning.open()?) else {
         return Ok(catalog);
     };
-    let servers = servers::read(path)?.entries;
+    let file = servers::read(path)?;
+    let servers = &file.entries;
     let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
     for tool in catalog.iter() {
         if let Some(server) = tool.server.as_deref().filter(|server| servers.contains_key(*server))
@@ -76,8 +79,10 @@ pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
     }
     let checked: usize = by_server.values().map(Vec::len).sum();
     let all = by_server.into_iter();
-    let accepted: HashSet<ToolId> =
-        all.flat_map(|(server, tools)| screen(&pins, server, tools)).map(|tool| tool.id).collect();
+    let accepted: HashSet<ToolId> = all
+        .flat_map(|(server, tools)| screen(&pins, &file, server, tools))
+        .map(|tool| tool.id)
+        .collect();
     if accepted.len() == checked {
         return Ok(catalog);
     }
@@ -91,10 +96,15 @@ pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
 
 /// What the gateway looks its servers' lists over with.
 #[cfg(feature = "server")]
-pub fn screen_of(args: &PinArgs) -> anyhow::Result<Option<crate::server::Screen>> {
-    let pins = args.open()?;
+pub fn screen_of(
+    args: &PinArgs,
+    file: &ServersFile,
+) -> anyhow::Result<Option<crate::server::Screen>> {
+    let (pins, file) = (args.open()?, file.clone());
     Ok(pins.map(|pins| -> crate::server::Screen {
-        std::sync::Arc::new(move |server: &str, tools: Vec<Tool>| screen(&pins, server, tools))
+        std::sync::Arc::new(move |server: &str, tools: Vec<Tool>| {
+            screen(&pins, &file, server, tools)
+        })
     }))
 }
 

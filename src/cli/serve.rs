@@ -23,7 +23,7 @@ use crate::feedback::{StoreOptions, UsageVectors};
 use crate::server::http::{
     self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
 };
-use crate::server::{Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
+use crate::server::{Keep, OnReport, Screen, Service, ServiceOptions, Shutdown, Token};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
@@ -165,11 +165,18 @@ fn service(
         permissions,
         profiles: mcp::configured(global),
         keep: keeper(args)?,
-        screen: pins::screen_of(&args.catalog.live.pinning)?,
+        screen: screen(args)?,
         on_report: Some(recorder(Arc::clone(&engine))),
         ..ServiceOptions::default()
     };
     Ok(Service::new(engine, options)?)
+}
+
+/// What looks a server's tools over before anybody finds them.
+fn screen(args: &ServeArgs) -> anyhow::Result<Option<Screen>> {
+    let live = &args.catalog.live;
+    let Some(path) = live.servers() else { return Ok(None) };
+    pins::screen_of(&live.pinning, &servers::read(path)?)
 }
 
 /// Tells the log of every call.

@@ -8,7 +8,7 @@ use super::seen::Seen;
 use super::select_context::SelectContext;
 use super::state::State;
 use super::{EngineConfig, Error, SelectRequest};
-use crate::catalog::{Facet, FacetIndex, Tool};
+use crate::catalog::{Catalog, Facet, Tool};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
@@ -60,7 +60,7 @@ impl<'a> Judge<'a> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
         Ok(Self {
-            policy: policy(request.policy.unwrap_or(config.policy), state.catalog.facets()),
+            policy: policy(request.policy.unwrap_or(config.policy), &state.catalog),
             blocked: &state.told.blocked,
             filters: config.filters(context)?,
             weights: state.told.weights,
@@ -154,8 +154,9 @@ impl<'a> Judge<'a> {
 }
 
 /// The policy for a catalog: the only server need not share.
-fn policy(mut policy: Policy, facets: &FacetIndex) -> Policy {
-    if policy.max_per_server.is_some() && facets.values(Facet::Server).nth(1).is_none() {
+fn policy(mut policy: Policy, catalog: &Catalog) -> Policy {
+    let of_one = |(_, tools): (&str, usize)| tools == catalog.len();
+    if policy.max_per_server.is_some() && catalog.facets().values(Facet::Server).any(of_one) {
         policy.max_per_server = None;
     }
     policy
@@ -225,12 +226,17 @@ impl Gate<'_> {
             && self.exclusive.is_empty()
     }
 
+    /// Lets a row pass that leaves its server its share, or says that it does not.
+    pub fn admit_beside(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
+        let judge = self.judge;
+        let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
+        judge.policy.admit_beside(judge.tool(row), beside)
+    }
+
     /// Lets a row pass, or says what stands in the way.
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         judge.admit_alone(judge.tool(row))?;
-        let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
-        judge.policy.admit_beside(judge.tool(row), beside)?;
         let (only, signals) = (&self.exclusive, judge.signals);
         if let Some((by, intent)) = only.first().filter(|_| !only.iter().any(|(r, _)| *r == row)) {
             let (intent, by) = (intent.clone(), judge.tool(*by).id.clone());

@@ -19,6 +19,11 @@ const MAX_EXCLUDED: usize = 20;
 /// fixed five, and two fifths instead of a quarter of its tools are right.
 const FITTING: f32 = 0.6;
 
+/// A tool beyond its server's share gives way to what scores at least so much of its own score. With
+/// 1 a server of many good tools could fill an answer again; with 0 such a server loses right tools to
+/// tools that have nothing to do with the prompt (docs/security.md).
+const YIELDS: f32 = 0.7;
+
 /// How many of an answer's scores, best first, belong to it where the prompt sizes it: those not
 /// far below the best one, and that one always.
 pub fn fitting(scores: impl IntoIterator<Item = f32>) -> usize {
@@ -39,6 +44,7 @@ pub(super) fn rank(
     let limit = limit.min(candidates.len());
     let better = |a: &Candidate, b: &Candidate| better(a, b, order);
     let mut ranked = Ranked { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
+    let mut over = Vec::new();
     // Sort only as far as is needed: with an open policy that is the first `limit`.
     let (mut sorted, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
     while sorted < candidates.len() && ranked.chosen.len() < limit {
@@ -52,18 +58,54 @@ pub(super) fn rank(
             if ranked.chosen.len() == limit {
                 break;
             }
-            match gate.admit(candidate.row, &ranked.chosen) {
+            if let Err(why) = gate.admit(candidate.row, &ranked.chosen) {
+                ranked.exclude(*candidate, why);
+                continue;
+            }
+            match gate.admit_beside(candidate.row, &ranked.chosen) {
                 Ok(()) => ranked.chosen.push(*candidate),
-                Err(why) if ranked.excluded.len() < MAX_EXCLUDED => {
-                    ranked.excluded.push((*candidate, why));
-                }
+                Err(why) if over.len() < limit + MAX_EXCLUDED => over.push((*candidate, why)),
                 Err(_) => {}
             }
         }
         sorted = until;
         until *= 4;
     }
+    ranked.readmit(over, limit, gate, better);
     ranked
+}
+
+impl Ranked {
+    fn exclude(&mut self, candidate: Candidate, why: Exclusion) {
+        if self.excluded.len() < MAX_EXCLUDED {
+            self.excluded.push((candidate, why));
+        }
+    }
+
+    /// Takes back tools beyond their server's share, the best first, where nothing of another
+    /// server comes near them.
+    fn readmit(
+        &mut self,
+        over: Vec<(Candidate, Exclusion)>,
+        limit: usize,
+        gate: &Gate<'_>,
+        better: impl Fn(&Candidate, &Candidate) -> Ordering,
+    ) {
+        for (candidate, why) in over {
+            let is_full = self.chosen.len() >= limit;
+            let last = self.chosen.last().map_or(f32::INFINITY, |last| last.score);
+            if is_full && last >= YIELDS * candidate.score
+                || gate.admit(candidate.row, &self.chosen).is_err()
+            {
+                self.exclude(candidate, why);
+                continue;
+            }
+            self.chosen.truncate(limit - 1);
+            self.chosen.push(candidate);
+            self.chosen.sort_by(&better);
+        }
+        self.excluded.sort_by(|(a, _), (b, _)| better(a, b));
+    }
 }
 
 /// The order of an answer: by score, and of equal ones by the policy.
@@ -124,6 +166,30 @@ mod tests {
                 assert_eq!(ranked.chosen.len(), 2);
             }
         }
+    }
+
+    #[test]
+    fn beyond_its_share_a_server_gives_way_to_what_comes_near() {
+        let of = |server: &str, name: &str| Arc::new(Tool::new(Some(server), name, ""));
+        let tools = [of("s", "a"), of("s", "b"), of("s", "c"), of("o", "x")];
+        let policy = Policy { max_per_server: Some(1), ..Policy::default() };
+        let chosen = |other: f32, limit| {
+            let scores = (0u32..).zip([1.0, 0.9, 0.8, other]);
+            let all = scores.map(|(row, score)| Candidate {
+                row,
+                score,
+                semantic: None,
+                keyword: None,
+                exact_name: 0.0,
+            });
+            let ranked = rank(all.collect(), limit, policy, &tools);
+            let excluded: Vec<u32> = ranked.excluded.iter().map(|(c, _)| c.row).collect();
+            (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
+        };
+        assert_eq!(chosen(0.7, 2), (vec![0, 3], vec![1, 2]));
+        assert_eq!(chosen(0.3, 2), (vec![0, 1], vec![2]));
+        assert_eq!(chosen(0.7, 4).0, [0, 1, 2, 3]);
+        assert!(chosen(0.3, 0).0.is_empty());
     }
 
     proptest! {

@@ -134,7 +134,7 @@ mod tests {
         let servers = Servers::new().with("s", closures);
         let executor = Arc::new(Executor::new(servers, ExecutorOptions::default()));
         assert!(matches!(Blocking::new(Arc::clone(&executor)), Err(Error::NoRuntime)));
-        let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         let blocking = {
             let _inside = runtime.enter();
             Blocking::new(executor).unwrap()

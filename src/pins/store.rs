@@ -1,6 +1,6 @@
 //! Checks what servers list against what was agreed to.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -155,8 +155,15 @@ impl Pins {
         &self.path
     }
 
+    /// What [`Pins::check`] knows a server by, where its name alone would not do: another entry of a
+    /// servers file under the same name is another server, with definitions of its own.
+    pub fn key(server: &str, fingerprint: &str) -> String {
+        let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
+        format!("{server}@{print:0>PRINT_DIGITS$}")
+    }
+
     /// Parts what a server lists into what may be used and what is held back, and remembers what
-    /// it sees for the first time.
+    /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one.
     ///
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
@@ -178,7 +185,7 @@ impl Pins {
                     None => checked.accepted.push(tool),
                     Some(reason) => checked.quarantined.push(Quarantined {
                         id: tool.id,
-                        server: server.to_owned(),
+                        server: server_name(server).to_owned(),
                         reason,
                     }),
                 }
@@ -221,7 +228,7 @@ impl Pins {
                 let Some(pin) = pin else { continue };
                 if let Some(held) = pin.held.take() {
                     pin.agreed = Some(Seen { approved: true, ..held });
-                    approved.push(ToolId::scoped(Some(&server), &name));
+                    approved.push(ToolId::scoped(Some(server_name(&server)), &name));
                 }
             }
             Ok(approved)
@@ -236,7 +243,7 @@ impl Pins {
         let servers = file::read(&self.path)?;
         let listed = servers.iter().flat_map(|(server, pins)| {
             pins.iter().map(move |(name, pin)| Listed {
-                id: ToolId::scoped(Some(server), name),
+                id: ToolId::scoped(Some(server_name(server)), name),
                 server: server.clone(),
                 state: PinState::of(pin),
                 sha256: pin.agreed.as_ref().map(|seen| seen.sha256.clone()),
@@ -253,9 +260,11 @@ impl Pins {
     /// A tool that was never seen, and pins that cannot be read.
     pub fn diff(&self, id: &str) -> Result<Vec<FieldChange>, Error> {
         let servers = file::read(&self.path)?;
-        let (server, name) = find(&servers, id)?;
-        let pin = &servers[&server][&name];
-        let Some(held) = &pin.held else { return Ok(Vec::new()) };
+        let found = find(&servers, id)?;
+        let pin = found.first().map(|(server, name)| &servers[server][name]);
+        let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
+            return Ok(Vec::new());
+        };
         let before = pin
             .agreed
             .as_ref()
@@ -265,41 +274,62 @@ impl Pins {
 }
 
 fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, Error> {
-    let of_server = |(server, pins): (&String, &std::collections::BTreeMap<String, Pin>)| {
+    let of_server = |(server, pins): (&String, &BTreeMap<String, Pin>)| {
         pins.keys().map(|name| (server.clone(), name.clone())).collect::<Vec<_>>()
     };
     match what {
         Approve::All => Ok(servers.iter().flat_map(of_server).collect()),
         Approve::Server(server) => {
-            let found = servers.get_key_value(server);
-            found.map(of_server).ok_or_else(|| Error::UnknownServer { server: server.clone() })
+            let named = |(key, _): &(&String, _)| *key == server || server_name(key) == server;
+            let found: Vec<_> = servers.iter().filter(named).flat_map(of_server).collect();
+            if found.is_empty() {
+                return Err(Error::UnknownServer { server: server.clone() });
+            }
+            Ok(found)
         }
         Approve::Tool { id, sha256 } => {
-            let (server, name) = find(servers, id)?;
-            let held = servers[&server][&name].held.as_ref();
-            if let (Some(wanted), Some(held)) = (sha256, held)
-                && !held.sha256.starts_with(&wanted.to_lowercase())
-            {
-                let found = held.sha256.chars().take(12).collect();
-                return Err(Error::ChangedAgain {
-                    id: id.clone(),
-                    expected: wanted.clone(),
-                    found,
-                });
+            let found = find(servers, id)?;
+            let Some(wanted) = sha256.as_ref().map(|hash| hash.to_lowercase()) else {
+                return Ok(found);
+            };
+            let held = |(server, name): &(String, String)| servers[server][name].held.as_ref();
+            let is_meant = |place: &&(String, String)| {
+                held(place).is_some_and(|held| held.sha256.starts_with(&wanted))
+            };
+            let meant: Vec<_> = found.iter().filter(is_meant).cloned().collect();
+            match found.iter().find_map(held) {
+                Some(other) if meant.is_empty() => {
+                    let found = other.sha256.chars().take(12).collect();
+                    Err(Error::ChangedAgain { id: id.clone(), expected: wanted, found })
+                }
+                _ => Ok(meant),
             }
-            Ok(vec![(server, name)])
         }
     }
 }
 
-/// The server and name of an id, spelled `server__name` or `server:name`.
-fn find(servers: &ByServer, id: &str) -> Result<(String, String), Error> {
-    let all = servers.iter().flat_map(|(server, pins)| pins.keys().map(move |name| (server, name)));
-    let mut all = all.filter(|(server, name)| {
-        let rest = id.strip_prefix(server.as_str());
+/// The keys and names of an id, spelled `server__name` or `server:name`, those held back first.
+fn find(servers: &ByServer, id: &str) -> Result<Vec<(String, String)>, Error> {
+    let all = servers.iter().flat_map(|(key, pins)| pins.iter().map(move |pin| (key, pin)));
+    let all = all.filter(|(key, (name, _))| {
+        let rest = id.strip_prefix(server_name(key));
         let rest = rest.and_then(|rest| rest.strip_prefix("__").or_else(|| rest.strip_prefix(':')));
-        rest == Some(name.as_str()) || server.is_empty() && id == name.as_str()
+        rest == Some(name.as_str()) || server_name(key).is_empty() && id == name.as_str()
     });
-    let found = all.next().map(|(server, name)| (server.clone(), name.clone()));
-    found.ok_or_else(|| Error::UnknownTool { id: id.to_owned() })
+    let mut found: Vec<_> = all.collect();
+    found.sort_by_key(|(_, (_, pin))| pin.held.is_none());
+    if found.is_empty() {
+        return Err(Error::UnknownTool { id: id.to_owned() });
+    }
+    Ok(found.into_iter().map(|(key, (name, _))| (key.clone(), name.clone())).collect())
+}
+
+/// Digits that [`Pins::key`] adds.
+const PRINT_DIGITS: usize = 16;
+
+/// The server's name in a key.
+fn server_name(key: &str) -> &str {
+    let is_print =
+        |end: &str| end.len() == PRINT_DIGITS && end.bytes().all(|digit| digit.is_ascii_hexdigit());
+    key.rsplit_once('@').filter(|(_, end)| is_print(end)).map_or(key, |(name, _)| name)
 }

@@ -103,6 +103,21 @@ fn of_two_tools_of_one_name_the_first_counts() {
 }
 
 #[test]
+fn one_name_in_two_servers_files_is_two_servers() {
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let (one, two) = (Pins::key("files", "00000000000000aa"), Pins::key("files", "bb"));
+    let other = Tool { description: "Another.".into(), ..tool(SCHEMA) };
+    let check = |key: &str, tool: &Tool| pins.check(key, vec![tool.clone()]).unwrap();
+    assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
+    assert_eq!(check(&two, &other).accepted.len(), 1);
+    assert_eq!(check(&two, &tool(SCHEMA)).quarantined[0].server, "files");
+    assert_eq!(pins.diff("files__read").unwrap().len(), 1);
+    assert_eq!(pins.approve(&Approve::Server("files".into())).unwrap()[0].as_str(), "files__read");
+    assert_eq!(check(&two, &tool(SCHEMA)).accepted.len(), 1);
+    assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
+}
+
+#[test]
 fn several_processes_lose_no_pin_of_one_another() {
     let (_folder, pins) = pins(Mode::FirstUse);
     std::thread::scope(|scope| {

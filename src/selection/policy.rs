@@ -31,8 +31,9 @@ pub struct Policy {
     pub max_cost: Option<Cost>,
     pub max_latency: Option<LatencyTier>,
     pub undeclared: Undeclared,
-    /// Tools of one server in an answer at most, where the catalog has several servers: none can
-    /// fill an answer alone. Tools without a server are not counted.
+    /// Tools of one server in an answer at most, where the catalog has several servers and another
+    /// one's come near: none can fill an answer by many tools that are about as good. Tools without
+    /// a server are not counted.
     pub max_per_server: Option<usize>,
 }
 

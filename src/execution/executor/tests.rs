@@ -277,3 +277,36 @@ proptest! {
         prop_assert!(setup.calls.lock().unwrap().len() <= budget.calls as usize);
     }
 }
+
+#[test]
+fn a_tool_that_declares_its_most_is_cut_there_and_a_key_reaches_it() {
+    let keys: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
+    struct Long(Arc<Mutex<Vec<Option<String>>>>);
+    impl Invoker for Long {
+        fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+            self.0.lock().unwrap().push(call.key.map(str::to_owned));
+            Box::pin(std::future::ready(Ok(Output::text("A sentence. ".repeat(500)))))
+        }
+    }
+    let servers = Servers::new().with("s", Long(Arc::clone(&keys)));
+    let executor = Executor::new(servers, ExecutorOptions::default());
+    let mut tool = Tool::new(Some("s"), "a", "");
+    tool.routing.call_hints.max_tokens = Some(100);
+    tool.routing.call_hints.typical_tokens = Some(50);
+    assert_eq!(executor.estimate(&tool).chars, 200);
+    let request = Request {
+        candidates: &[Candidate::asked(Arc::new(tool))],
+        arguments: &Arguments::new(),
+        session: &Session::default(),
+        confirmed: false,
+        question: "",
+        room_tokens: None,
+        on_event: &|_| {},
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let report = runtime.block_on(executor.call_with_key(&request, Some("k1")));
+    let Outcome::Answered(answer) = &report.outcome else { panic!("{report:?}") };
+    assert!(answer.output.text.chars().count() <= 400, "{}", answer.output.text);
+    assert_eq!(*keys.lock().unwrap(), [Some("k1".to_owned())]);
+    assert!(report.reached());
+}

@@ -1,0 +1,103 @@
+//! What may be typed after `eval` and `bench`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{CatalogArgs, EngineArgs, ModelChoice, SelectArgs};
+use crate::cli::limit::Limit;
+use crate::engine::DEFAULT_LIMIT;
+
+#[derive(Args)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["suite", "signals"])]
+    pub queries: Option<PathBuf>,
+    /// Compare keyword, semantic and hybrid side by side
+    #[arg(long, conflicts_with = "strategy")]
+    pub all: bool,
+    /// Measure what each signal beside meaning and words gives on a set made for it: a folder with
+    /// prompts.jsonl, tools.jsonl and, where runs were seen, observed.json
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "suite", "all"])]
+    pub signals: Option<PathBuf>,
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+}
+
+/// Many sets instead of one file of prompts.
+// `requires` alone would not do: clap forgets it where the one required conflicts with another.
+#[derive(Args)]
+#[command(next_help_heading = "Many sets")]
+pub struct SuiteArgs {
+    /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder: folders
+    /// with tools.jsonl, queries.jsonl and, where there is one, offtopic.jsonl
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage"])]
+    pub suite: Option<PathBuf>,
+    /// Only these sets
+    #[arg(
+        long,
+        value_name = "SET,…",
+        value_delimiter = ',',
+        requires = "suite",
+        conflicts_with = "queries"
+    )]
+    pub sets: Vec<String>,
+    /// Ask at most so many prompts of each set, evenly spread over its file
+    #[arg(long, value_name = "N", requires = "suite", conflicts_with = "queries")]
+    pub queries_per_set: Option<NonZeroUsize>,
+    /// Draw the scores into this file
+    #[arg(long, value_name = "FILE.svg", requires = "suite", conflicts_with = "queries")]
+    pub plot: Option<PathBuf>,
+    /// Fail with code 1 where nDCG@5 is below a minimum of this file, TOML or JSON: for each set
+    /// the least of keyword, semantic, hybrid, or some of them
+    #[arg(long, value_name = "FILE", requires = "suite", conflicts_with = "queries")]
+    pub gate: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    pub what: Option<BenchCommand>,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Rows {"id","query"}; `-` is stdin
+    #[arg(long, value_name = "FILE", required = true)]
+    pub queries: Option<PathBuf>,
+    /// Prompts to time one by one; the file is repeated or cut to so many
+    #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
+    pub samples: usize,
+    /// Tools an answer at most, or `auto`
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    pub limit: Limit,
+}
+
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// Time the model alone: a short prompt, a longer one and a batch of 32, each way it can run;
+    /// a static model from the text, tokenizing included
+    Encoder(EncoderArgs),
+}
+
+#[derive(Args)]
+pub struct EncoderArgs {
+    #[command(flatten)]
+    pub choice: ModelChoice,
+    /// Number of threads to time with; repeat for several [default: 1 and 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub with_threads: Vec<u16>,
+    /// Also time candle-transformers' own model, which takes a while
+    #[arg(long)]
+    pub reference: bool,
+}
