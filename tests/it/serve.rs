@@ -315,7 +315,8 @@ fn what_happens_is_told_as_it_happens() {
     // Listeners do not hold up the end.
     server.signal("TERM");
     assert!(server.ended(Duration::from_secs(5)).success());
-    assert_eq!(events.chunk(), None);
+    // What else happened may still be told; then there is an end.
+    while events.chunk().is_some() {}
 }
 
 #[test]
