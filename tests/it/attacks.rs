@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolroute::catalog::{Change, LoadOptions};
+use toolroute::catalog::{Change, LoadOptions, Schema};
 use toolroute::pins::{Mode, Pins};
 use toolroute::{BertEmbedder, Catalog, Engine, EngineConfig, Policy, SelectRequest, Tool, ToolId};
 
@@ -183,7 +183,15 @@ fn hostile_tools_are_flagged_in_the_catalog_and_in_the_answer() {
     let file = file.to_str().unwrap();
     let verdict = sandbox.json(&["tools", "validate", "--tools", file]);
     assert_eq!((&verdict["errors"], &verdict["warnings"]), (&0.into(), &2.into()), "{verdict}");
-    let answer = sandbox.json(&["route", "read a file", "--tools", file, "--no-save"]);
+    let answer = sandbox.json(&[
+        "route",
+        "read a file",
+        "--tools",
+        file,
+        "--no-save",
+        "--min-confidence",
+        "0",
+    ]);
     let tools = answer["tools"].as_array().unwrap();
     let evil = tools.iter().find(|tool| tool["name"] == "evil").unwrap();
     assert_eq!(evil["warnings"].as_array().unwrap().len(), 2, "{evil}");
@@ -206,7 +214,10 @@ fn every_changed_definition_of_a_catalog_is_held_back() {
         |tool| tool.description.push(' '),
         |tool| tool.description.insert(0, '\u{200b}'),
         |tool| tool.title = Some("Another".into()),
-        |tool| tool.input_schema = None,
+        |tool| {
+            let other = serde_json::value::to_raw_value(&json!({"title": "Another"})).unwrap();
+            tool.input_schema = Some(Schema::new(other));
+        },
     ];
     for change in changes {
         let mut changed = tools.clone();
