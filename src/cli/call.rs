@@ -14,8 +14,8 @@ use super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, Tool};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
-    MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Redactor, Report, Request, Session,
-    Summarizer, Timing, candidates,
+    MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Report, Request, ServersFile,
+    Session, Summarizer, Timing, candidates,
 };
 
 /// Bytes of whole answers that are kept on disk.
@@ -60,7 +60,7 @@ pub fn perform(
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
     let file = servers::read(path)?;
-    let options = options(args, file.redactor.clone(), asked.summarizer)?;
+    let options = options(args, &file, asked.summarizer)?;
     let executor = Executor::new(servers::open(&file), options);
     let request = Request {
         candidates: &asked.candidates,
@@ -81,7 +81,7 @@ pub fn perform(
 
 fn options(
     args: &ExecutionArgs,
-    redactor: Redactor,
+    file: &ServersFile,
     summarizer: Option<Arc<dyn Summarizer>>,
 ) -> anyhow::Result<ExecutorOptions> {
     let mut timing = Timing::default();
@@ -92,6 +92,7 @@ fn options(
         allow: Patterns::new(&args.allow)?,
         deny: Patterns::new(&args.deny)?,
         read_only: args.read_only,
+        offers: file.offers.clone(),
         ..Permissions::default()
     };
     Ok(ExecutorOptions {
@@ -100,7 +101,7 @@ fn options(
         max_chars: args.max_chars,
         kept: kept()?,
         summarizer,
-        redactor,
+        redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
         ..ExecutorOptions::default()
     })

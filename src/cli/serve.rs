@@ -140,7 +140,7 @@ fn engine(
 }
 
 fn service_options(args: &ServeArgs) -> anyhow::Result<ServiceOptions> {
-    let permissions = Permissions {
+    let mut permissions = Permissions {
         allow: Patterns::new(&args.allow)?,
         deny: Patterns::new(&args.deny)?,
         read_only: args.read_only,
@@ -149,6 +149,7 @@ fn service_options(args: &ServeArgs) -> anyhow::Result<ServiceOptions> {
     let executor = match args.catalog.live.servers() {
         Some(path) => {
             let file = servers::read(path)?;
+            permissions.offers = file.offers.clone();
             let options = ExecutorOptions {
                 permissions: permissions.clone(),
                 redactor: file.redactor.clone(),

@@ -10,6 +10,7 @@ mod context;
 mod drill;
 mod feedback;
 mod formats;
+mod gateway;
 mod golden;
 mod hub;
 mod layers;
