@@ -16,7 +16,7 @@ use super::profile::View;
 use super::{Error, Profile, Profiles};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::engine::Engine;
-use crate::execution::{Executor, Neighbor, Permissions, Report};
+use crate::execution::{Executor, Neighbor, Permissions};
 
 pub use call::{CallTool, Handed};
 pub use find::{Find, Found, Unavailable};
@@ -225,11 +225,4 @@ pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Error::Unfinished)
-}
-
-/// A report and what it is about.
-impl<'a> Handed<'a> {
-    fn new(call: &CallTool<'a>, tool: &'a Arc<Tool>, report: &'a Report) -> Self {
-        Self { tool, question: call.question, profile: call.profile, report }
-    }
 }

@@ -12,6 +12,7 @@ mod drill;
 mod feedback;
 mod formats;
 mod fuzz;
+mod gateway;
 mod golden;
 mod http;
 mod hub;
