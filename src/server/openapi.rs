@@ -29,7 +29,7 @@ use crate::conductor::OBLIGATIONS_SCHEMA;
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),
-    components(schemas(ErrorBody, conduct::Obligations)),
+    components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn)),
     modifiers(&Token),
     tags(
         (name = "tools", description = "finding, changing and calling tools"),

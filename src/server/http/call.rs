@@ -30,7 +30,6 @@ pub struct CallBody {
     #[serde(default)]
     question: String,
     /// A profile of the server.
-    #[schema(nullable = false)]
     profile: Option<String>,
 }
 

@@ -26,6 +26,7 @@ pub struct Conduct {
 }
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct ConductParams {
     /// Go on with this request where it stopped; one that is finished gives its answer again.

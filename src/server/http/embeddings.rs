@@ -25,12 +25,11 @@ pub struct EmbeddingsBody {
     /// Any name: the server has one model, and the answer names it.
     #[serde(default)]
     #[allow(dead_code, reason = "clients must send one, and it changes nothing")]
-    #[schema(nullable = false)]
     model: Option<String>,
     #[serde(default)]
     encoding_format: Encoding,
     /// What the model gives, or nothing: vectors are not cut.
-    #[schema(nullable = false, minimum = 1)]
+    #[schema(minimum = 1)]
     dimensions: Option<usize>,
     /// Which side of a search the texts stand on; a few models tell them apart.
     #[serde(default)]

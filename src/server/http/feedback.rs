@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -12,7 +13,8 @@ use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
 use crate::feedback::Execution;
 
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "documents `Execution`")]
 pub struct ExecutionDoc {
     /// The id of the tool that ran.
@@ -22,16 +24,15 @@ pub struct ExecutionDoc {
     success: bool,
     #[schema(max_length = 65536)]
     prompt: String,
-    #[schema(nullable = false, minimum = 0)]
+    #[schema(minimum = 0)]
     duration_ms: Option<u64>,
     /// A word for what went wrong, such as `timeout`.
-    #[schema(nullable = false, min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 64)]
     error_kind: Option<String>,
     /// What the user or the agent said of it.
-    #[schema(nullable = false)]
     feedback: Option<String>,
     /// The conversation or client that it belongs to.
-    #[schema(nullable = false, min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 64)]
     session: Option<String>,
 }
 

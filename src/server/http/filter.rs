@@ -14,6 +14,7 @@ use super::{ApiError, App, ErrorBody, json_text};
 use crate::server::filter::{self, FilterError, FilterReport};
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct FilterParams {
     /// Tools to keep for the prompt, beside those that must stay. The header `x-toolroute-limit`

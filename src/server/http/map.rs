@@ -12,6 +12,7 @@ use super::{ApiError, App, ErrorBody, json};
 use crate::engine::MapPoint;
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct MapParams {
     /// A prompt to show among the tools.

@@ -22,10 +22,10 @@ pub struct RerankBody {
     #[schema(min_length = 1, pattern = r"\S")]
     query: String,
     /// As text-embeddings-inference has it.
-    #[schema(nullable = false, min_items = 1, max_items = 1000)]
+    #[schema(min_items = 1, max_items = 1000)]
     texts: Option<Vec<String>>,
     /// As Cohere has it: texts, or objects with a member `text`.
-    #[schema(nullable = false, min_items = 1, max_items = 1000, value_type = Option<Vec<DocumentDoc>>)]
+    #[schema(min_items = 1, max_items = 1000, value_type = Option<Vec<DocumentDoc>>)]
     documents: Option<Vec<Value>>,
     /// The blend as it is, instead of one within 0 to 1 (`texts`).
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct RerankBody {
     #[serde(default)]
     return_text: bool,
     /// Documents in the answer at most (`documents`).
-    #[schema(nullable = false, minimum = 1)]
+    #[schema(minimum = 1)]
     top_n: Option<usize>,
     /// Whether the answer repeats the documents (`documents`).
     #[serde(default)]

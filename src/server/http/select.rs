@@ -20,30 +20,24 @@ pub struct SelectBody {
     #[schema(min_length = 1, pattern = r"\S", example = "send an email to Dana")]
     prompt: String,
     /// Tools at most, or `auto`: as many as the prompt needs, up to 10.
-    #[schema(nullable = false)]
     limit: Option<Limit>,
-    #[schema(value_type = Option<StrategyName>, nullable = false)]
+    #[schema(value_type = Option<StrategyName>)]
     strategy: Option<Strategy>,
     /// Whether the answer is sized to the prompt, `limit` tools at most.
-    #[schema(nullable = false)]
     adaptive: Option<bool>,
     /// Which tools may be chosen at all.
-    #[schema(value_type = Option<PolicyDoc>, nullable = false)]
+    #[schema(value_type = Option<PolicyDoc>)]
     policy: Option<Policy>,
     /// Ids of the only tools to rank.
-    #[schema(nullable = false)]
     candidates: Option<Vec<String>>,
     /// What is known around the prompt; `docs/context.md` has all members.
-    #[schema(value_type = Option<ContextDoc>, nullable = false)]
+    #[schema(value_type = Option<ContextDoc>)]
     context: Option<SelectContext>,
     /// A profile of the server.
-    #[schema(nullable = false)]
     profile: Option<String>,
     /// Tools of this server alone.
-    #[schema(nullable = false)]
     server: Option<String>,
     /// Tools that score less are left out.
-    #[schema(nullable = false)]
     min_score: Option<f32>,
     /// Whether each tool's explanation is in the answer.
     #[serde(default = "yes")]
@@ -57,7 +51,7 @@ pub struct SelectBody {
 }
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected `limit` as a whole number, or `auto`")]
 enum Limit {
     Most(usize),
     Auto(Auto),
@@ -89,11 +83,8 @@ enum StrategyName {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "documents `Policy`")]
 struct PolicyDoc {
-    #[schema(nullable = false)]
     min_reliability: Option<LevelName>,
-    #[schema(nullable = false)]
     max_cost: Option<CostName>,
-    #[schema(nullable = false)]
     max_latency: Option<LatencyName>,
     #[schema(nullable = false)]
     undeclared: Option<UndeclaredName>,
@@ -146,20 +137,16 @@ struct ContextDoc {
     /// Turns of the user that a prompt such as "now the same for Berlin" is read with.
     #[schema(nullable = false, minimum = 0)]
     depth: Option<usize>,
-    #[schema(nullable = false)]
     stage: Option<StageName>,
     #[schema(nullable = false)]
     planned_tools: Option<Vec<String>>,
-    #[schema(nullable = false)]
     last_tool: Option<String>,
     #[schema(nullable = false, minimum = 0)]
     max_tools: Option<usize>,
     #[schema(nullable = false)]
     cost_aware: Option<bool>,
-    #[schema(nullable = false)]
     urgent: Option<bool>,
     /// The name of the model that will call the tools: a small one gets fewer.
-    #[schema(nullable = false)]
     model: Option<String>,
 }
 

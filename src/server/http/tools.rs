@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, Change, Problem, Tool};
 use crate::engine::ChangeReport;
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct ListParams {
     /// Tools of this server alone.
@@ -46,9 +47,8 @@ pub struct ToolsDoc {
 pub struct ToolBody {
     #[schema(min_length = 1, pattern = r"\S", max_length = 200)]
     name: String,
-    #[schema(nullable = false, max_length = 2000)]
+    #[schema(max_length = 2000)]
     description: Option<String>,
-    #[schema(nullable = false, min_length = 1, pattern = r"^[A-Za-z0-9_-]+$")]
     server: Option<String>,
 }
 

@@ -126,6 +126,7 @@ fn told(status: Status) -> (&'static str, Option<String>) {
 }
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct RecentParams {
     /// Answers at most.
