@@ -174,7 +174,7 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     let profile = profiles.entry(named).or_default();
-    profile.pinned.extend(args.pin.iter().cloned());
+    profile.pinned.extend(args.pinned.iter().cloned());
     profile.limit = args.limit.map(|limit| limit.most).or(profile.limit);
     profile.query = args.query.clone().or(profile.query.take());
     Ok(profiles)
