@@ -9,6 +9,8 @@
 # --cache DIR    where clients and servers are put
 #                [default: toolroute/clients in the user's cache folder]
 #
+# TOOLROUTE_MODEL=static takes the small model, for a build without optimisation.
+#
 # The last line is "N passed, N failed". Without npm or Python it says so, and exits with 0.
 set -euo pipefail
 
@@ -137,7 +139,7 @@ cat >"$site/inspector.json" <<JSON
 {"mcpServers": {
   "stdio": {"type": "stdio", "command": "$binary", "args": ["mcp", "--config", "$site/servers.json"],
             "env": {"XDG_CACHE_HOME": "$XDG_CACHE_HOME", "XDG_CONFIG_HOME": "$XDG_CONFIG_HOME",
-                    "XDG_STATE_HOME": "$XDG_STATE_HOME"}},
+                    "XDG_STATE_HOME": "$XDG_STATE_HOME", "TOOLROUTE_MODEL": "${TOOLROUTE_MODEL:-}"}},
   "http": {"type": "streamable-http", "url": "$url"}
 }}
 JSON

@@ -8,6 +8,7 @@ Prints a line a case, and exits with 1 where one failed.
 
 import asyncio
 import json
+import os
 import sys
 
 from mcp import Client, StdioServerParameters
@@ -35,7 +36,10 @@ def main():
     cases_path, root, transport, *rest = sys.argv[1:]
     with open(cases_path) as file:
         cases = json.loads(file.read().replace("ROOT", root))
-    target = rest[0] if transport == "http" else StdioServerParameters(command=rest[0], args=rest[1:])
+    # By itself the SDK passes on few variables, and so not where the gateway keeps its files.
+    target = rest[0]
+    if transport == "stdio":
+        target = StdioServerParameters(command=rest[0], args=rest[1:], env=dict(os.environ))
     # `auto` asks by the newest protocol first; `legacy` shakes hands as older clients do.
     failed = sum(asyncio.run(run(cases, target, mode)) for mode in ("auto", "legacy"))
     sys.exit(1 if failed else 0)
