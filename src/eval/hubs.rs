@@ -106,7 +106,7 @@ fn threshold(shares: &[f64]) -> f64 {
     let mut sorted = shares.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = (sorted.len() * 19 / 20).min(sorted.len().saturating_sub(1));
-    sorted.get(at).map_or(LEAST_SHARE, |common| (common * TIMES).max(LEAST_SHARE))
+    sorted.get(at).map_or(LEAST_SHARE, |common| (common * TIMES).clamp(LEAST_SHARE, 1.0))
 }
 
 #[cfg(test)]
