@@ -9,6 +9,7 @@ mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use tokio::sync::broadcast;
 
@@ -78,6 +79,8 @@ pub struct Service {
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
     notices: broadcast::Sender<Notice>,
+    /// When it began: who is asked for its tools for the first time has a while from then.
+    began: Instant,
     /// Who can stand in for a tool, of one version of the catalog.
     near: Mutex<(u64, HashMap<ToolId, Arc<Vec<Neighbor>>>)>,
 }
@@ -102,6 +105,7 @@ impl Service {
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),
+            began: Instant::now(),
             near: Mutex::default(),
         }))
     }

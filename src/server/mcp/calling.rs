@@ -48,6 +48,7 @@ impl Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let profile = self.shared.profile.as_deref();
+        self.shared.service.first_lists().await;
         match meta {
             Meta::Find => match arguments::find(&given, profile) {
                 Ok(asked) => told(self.found(asked).await),
