@@ -22,7 +22,7 @@ fi
 work="$(mktemp -d)"
 trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
 XDG_CACHE_HOME="$work/cache" "$toolroute" serve --tools examples/catalog --model static --addr 127.0.0.1:0 --json \
-    --conduct --ledger "$work/ledger.sqlite" --feedback "$work/feedback.db" > "$work/told" 2> "$work/log" &
+    --max-body 33554432 --conduct --ledger "$work/ledger.sqlite" --feedback "$work/feedback.db" > "$work/told" 2> "$work/log" &
 server=$!
 until grep -q port "$work/told"; do sleep 0.2; kill -0 "$server" || { cat "$work/log"; exit 1; }; done
 port="$(sed -n 's/.*"port": \([0-9]*\).*/\1/p' "$work/told")"

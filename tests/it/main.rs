@@ -10,6 +10,7 @@ mod conduct;
 mod context;
 mod drill;
 mod feedback;
+mod filter;
 mod formats;
 mod fuzz;
 mod gateway;

@@ -7,7 +7,9 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::ApiError;
 
@@ -50,8 +52,23 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let RawJson(bytes) = RawJson::from_request(request, state).await?;
+        // As for [`object`]: no endpoint takes a list.
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            return Err(ApiError::bad_request("expected a body that is an object, found a list"));
+        }
         parse(&bytes).map(Self)
     }
+}
+
+/// An object or nothing: serde would also take a list for the members in their order.
+pub fn object<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    let members = Option::<serde_json::Map<String, Value>>::deserialize(from)?;
+    let read = members.map(|members| serde_json::from_value(Value::Object(members)));
+    read.transpose().map_err(D::Error::custom)
 }
 
 /// # Errors

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::extract::Body;
+use super::extract::{Body, object};
 use super::{ApiError, App, ErrorBody, json};
 use crate::engine::{Policy, SelectContext, SelectRequest, Strategy, Timings};
 use crate::server::{Find, Found};
@@ -27,11 +27,13 @@ pub struct SelectBody {
     adaptive: Option<bool>,
     /// Which tools may be chosen at all.
     #[schema(value_type = Option<PolicyDoc>)]
+    #[serde(default, deserialize_with = "object")]
     policy: Option<Policy>,
     /// Ids of the only tools to rank.
     candidates: Option<Vec<String>>,
     /// What is known around the prompt; `docs/context.md` has all members.
     #[schema(value_type = Option<ContextDoc>)]
+    #[serde(default, deserialize_with = "object")]
     context: Option<SelectContext>,
     /// A profile of the server.
     profile: Option<String>,

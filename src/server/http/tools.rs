@@ -45,9 +45,8 @@ pub struct ToolsDoc {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "documents what is read")]
 pub struct ToolBody {
-    #[schema(min_length = 1, pattern = r"\S", max_length = 200)]
+    #[schema(min_length = 1, pattern = r"\S")]
     name: String,
-    #[schema(max_length = 2000)]
     description: Option<String>,
     server: Option<String>,
 }
