@@ -64,6 +64,9 @@ pub enum Notice {
     Server { name: String },
 }
 
+/// Who is near each tool that was asked about.
+type Near = HashMap<ToolId, Arc<Vec<Neighbor>>>;
+
 /// Notices that a slow listener may lag behind before it misses some.
 const NOTICES: usize = 256;
 
@@ -79,7 +82,7 @@ pub struct Service {
     recent: Mutex<recent::Ring>,
     notices: broadcast::Sender<Notice>,
     /// Who can stand in for a tool, of one version of the catalog.
-    near: Mutex<(u64, HashMap<ToolId, Arc<Vec<Neighbor>>>)>,
+    near: Mutex<(u64, Near)>,
 }
 
 impl Service {
