@@ -65,6 +65,9 @@ pub enum Notice {
     Server { name: String },
 }
 
+/// Who is near each tool that was asked about.
+type Near = HashMap<ToolId, Arc<Vec<Neighbor>>>;
+
 /// Notices that a slow listener may lag behind before it misses some.
 const NOTICES: usize = 256;
 
@@ -82,7 +85,7 @@ pub struct Service {
     /// When it began: who is asked for its tools for the first time has a while from then.
     began: Instant,
     /// Who can stand in for a tool, of one version of the catalog.
-    near: Mutex<(u64, HashMap<ToolId, Arc<Vec<Neighbor>>>)>,
+    near: Mutex<(u64, Near)>,
 }
 
 impl Service {
