@@ -58,7 +58,8 @@ fn no_server_has_more_than_its_share_where_there_are_several() {
     let excluded = engine.select(&request).unwrap().excluded;
     let said = "the answer has 2 tools of `s` already, the most of one server";
     assert!(excluded.iter().all(|tool| tool.because.to_string() == said), "{excluded:?}");
-    assert!(ids(&engine, &SelectRequest::new("moves data")).contains(&"c".to_owned()));
+    let all = ids(&engine, &SelectRequest::new("moves data").limit(7));
+    assert!(all.contains(&"c".to_owned()), "{all:?}");
 }
 
 #[test]
