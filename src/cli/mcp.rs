@@ -138,7 +138,12 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
         profile: args.profile.clone(),
         hints: known.hints(),
     };
-    let service = Service::new(Arc::new(engine), options)?;
+    let engine = Arc::new(engine);
+    if let Some(executor) = &options.executor {
+        engine.join(executor);
+    }
+    options.on_report = Some(serve::recorder(Arc::clone(&engine)));
+    let service = Service::new(engine, options)?;
     Ok(Opened { service, known, options: options_of_gateway })
 }
 

@@ -185,7 +185,7 @@ fn screen(args: &ServeArgs) -> anyhow::Result<Option<Screen>> {
 }
 
 /// Tells the log of every call.
-fn recorder(engine: Arc<Engine>) -> OnReport {
+pub fn recorder(engine: Arc<Engine>) -> OnReport {
     Arc::new(move |handed| {
         let prompt = Some(handed.question).filter(|question| !question.is_empty());
         engine.record_report(handed.report, CalledFor { prompt, ..CalledFor::default() });
