@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../src/bodies.rs"]
+#[path = "../../tests/it/fuzz/bodies.rs"]
 #[allow(dead_code)]
 mod bodies;
 

@@ -15,8 +15,8 @@ use crate::catalog::{Catalog, Tool};
 use crate::engine::{CalledFor, Engine};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
-    MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Redactor, Report, Request, Session,
-    Summarizer, Timing, candidates,
+    MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Report, Request, ServersFile,
+    Session, Summarizer, Timing, candidates,
 };
 use crate::feedback::StoreOptions;
 
@@ -100,13 +100,13 @@ pub fn executor(
     summarizer: Option<Arc<dyn Summarizer>>,
 ) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
-    let options = options(limits, file.redactor.clone(), summarizer)?;
+    let options = options(limits, &file, summarizer)?;
     Ok(Executor::new(servers::open(&file), options))
 }
 
 fn options(
     args: &LimitArgs,
-    redactor: Redactor,
+    file: &ServersFile,
     summarizer: Option<Arc<dyn Summarizer>>,
 ) -> anyhow::Result<ExecutorOptions> {
     let mut timing = Timing::default();
@@ -117,6 +117,7 @@ fn options(
         allow: Patterns::new(&args.allow)?,
         deny: Patterns::new(&args.deny)?,
         read_only: args.read_only,
+        offers: file.offers.clone(),
         ..Permissions::default()
     };
     Ok(ExecutorOptions {
@@ -125,7 +126,7 @@ fn options(
         max_chars: args.max_chars,
         kept: kept()?,
         summarizer,
-        redactor,
+        redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
         ..ExecutorOptions::default()
     })

@@ -65,9 +65,10 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
                     gateway: opened.options,
                     hosts: args.allowed_host.clone(),
                     token,
+                    guarded: false,
                     shutdown: shutdown.clone(),
                 };
-                http(&service, address, &options, global).await
+                http(&service, address, options, global).await
             }
         };
         connecting.abort();
@@ -90,7 +91,7 @@ async fn stdio(
 async fn http(
     service: &Arc<Service>,
     address: SocketAddr,
-    options: &McpHttpOptions,
+    options: McpHttpOptions,
     global: &Global,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await;
@@ -173,7 +174,7 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     let profile = profiles.entry(named).or_default();
-    profile.pinned.extend(args.pin.iter().cloned());
+    profile.pinned.extend(args.pinned.iter().cloned());
     profile.limit = args.limit.map(|limit| limit.most).or(profile.limit);
     profile.query = args.query.clone().or(profile.query.take());
     Ok(profiles)
@@ -184,6 +185,7 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         allow: Patterns::new(&args.allow)?,
         deny: Patterns::new(&args.deny)?,
         read_only: args.read_only,
+        offers: file.offers.clone(),
         confirm: match args.confirm {
             ConfirmChoice::Never => Confirm::Never,
             ConfirmChoice::Destructive => Confirm::Destructive,

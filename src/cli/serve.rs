@@ -154,10 +154,15 @@ fn service(
     if let Some(executor) = &executor {
         engine.join(executor);
     }
+    let offers = match args.catalog.live.servers() {
+        Some(path) => servers::read(path)?.offers,
+        None => Default::default(),
+    };
     let permissions = Permissions {
         allow: Patterns::new(&args.limits.allow)?,
         deny: Patterns::new(&args.limits.deny)?,
         read_only: args.limits.read_only,
+        offers,
         ..Permissions::default()
     };
     let options = ServiceOptions {

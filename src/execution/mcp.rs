@@ -16,6 +16,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use self::connection::{Connection, Watcher};
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
+use super::redact::Redactor;
 use super::servers::{Program, Remote, tool_of};
 use super::spawn::{ProcessGuard, ProcessOptions};
 use crate::catalog::Tool;
@@ -56,6 +57,21 @@ enum Reach {
     Http(Remote),
 }
 
+impl Reach {
+    /// Knows all that the server is given: a log need not tell which of it is secret.
+    fn redactor(&self) -> Redactor {
+        let mut redactor = Redactor::default();
+        match self {
+            Self::Stdio(program) => redactor.hide(program.env.values().cloned()),
+            Self::Http(remote) => {
+                let words = remote.headers.values().flat_map(|value| value.split_whitespace());
+                redactor.hide(words.map(str::to_owned));
+            }
+        }
+        redactor
+    }
+}
+
 /// One MCP server.
 #[derive(Clone)]
 pub struct McpServer {
@@ -67,6 +83,8 @@ struct Shared {
     reach: Reach,
     options: McpOptions,
     guard: Arc<ProcessGuard>,
+    /// A server may tell on stderr what it was given.
+    redactor: Redactor,
     state: Arc<Mutex<State>>,
     born: Instant,
     /// Milliseconds since `born` at which the server was last heard of.
@@ -106,6 +124,7 @@ impl McpServer {
     fn new(name: &str, reach: Reach, options: McpOptions, guard: Arc<ProcessGuard>) -> Self {
         let shared = Shared {
             name: name.to_owned(),
+            redactor: reach.redactor(),
             reach,
             options,
             guard,
@@ -243,6 +262,7 @@ impl Shared {
         let doublings = state.failures.saturating_sub(FREE_STARTS + 1).min(16);
         let pause = (FIRST_PAUSE * (1 << doublings)).min(self.options.longest_pause);
         state.not_before = (state.failures > FREE_STARTS).then(|| Instant::now() + pause);
+        let said = self.redactor.clean(said);
         tracing::debug!(server = %self.name, failures = state.failures, said, "lost");
     }
 

@@ -99,7 +99,7 @@ pub use output::{
     tokens_of, truncate,
 };
 pub use params::{Change, Clarification, Missing, Parameters, Prepared};
-pub use permission::{Confirm, Patterns, Permissions, Verdict};
+pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
 pub use process::ProcessTools;
 pub use redact::Redactor;
 pub use registry::{Listed, Servers};

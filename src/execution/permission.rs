@@ -1,5 +1,7 @@
 //! Which tools may run at all.
 
+use std::collections::BTreeMap;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
 
@@ -43,6 +45,38 @@ impl Patterns {
     }
 }
 
+/// Of some servers, which of their tools are offered, by patterns over the names that they have there.
+#[derive(Clone, Debug, Default)]
+pub struct Offers {
+    by_server: BTreeMap<String, (Option<Patterns>, Patterns)>,
+}
+
+impl Offers {
+    /// Offers of a server only the tools that match `only`, if there is one, and none that match
+    /// `without`.
+    ///
+    /// # Errors
+    /// A pattern that cannot be read.
+    pub fn narrow(
+        &mut self,
+        server: &str,
+        only: Option<&[String]>,
+        without: &[String],
+    ) -> Result<(), Error> {
+        let only = only.map(Patterns::new).transpose()?;
+        let without = Patterns::new(without)?;
+        self.by_server.insert(server.to_owned(), (only, without));
+        Ok(())
+    }
+
+    fn admit(&self, tool: &Tool) -> bool {
+        let server = tool.server.as_deref().unwrap_or_default();
+        let Some((only, without)) = self.by_server.get(server) else { return true };
+        let named = |patterns: &Patterns| patterns.matches(&tool.name);
+        only.as_ref().is_none_or(named) && !named(without)
+    }
+}
+
 /// Which tools a person must agree to, each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confirm {
@@ -65,6 +99,8 @@ pub struct Permissions {
     pub allow: Patterns,
     /// These never run.
     pub deny: Patterns,
+    /// What each server's entry lets through of its tools.
+    pub offers: Offers,
     /// Only tools that say they only read.
     pub read_only: bool,
     pub confirm: Confirm,
@@ -126,6 +162,9 @@ impl Permissions {
     /// Whether the tool may run, given that a person agreed or not.
     pub fn judge(&self, tool: &Tool, confirmed: bool) -> Verdict {
         let id = tool.id.as_str();
+        if !self.offers.admit(tool) {
+            return Verdict::NotAllowed;
+        }
         if self.deny.matches(id) || !(self.allow.is_empty() || self.allow.matches(id)) {
             return Verdict::NotAllowed;
         }
@@ -174,6 +213,21 @@ mod tests {
         ] {
             assert_eq!(permissions.judge(&tool, true), verdict);
         }
+    }
+
+    #[test]
+    fn an_entry_narrows_its_own_server_alone() {
+        let mut offers = Offers::default();
+        offers.narrow("files", Some(&["read*".into()]), &["read_secret".into()]).unwrap();
+        let permissions = Permissions { offers, ..Permissions::default() };
+        for (name, verdict) in [
+            ("read", Verdict::Allowed),
+            ("read_secret", Verdict::NotAllowed),
+            ("write", Verdict::NotAllowed),
+        ] {
+            assert_eq!(permissions.judge(&tool(name, None, None), true), verdict, "{name}");
+        }
+        assert_eq!(permissions.judge(&Tool::new(Some("web"), "write", ""), true), Verdict::Allowed);
     }
 
     #[test]

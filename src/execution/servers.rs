@@ -12,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
+use super::permission::Offers;
 use super::redact::{Redactor, is_secret_name};
 use crate::catalog::{MCP_MEMBERS, Schema, Tool};
 
@@ -59,6 +60,8 @@ pub struct ServersFile {
     pub problems: Vec<String>,
     /// A hash of each entry as it stands in the file: what tells a changed entry.
     pub fingerprints: BTreeMap<String, String>,
+    /// Which tools of each server are offered.
+    pub offers: Offers,
     /// Knows the values that must not be seen in a log.
     pub redactor: Redactor,
 }
@@ -83,6 +86,11 @@ struct Raw {
     tools: Vec<Value>,
     #[serde(rename = "allowPrivate")]
     allow_private: Option<bool>,
+    /// Names of tools, with `*` for any part: as Gemini CLI and Codex have them.
+    #[serde(rename = "includeTools", alias = "enabled_tools")]
+    include_tools: Option<Vec<String>>,
+    #[serde(rename = "excludeTools", alias = "disabled_tools")]
+    exclude_tools: Vec<String>,
 }
 
 impl ServersFile {
@@ -111,12 +119,26 @@ impl ServersFile {
                 expand.missing.join(", ")
             )),
             Ok(Some(read)) => {
+                if let Err(error) = self.narrow(name, entry) {
+                    self.problems.push(format!("server `{name}`: {error}"));
+                    return;
+                }
                 self.fingerprints.insert(name.to_owned(), fingerprint(entry));
                 self.entries.insert(name.to_owned(), read);
             }
             Err(said) => self.problems.push(format!("server `{name}`: {said}")),
         }
         self.redactor.hide(expand.secrets);
+    }
+}
+
+impl ServersFile {
+    fn narrow(&mut self, name: &str, entry: &Value) -> Result<(), Error> {
+        let raw = Raw::deserialize(entry).unwrap_or_default();
+        match (raw.include_tools, raw.exclude_tools) {
+            (None, without) if without.is_empty() => Ok(()),
+            (only, without) => self.offers.narrow(name, only.as_deref(), &without),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 use super::{Error, Service};
 
 pub use hint::catalog_hint;
-pub use http::{McpHttpOptions, mcp_router, serve_mcp};
+pub use http::{McpHttpOptions, Present, mcp_router, serve_mcp};
 
 /// How long a client is given to read the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -69,6 +69,8 @@ pub struct Gateway {
     shared: Arc<Shared>,
     /// Resources whose changes the client wants to hear of.
     wanted: Arc<Mutex<BTreeSet<String>>>,
+    /// The tools that the client was listed last.
+    seen: Arc<Mutex<Option<listing::Listed>>>,
 }
 
 /// What all clients of a profile have in common.
@@ -105,12 +107,13 @@ impl Gateway {
             baseline: Mutex::default(),
             listed: Mutex::default(),
         };
-        Ok(Self { shared: Arc::new(shared), wanted: Arc::default() })
+        Ok(Self { shared: Arc::new(shared), wanted: Arc::default(), seen: Arc::default() })
     }
 
     /// The same gateway for another client.
     fn for_another(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), wanted: Arc::default() }
+        let shared = Arc::clone(&self.shared);
+        Self { shared, wanted: Arc::default(), seen: Arc::default() }
     }
 
     /// Serves one client over stdin and stdout until it closes them, or `end` comes.
@@ -199,6 +202,7 @@ impl ServerHandler for Gateway {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let listed = self.listed().await.map_err(|error| internal(&error))?;
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
         Ok(ListToolsResult::with_all_items(listed.tools()))
     }
 

@@ -47,7 +47,7 @@ mod shutdown;
 pub use error::Error;
 pub use guard::Token;
 pub use mcp::{
-    Expose, Gateway, GatewayOptions, McpHttpOptions, catalog_hint, mcp_router, serve_mcp,
+    Expose, Gateway, GatewayOptions, McpHttpOptions, Present, catalog_hint, mcp_router, serve_mcp,
 };
 pub use profile::{Profile, Profiles};
 pub use service::{

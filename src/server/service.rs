@@ -9,6 +9,7 @@ mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use tokio::sync::broadcast;
 
@@ -16,7 +17,7 @@ use super::profile::View;
 use super::{Error, Profile, Profiles};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::engine::Engine;
-use crate::execution::{Executor, Neighbor, Permissions, Report};
+use crate::execution::{Executor, Neighbor, Permissions};
 
 pub use call::{CallTool, Handed};
 pub use find::{Find, Found, Unavailable};
@@ -78,6 +79,8 @@ pub struct Service {
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
     notices: broadcast::Sender<Notice>,
+    /// When it began: who is asked for its tools for the first time has a while from then.
+    began: Instant,
     /// Who can stand in for a tool, of one version of the catalog.
     near: Mutex<(u64, HashMap<ToolId, Arc<Vec<Neighbor>>>)>,
 }
@@ -102,6 +105,7 @@ impl Service {
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),
+            began: Instant::now(),
             near: Mutex::default(),
         }))
     }
@@ -225,11 +229,4 @@ pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Error::Unfinished)
-}
-
-/// A report and what it is about.
-impl<'a> Handed<'a> {
-    fn new(call: &CallTool<'a>, tool: &'a Arc<Tool>, report: &'a Report) -> Self {
-        Self { tool, question: call.question, profile: call.profile, report }
-    }
 }

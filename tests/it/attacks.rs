@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolroute::catalog::{Change, LoadOptions};
+use toolroute::catalog::{Change, LoadOptions, Schema};
 use toolroute::pins::{Mode, Pins};
 use toolroute::{BertEmbedder, Catalog, Engine, EngineConfig, Policy, SelectRequest, Tool, ToolId};
 
@@ -183,14 +183,16 @@ fn hostile_tools_are_flagged_in_the_catalog_and_in_the_answer() {
     let file = file.to_str().unwrap();
     let verdict = sandbox.json(&["tools", "validate", "--tools", file]);
     assert_eq!((&verdict["errors"], &verdict["warnings"]), (&0.into(), &2.into()), "{verdict}");
-    let answer = sandbox.json(&["route", "read a file", "--tools", file, "--no-save"]);
+    let args = ["--tools", file, "--no-save", "--model", "static"];
+    let route = [&["route", "read a file", "--min-confidence", "0"], &args[..]].concat();
+    let answer = sandbox.json(&route);
     let tools = answer["tools"].as_array().unwrap();
     let evil = tools.iter().find(|tool| tool["name"] == "evil").unwrap();
     assert_eq!(evil["warnings"].as_array().unwrap().len(), 2, "{evil}");
     assert!(
         tools.iter().filter(|tool| tool["name"] == "read").all(|tool| tool["warnings"].is_null())
     );
-    let probed = sandbox.json(&["tools", "probe", "--tools", file, "--no-save"]);
+    let probed = sandbox.json(&[&["tools", "probe"], &args[..]].concat());
     assert_eq!(probed["suspicious"].as_array().unwrap().len(), 2, "{probed}");
 }
 
@@ -206,7 +208,10 @@ fn every_changed_definition_of_a_catalog_is_held_back() {
         |tool| tool.description.push(' '),
         |tool| tool.description.insert(0, '\u{200b}'),
         |tool| tool.title = Some("Another".into()),
-        |tool| tool.input_schema = None,
+        |tool| {
+            let other = serde_json::value::to_raw_value(&json!({"title": "Another"})).unwrap();
+            tool.input_schema = Some(Schema::new(other));
+        },
     ];
     for change in changes {
         let mut changed = tools.clone();
@@ -232,8 +237,20 @@ fn no_secret_of_a_servers_file_is_seen_anywhere() {
     let file = sandbox.write("servers.json", servers.to_string());
     let file = file.to_str().unwrap();
     let runs: [&[&str]; 4] = [
-        &["doctor", "--servers", file, "--wait", "5", "-vv"],
-        &["doctor", "--servers", file, "--wait", "5", "--json", "-vv", "--log-format", "json"],
+        &["doctor", "--servers", file, "--wait", "5", "--model", "static", "-vv"],
+        &[
+            "doctor",
+            "--servers",
+            file,
+            "--wait",
+            "5",
+            "--model",
+            "static",
+            "--json",
+            "-vv",
+            "--log-format",
+            "json",
+        ],
         &["tools", "list", "--servers", file, "--refresh", "-vv"],
         &["call", "talks:any", "--servers", file, "-vv"],
     ];

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::support::{Sandbox, repo, samples};
 
-#[path = "../../fuzz/src/bodies.rs"]
 mod bodies;
 
 /// Longer than this on one input is a hang.

@@ -155,7 +155,7 @@ fn a_changed_tool_of_a_server_is_found_again_once_it_is_approved() {
     assert_eq!(diff["changes"][0]["before"], "Adds.", "{diff}");
     let doctor = sandbox
         .toolroute()
-        .args(["doctor", "--no-start", "--json", "--pins", pins_path])
+        .args(["doctor", "--no-start", "--json", "--model", "static", "--pins", pins_path])
         .output()
         .unwrap();
     let doctor: Value = serde_json::from_slice(&doctor.stdout).unwrap();
@@ -181,7 +181,7 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
         serde_json::from_slice(&output.get_output().stdout).unwrap()
     };
     let tools = crate::support::samples();
-    let well = doctor(&["--tools", &tools, "--no-save"], 0);
+    let well = doctor(&["--tools", &tools, "--no-save", "--model", "static"], 0);
     assert_eq!(well["errors"], 0, "{well}");
     let servers = json!({"mcpServers": {
         "gone": {"command": "no-such-program-here"},
@@ -192,7 +192,8 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
     let file = sandbox.write("servers.json", servers.to_string());
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o646)).unwrap();
-    let ill = doctor(&["--servers", file.to_str().unwrap(), "--wait", "5"], 1);
+    let servers = ["--servers", file.to_str().unwrap(), "--wait", "5", "--model", "static"];
+    let ill = doctor(&servers, 1);
     let text = ill.to_string();
     for said in [
         "no-such-program-here",
@@ -208,6 +209,6 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
     assert!(found.iter().all(|one| one["severity"] == "ok" || one["cure"].is_string()));
     sandbox.write("toolroute.toml", "limit = \"many\"\n");
     let config = sandbox.path("toolroute.toml");
-    let ill = doctor(&["--config", config.to_str().unwrap()], 1);
+    let ill = doctor(&["--config", config.to_str().unwrap(), "--model", "static"], 1);
     assert_eq!(ill["findings"][0]["check"], "configuration");
 }

@@ -13,6 +13,7 @@ mod feedback;
 mod filter;
 mod formats;
 mod fuzz;
+mod gateway;
 mod golden;
 mod http;
 mod hub;

@@ -56,7 +56,7 @@ pub struct McpArgs {
     pub limit: Option<Limit>,
     /// List this tool by itself, whatever else is listed; repeatable
     #[arg(long, value_name = "ID")]
-    pub pin: Vec<String>,
+    pub pinned: Vec<String>,
     /// Call only tools that say they only read
     #[arg(long)]
     pub read_only: bool,

@@ -19,7 +19,7 @@ use crate::execution::{Arguments, Event, Session};
 enum Way {
     /// Within `call_tool`.
     Meta,
-    /// By itself: the client has its definition, and asked its user what it thought fit.
+    /// By itself.
     Direct,
 }
 
@@ -33,8 +33,9 @@ impl Gateway {
         match Meta::of(&request.name) {
             Some(meta) => self.meta(meta, given, context).await,
             None => {
-                let called =
-                    Called { tool: request.name.into(), arguments: given, confirmed: true };
+                // Who was listed a tool knows its hints; who only found it was told its id.
+                let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
+                let called = Called { tool: request.name.into(), arguments: given, confirmed };
                 self.run(called, Way::Direct, context).await
             }
         }
@@ -47,7 +48,8 @@ impl Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let profile = self.shared.profile.as_deref();
-        let result = match meta {
+        self.shared.service.first_lists().await;
+        match meta {
             Meta::Find => match arguments::find(&given, profile) {
                 Ok(asked) => told(self.found(asked).await),
                 Err(said) => Ok(answer::error(said)),
@@ -66,8 +68,7 @@ impl Gateway {
                 },
                 Err(said) => Ok(answer::error(said)),
             },
-        };
-        result
+        }
     }
 
     fn described(&self, id: &str) -> Result<CallToolResult, Error> {

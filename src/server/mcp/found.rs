@@ -11,6 +11,7 @@ use super::super::{Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
+use crate::catalog::{Tool, suspicions};
 use crate::engine::Selected;
 use crate::execution::tokens_of;
 
@@ -71,14 +72,25 @@ impl Serialize for Entry<'_> {
             out.serialize_entry("signals", &signals)?;
         }
         out.serialize_entry("why", &found.explanation.why)?;
+        let warnings = warnings(&found.tool);
+        if !warnings.is_empty() {
+            out.serialize_entry("warnings", &warnings)?;
+        }
         out.end()
     }
+}
+
+/// What is suspicious in a tool, without the words that made it so: a model must not read them
+/// twice.
+fn warnings(tool: &Tool) -> Vec<String> {
+    let found = suspicions(tool).into_iter();
+    found.map(|found| format!("its {} {}", found.field, found.kind)).collect()
 }
 
 impl Gateway {
     /// Finds what was asked and writes it down.
     pub(super) async fn found(&self, asked: Asked) -> Result<CallToolResult, Error> {
-        let detail = asked.detail;
+        let (detail, server) = (asked.detail, asked.find.server.clone());
         let found = self.shared.service.find(asked.find).await?;
         let baseline = self.baseline()?;
         let entry = match detail {
@@ -87,7 +99,7 @@ impl Gateway {
         };
         let mut answer = Answer {
             tools: found.selection.tools.iter().map(entry).collect(),
-            note: note(&found),
+            note: self.note(&found, server.as_deref()),
             unavailable_servers: &found.unavailable,
             token_metrics: None,
         };
@@ -105,6 +117,25 @@ impl Gateway {
         let mut result = CallToolResult::success(vec![ContentBlock::text(to_json(&answer))]);
         result.meta = (!meta.0.is_empty()).then_some(meta);
         Ok(result)
+    }
+
+    /// What is said where there is no tool: the nearest ones that the client may see.
+    fn note(&self, found: &Found, server: Option<&str>) -> Option<String> {
+        if !found.selection.tools.is_empty() {
+            return None;
+        }
+        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        let excluded = found.selection.excluded.iter();
+        let seen = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
+        let meant = seen.filter(|tool| server.is_none() || tool.server.as_deref() == server);
+        let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();
+        Some(match nearest.is_empty() {
+            true => "No tool fits. Ask with other words, or without server and min_score.".into(),
+            false => format!(
+                "No tool fits well enough. The nearest are {}; describe_tool shows what they do.",
+                nearest.join(", ")
+            ),
+        })
     }
 
     /// Characters of all definitions that this gateway stands for.
@@ -140,22 +171,6 @@ fn metrics(baseline: usize, returned: usize) -> TokenMetrics {
         savings_percent: (percent * 10.0).round() / 10.0,
         estimated: true,
     }
-}
-
-/// What is said where there is no tool.
-fn note(found: &Found) -> Option<String> {
-    if !found.selection.tools.is_empty() {
-        return None;
-    }
-    let nearest = found.selection.excluded.iter().take(NEAREST);
-    let nearest: Vec<String> = nearest.map(|near| near.id.to_string()).collect();
-    Some(match nearest.is_empty() {
-        true => "No tool fits. Ask with other words, or without server and min_score.".to_owned(),
-        false => format!(
-            "No tool fits well enough. The nearest are {}; describe_tool shows what they do.",
-            nearest.join(", ")
-        ),
-    })
 }
 
 fn rounded(score: f32) -> f64 {

@@ -17,6 +17,10 @@ const SELECTED: usize = 10;
 pub(super) struct Listed(Arc<Vec<McpTool>>);
 
 impl Listed {
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|tool| tool.name == name)
+    }
+
     pub fn tools(&self) -> Vec<McpTool> {
         self.0.as_ref().clone()
     }

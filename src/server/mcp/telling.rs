@@ -1,5 +1,6 @@
 //! Tells clients what has changed: in the words of the protocol that they speak.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use rmcp::model::ResourceUpdatedNotificationParam;
@@ -25,15 +26,21 @@ enum Word {
 struct Ear {
     gateway: Gateway,
     notices: tokio::sync::broadcast::Receiver<Notice>,
-    /// What was listed when the client was last told, or first came.
+    /// What a client knows that lists and listens in different requests.
     listed: Option<Listed>,
 }
 
 impl Ear {
-    async fn new(gateway: Gateway) -> Self {
+    fn new(gateway: Gateway, listed: Option<Listed>) -> Self {
         let notices = gateway.shared.service.notices();
-        let listed = gateway.listed().await.ok();
         Self { gateway, notices, listed }
+    }
+
+    /// What the client was listed last. A client that was listed nothing yet is told once too often
+    /// rather than once too little: it may be about to be listed what is old already.
+    fn seen(&self) -> Option<Listed> {
+        let seen = self.gateway.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        seen.or_else(|| self.listed.clone())
     }
 
     /// The next words for the client; `None` where there will be no more.
@@ -56,9 +63,11 @@ impl Ear {
             // Most changes of the catalog change nothing of what the client has in its prompt.
             Notice::Tools => {
                 let now = self.gateway.listed().await.ok();
-                let changed = now != self.listed;
-                self.listed = now;
-                if changed { vec![Word::Tools] } else { Vec::new() }
+                let is_other = now != self.seen();
+                if self.listed.is_some() {
+                    self.listed = now;
+                }
+                if is_other { vec![Word::Tools] } else { Vec::new() }
             }
             Notice::Prompts => vec![Word::Prompts],
             Notice::Resources => vec![Word::Resources],
@@ -73,7 +82,7 @@ impl Gateway {
     pub(super) fn tell_peer(&self, peer: Peer<RoleServer>) {
         let gateway = self.clone();
         tokio::spawn(async move {
-            let mut ear = Ear::new(gateway.clone()).await;
+            let mut ear = Ear::new(gateway.clone(), None);
             let mut look = tokio::time::interval(LOOK);
             loop {
                 let words = tokio::select! {
@@ -108,7 +117,7 @@ impl Gateway {
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             self.subscribe_to(uri).await.ok();
         }
-        let mut ear = Ear::new(self.clone()).await;
+        let mut ear = Ear::new(self.clone(), self.listed().await.ok());
         loop {
             let words = tokio::select! {
                 words = ear.next() => words,

@@ -58,7 +58,8 @@ impl Service {
             on_event: call.on_event,
         };
         let report = executor.call(&request).await;
-        self.hand_on(&super::Handed::new(&call, &tool, &report));
+        let (question, profile) = (call.question, call.profile);
+        self.hand_on(&Handed { tool: &tool, question, profile, report: &report });
         Ok(report)
     }
 
@@ -73,7 +74,9 @@ impl Service {
         }
         let catalog = self.engine.catalog();
         let declared = declared(&catalog, tool);
-        let near = match declared.is_empty() {
+        // Nothing stands in by its meaning for what may write: then there is no use in a search.
+        let may_stand_in = tool.hints.read_only == Some(true) || !tool.satisfies.is_empty();
+        let near = match declared.is_empty() && may_stand_in {
             true => self.near(tool).await?,
             false => Arc::default(),
         };

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
+use tokio::sync::broadcast::error::RecvError;
 
 use super::recent::now_ms;
 use super::{Error, Notice, Service, ServiceOptions, off_thread};
@@ -54,7 +56,25 @@ pub(super) fn at_first(
     states
 }
 
+/// How long after the start an answer waits for servers of which nothing is known yet. One that is
+/// started for the first time may take longer; the answer names it, and does not wait.
+const FIRST_LISTS: Duration = Duration::from_secs(5);
+
 impl Service {
+    /// Waits for the first lists of servers whose tools are not known from another time, though not
+    /// beyond the first seconds of the program: an agent that asks at once would find nothing.
+    pub async fn first_lists(&self) {
+        let mut notices = self.notices();
+        let unknown = |state: &ServerState| state.tools == 0 && state.status == Status::Connecting;
+        let end = tokio::time::Instant::from_std(self.began + FIRST_LISTS);
+        while self.servers().iter().any(unknown) {
+            match tokio::time::timeout_at(end, notices.recv()).await {
+                Ok(Ok(_) | Err(RecvError::Lagged(_))) => {}
+                Ok(Err(RecvError::Closed)) | Err(_) => return,
+            }
+        }
+    }
+
     /// The state of every server, by name.
     pub fn servers(&self) -> Vec<ServerState> {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
@@ -64,6 +84,11 @@ impl Service {
     /// Asks servers for their tools at the same time, and takes in what each of them says as soon
     /// as it says it. One that does not answer keeps the tools that are known of it.
     pub async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
+        let names: Vec<String> = names.into_iter().collect();
+        // All of them before any is asked, so that whoever looks knows what may still come.
+        for name in &names {
+            self.set_status(name, Status::Connecting).ok();
+        }
         let mut asked = tokio::task::JoinSet::new();
         for name in names {
             let service = Arc::clone(self);

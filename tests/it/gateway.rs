@@ -1,0 +1,453 @@
+//! `toolroute mcp`, as clients see it, with real servers behind.
+
+mod client;
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::drill::{left_after, python};
+use crate::support::{Sandbox, repo};
+use client::{Client, post, text};
+
+/// A sandbox with a servers file, and the gateway over it.
+struct Site {
+    sandbox: Sandbox,
+}
+
+impl Site {
+    /// With the notes server, and what else is given.
+    fn new(python: &Path, more: Value) -> Self {
+        let sandbox = Sandbox::new();
+        let mark = sandbox.dir.path().to_str().expect("UTF-8").to_owned();
+        let mut servers = more;
+        servers["notes"] = json!({
+            "command": python,
+            "args": [repo("tests/servers/notes.py"), mark, "--journal", sandbox.path("journal")],
+        });
+        let file = json!({ "mcpServers": servers });
+        sandbox.write("servers.json", file.to_string());
+        Self { sandbox }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let ours = self.sandbox.toolroute();
+        let mut command = Command::new(ours.get_program());
+        for (name, value) in ours.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env("XDG_STATE_HOME", self.sandbox.path("state"));
+        command.current_dir(self.sandbox.dir.path());
+        command.args(["mcp", "--config"]).arg(self.sandbox.path("servers.json")).args(args);
+        command
+    }
+
+    fn client(&self, args: &[&str]) -> Client {
+        Client::start(self.command(args))
+    }
+
+    fn mark(&self) -> &str {
+        self.sandbox.dir.path().to_str().expect("UTF-8")
+    }
+}
+
+fn ids(found: &Value) -> Vec<&str> {
+    let tools = found["tools"].as_array().expect("tools");
+    tools.iter().map(|tool| tool["id"].as_str().expect("an id")).collect()
+}
+
+fn has_notes(found: &Value) -> bool {
+    ids(found).contains(&"notes__search_notes")
+}
+
+const SEARCH: &str = "search my notes for words";
+
+#[test]
+fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    let about = client.begin();
+    assert_eq!(about["serverInfo"]["name"], "toolroute");
+    let listed = client.ask("tools/list", json!({}));
+    let names: Vec<&Value> =
+        listed["tools"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
+    assert_eq!(names, ["find_tools", "describe_tool", "call_tool"]);
+    assert_eq!(listed["tools"][0]["annotations"]["readOnlyHint"], true);
+    assert_eq!(listed["tools"][1]["annotations"]["readOnlyHint"], true);
+
+    let found = client.find_until(json!({"query": SEARCH}), has_notes);
+    assert_eq!(found["tools"][0]["id"], "notes__search_notes", "{found}");
+    assert_eq!(found["tools"][0]["parameters"], "query: string, zeta?: integer");
+    assert_eq!(found["tools"][0]["description"], "Searches all notes for words.");
+    assert!(found.get("token_metrics").is_none(), "{found}");
+
+    let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
+    assert_eq!(text(&client.call("call_tool", called)), "found: milk");
+    // As a text, with the name inside, and by the other spelling of the id.
+    let nested =
+        json!({"arguments": "{\"tool_name\": \"notes:search_notes\", \"query\": \"tea\"}"});
+    assert_eq!(text(&client.call("call_tool", nested)), "found: tea");
+    // What is found can be called by its id alone.
+    assert_eq!(text(&client.call("notes__search_notes", json!({"query": "rye"}))), "found: rye");
+    let alias = client.call("search_tools", json!({"query": SEARCH, "top_k": "1"}));
+    assert_eq!(ids(&serde_json::from_str(text(&alias)).unwrap()).len(), 1);
+
+    let (ended_well, took) = client.end();
+    assert!(ended_well && took < Duration::from_secs(10), "{took:?}");
+    assert_eq!(left_after(site.mark(), Duration::from_secs(3)), [] as [&str; 0]);
+}
+
+#[test]
+fn a_definition_is_given_out_as_its_server_wrote_it() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    let found = client.call("find_tools", json!({"query": SEARCH, "detail": "full"}));
+    let schema = r#""inputSchema":{"type":"object","properties":{"zeta":{"type":"integer","maximum":10},"query":{"type":"string","description":"Words to look for"}},"required":["query"],"$schema":"http://json-schema.org/draft-07/schema#"}"#;
+    assert!(text(&found).contains(schema), "{}", text(&found));
+    let answer: Value = serde_json::from_str(text(&found)).unwrap();
+    let first = &answer["tools"][0];
+    assert_eq!(first["name"], "notes__search_notes");
+    assert_eq!(first["title"], "Search notes");
+    assert_eq!(first["_meta"]["example.org/owner"], "notes");
+    assert!(first["score"].is_number() && first["why"].is_string(), "{first}");
+    let metrics = &answer["token_metrics"];
+    assert_eq!(metrics["estimated"], true);
+    assert!(metrics["baseline_tokens"].as_u64().unwrap() > 200, "{metrics}");
+    let described = client.call("describe_tool", json!({"tool_name": "notes:search_notes"}));
+    assert!(text(&described).contains(schema), "{described}");
+}
+
+#[test]
+fn what_goes_wrong_is_said_so_that_an_agent_can_put_it_right() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&["--no-fallback"]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    let mut wrong = |tool: &str, arguments: Value| {
+        let result = client.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        text(&result).to_owned()
+    };
+    let near = wrong("call_tool", json!({"tool_name": "notes__serch_notes"}));
+    assert!(near.contains("did you mean notes__search_notes"), "{near}");
+    let unknown = wrong("notes__serch_notes", json!({}));
+    assert!(unknown.contains("did you mean"), "{unknown}");
+    assert!(wrong("find_tools", json!({})).contains("expected `query`"));
+    let server = wrong("find_tools", json!({"query": "x", "server": "mail"}));
+    assert!(server.contains("expected one of notes"), "{server}");
+    let missing = wrong("call_tool", json!({"tool_name": "notes__search_notes"}));
+    assert!(missing.contains("query") && missing.contains("describe_tool"), "{missing}");
+    let own = wrong(
+        "call_tool",
+        json!({"tool_name": "notes__print_notebook", "arguments": {"copies": 9}}),
+    );
+    assert!(own.contains("expected at most 3 copies"), "{own}");
+    let asks =
+        wrong("call_tool", json!({"tool_name": "notes__delete_note", "arguments": {"title": "x"}}));
+    assert!(asks.contains("\"confirm\": true"), "{asks}");
+    let agreed =
+        json!({"tool_name": "notes__delete_note", "arguments": {"title": "x"}, "confirm": true});
+    assert_eq!(text(&client.call("call_tool", agreed)), "deleted: x");
+}
+
+#[test]
+fn answers_keep_their_parts_and_their_structure() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    let drawn = client.call("call_tool", json!({"tool_name": "notes__illustrate_note"}));
+    let parts = json!([
+        {"type": "text", "text": "a drawing", "annotations": {"audience": ["user"]}},
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "resource_link", "uri": "note://drawing", "name": "drawing"}
+    ]);
+    assert_eq!(drawn["content"], parts);
+    let counted = client.call("notes__count_notes", json!({}));
+    assert_eq!(counted["structuredContent"], json!({"count": 3}));
+}
+
+#[test]
+fn one_dead_server_costs_its_own_tools_and_is_named() {
+    let Some(python) = python() else { return };
+    let dead = json!({"dead": {"command": python, "args": [repo("tests/servers/faulty.py"), "x", "--mode", "dies"]},
+                      "absent": {"command": "/no/such/program"}});
+    let site = Site::new(&python, dead);
+    let mut client = site.client(&[]);
+    client.begin();
+    let both = |found: &Value| {
+        has_notes(found)
+            && found["unavailable_servers"].as_array().is_some_and(|all| all.len() == 2)
+            && found["unavailable_servers"][0]["because"] != "it is still starting"
+            && found["unavailable_servers"][1]["because"] != "it is still starting"
+    };
+    let found = client.find_until(json!({"query": SEARCH}), both);
+    assert!(both(&found), "{found}");
+    assert_eq!(found["unavailable_servers"][0]["server"], "absent");
+    assert_eq!(found["unavailable_servers"][1]["server"], "dead");
+    let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
+    assert_eq!(text(&client.call("call_tool", called)), "found: milk");
+}
+
+#[test]
+fn the_next_start_finds_at_once_what_the_last_one_learned() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut first = site.client(&[]);
+    first.begin();
+    let cold = first.ask("tools/list", json!({}));
+    first.find_until(json!({"query": SEARCH}), has_notes);
+    let kept = site.sandbox.path("cache/toolroute/gateway");
+    let began = std::time::Instant::now();
+    while !kept.is_dir() && began.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // In a session the definitions stay as they are, whatever is learned meanwhile.
+    assert_eq!(first.ask("tools/list", json!({})), cold);
+    first.end();
+
+    let mut second = site.client(&[]);
+    second.begin();
+    let found = second.find(json!({"query": SEARCH}));
+    println!("found {:?} after the start (debug build)", second.born.elapsed());
+    assert!(has_notes(&found), "{found}");
+    assert_eq!(left_after(site.mark(), Duration::ZERO), [] as [&str; 0], "no server was needed");
+    let warm = second.ask("tools/list", json!({}));
+    let hint = warm["tools"][0]["description"].as_str().unwrap();
+    assert!(hint.contains("There are 7 tools: notes ("), "{hint}");
+    second.end();
+    let mut third = site.client(&[]);
+    third.begin();
+    assert_eq!(third.ask("tools/list", json!({})), warm);
+    // A call starts the server that it needs.
+    let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
+    assert_eq!(text(&third.call("call_tool", called)), "found: milk");
+}
+
+#[test]
+fn progress_is_passed_on_and_a_cancelled_call_is_cancelled_behind() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    let number = client.send(
+        "tools/call",
+        json!({"name": "call_tool", "arguments": {"tool_name": "notes__transcribe_recording"},
+               "_meta": {"progressToken": "mine"}}),
+    );
+    for step in 1..=2 {
+        let told = client.hear("notifications/progress");
+        assert_eq!(told["params"]["progressToken"], "mine");
+        assert_eq!(told["params"]["message"], format!("minute {step}"));
+    }
+    client.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                       "params": {"requestId": number, "reason": "enough"}}));
+    let journal = site.sandbox.path("journal");
+    let began = std::time::Instant::now();
+    while !journal.exists() && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(std::fs::read_to_string(journal).unwrap(), "cancelled\n");
+    // The server goes on serving.
+    let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
+    assert_eq!(text(&client.call("call_tool", called)), "found: milk");
+}
+
+#[test]
+fn a_new_tool_of_a_server_is_found_and_told_where_it_is_listed() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let args = ["--expose", "selected", "--query", "translate a note", "--limit", "2"];
+    let mut client = site.client(&args);
+    client.begin();
+    let names = |client: &mut Client| -> Vec<String> {
+        let listed = client.ask("tools/list", json!({}));
+        let tools = listed["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    while names(&mut client).is_empty() {
+        client.hear("notifications/tools/list_changed");
+    }
+    let before = names(&mut client);
+    assert!(
+        before.len() == 2 && before.iter().all(|name| name.starts_with("notes__")),
+        "{before:?}"
+    );
+    client.heard.clear();
+    client.call("notes__learn_translation", json!({}));
+    client.hear("notifications/tools/list_changed");
+    assert_eq!(names(&mut client)[0], "notes__translate_note");
+    let called = client.call("notes__translate_note", json!({"language": "Danish"}));
+    assert_eq!(text(&called), "in Danish");
+}
+
+#[test]
+fn prompts_and_resources_are_passed_on() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    client.begin();
+    let prompts = client.ask("prompts/list", json!({}));
+    assert_eq!(prompts["prompts"][0]["name"], "notes__summarise");
+    let asked = json!({"name": "notes__summarise", "arguments": {"title": "today"}});
+    let prompt = client.ask("prompts/get", asked);
+    assert_eq!(prompt["messages"][0]["content"]["text"], "Sum up today");
+    let resources = client.ask("resources/list", json!({}));
+    assert_eq!(resources["resources"][0]["uri"], "note://today");
+    let templates = client.ask("resources/templates/list", json!({}));
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "note://{title}");
+    let read = client.ask("resources/read", json!({"uri": "note://today"}));
+    assert_eq!(read["contents"][0]["text"], "milk");
+    client.ask("resources/subscribe", json!({"uri": "note://today"}));
+    let told = client.hear("notifications/resources/updated");
+    assert_eq!(told["params"]["uri"], "note://today");
+    let completed = client.ask(
+        "completion/complete",
+        json!({"ref": {"type": "ref/prompt", "name": "notes__summarise"},
+               "argument": {"name": "title", "value": "t"}}),
+    );
+    assert_eq!(completed["completion"]["values"], json!(["summarise", "today"]));
+    let number = client.send("resources/read", json!({"uri": "other://x"}));
+    let refused = client.answer_to(number);
+    assert_eq!(refused["error"]["code"], -32002, "{refused}");
+    assert_eq!(refused["error"]["message"], "no such note");
+}
+
+/// The gateway over HTTP; it ends with the value.
+struct Served {
+    child: Child,
+    port: u16,
+}
+
+impl Served {
+    fn start(mut command: Command) -> Self {
+        command
+            .args(["--http", "127.0.0.1:0", "--json"])
+            .stdout(Stdio::piped())
+            .stdin(Stdio::null());
+        let mut child = command.spawn().expect("the gateway starts");
+        let mut text = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let said: Value = loop {
+            assert!(stdout.read_line(&mut text).expect("a line") > 0, "where it listens: {text}");
+            if let Ok(said) = serde_json::from_str(&text) {
+                break said;
+            }
+        };
+        let port = u16::try_from(said["port"].as_u64().expect("a port")).expect("a port");
+        Self { child, port }
+    }
+
+    /// A session at a path: its id.
+    fn session(&self, path: &str) -> String {
+        let (status, head, messages) = post(self.port, path, &[], &initialize());
+        assert_eq!(status, 200, "{head}");
+        assert_eq!(messages[0]["result"]["serverInfo"]["name"], "toolroute");
+        let id = head.lines().find_map(|line| {
+            line.to_ascii_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned)
+        });
+        let id = id.expect("a session");
+        let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(post(self.port, path, &[("Mcp-Session-Id", &id)], &begun).0, 202);
+        id
+    }
+
+    fn ask(&self, path: &str, session: &str, method: &str, params: Value) -> Value {
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+        let (status, head, messages) = post(self.port, path, &[("Mcp-Session-Id", session)], &body);
+        assert_eq!(status, 200, "{head}");
+        let answer = messages.into_iter().find(|message| message["id"] == 7).expect("an answer");
+        assert!(answer.get("error").is_none(), "{answer}");
+        answer["result"].clone()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by-hand", "version": "1"}}})
+}
+
+#[test]
+fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let profiles = "[profiles]\nlook = [\"*__search_notes\"]\n[profiles.draw]\ntools = [\"*__illustrate*\", \"*__count*\"]\npinned = [\"notes__count_notes\"]\n";
+    site.sandbox.write("toolroute.toml", profiles);
+    let mut served = Served::start(site.command(&[]));
+    let (a, b) = (served.session("/mcp"), served.session("/mcp/draw"));
+    assert_ne!(a, b);
+    let find = json!({"name": "find_tools", "arguments": {"query": SEARCH}});
+    let began = std::time::Instant::now();
+    let found = loop {
+        let result = served.ask("/mcp", &a, "tools/call", find.clone());
+        let found: Value = serde_json::from_str(text(&result)).unwrap();
+        if has_notes(&found) || began.elapsed() > Duration::from_secs(30) {
+            break found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(has_notes(&found), "{found}");
+    let call = json!({"name": "call_tool", "arguments": {"tool_name": "notes__search_notes", "arguments": {"query": "milk"}}});
+    assert_eq!(text(&served.ask("/mcp", &a, "tools/call", call.clone())), "found: milk");
+    let hidden = served.ask("/mcp/draw", &b, "tools/call", call);
+    assert_eq!(hidden["isError"], true, "{hidden}");
+    let listed = served.ask("/mcp/draw", &b, "tools/list", json!({}));
+    assert_eq!(listed["tools"][3]["name"], "notes__count_notes");
+    assert_eq!(post(served.port, "/mcp/none", &[], &initialize()).0, 404);
+    // One process for all sessions.
+    for _ in 0..5 {
+        served.session("/mcp/look");
+    }
+    let started = crate::drill::processes(site.mark());
+    assert_eq!(started.len(), 1, "{started:?}");
+
+    // SIGTERM ends it in good order, with all that it started.
+    #[cfg(unix)]
+    {
+        let pid = served.child.id().to_string();
+        assert!(Command::new("kill").arg(pid).status().unwrap().success());
+        assert!(served.child.wait().unwrap().success());
+        assert_eq!(left_after(site.mark(), Duration::from_secs(3)), [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn strangers_hosts_and_pages_are_refused_and_others_need_a_token() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let served = Served::start(site.command(&[]));
+    let asked = |headers: &[(&str, &str)]| post(served.port, "/mcp", headers, &initialize()).0;
+    assert_eq!(asked(&[("Host", "evil.example")]), 403);
+    assert_eq!(asked(&[("Origin", "http://evil.example")]), 403);
+    assert_eq!(asked(&[("Origin", "null")]), 403);
+    assert_eq!(asked(&[]), 200);
+    let open = site.command(&["--http", "0.0.0.0:0"]).output().unwrap();
+    assert_eq!(open.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&open.stderr).contains("token"));
+    let token = site.sandbox.write("token", "0123456789abcdef0123");
+    let guarded = Served::start(site.command(&["--token-file", token.to_str().unwrap()]));
+    let asked = |headers: &[(&str, &str)]| post(guarded.port, "/mcp", headers, &initialize()).0;
+    assert_eq!(asked(&[]), 401);
+    assert_eq!(asked(&[("Authorization", "Bearer 0123456789abcdef0124")]), 401);
+    assert_eq!(asked(&[("Authorization", "Bearer 0123456789abcdef0123")]), 200);
+}

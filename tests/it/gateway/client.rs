@@ -1,0 +1,178 @@
+//! A client of the gateway that speaks JSON-RPC by hand: what it sees is what is on the wire.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// Longer than anything here may take on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A gateway on stdin and stdout.
+pub struct Client {
+    pub child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    number: u64,
+    /// Notifications that came while something else was waited for.
+    pub heard: Vec<Value>,
+    pub born: Instant,
+}
+
+impl Client {
+    pub fn start(mut command: Command) -> Self {
+        let born = Instant::now();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("the gateway starts");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, lines, number: 0, heard: Vec::new(), born }
+    }
+
+    /// Shakes hands; what the gateway says of itself.
+    pub fn begin(&mut self) -> Value {
+        let about = self.ask(
+            "initialize",
+            json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                   "clientInfo": {"name": "by-hand", "version": "1"}}),
+        );
+        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        about
+    }
+
+    pub fn say(&mut self, message: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        writeln!(stdin, "{message}").expect("the gateway reads");
+    }
+
+    pub fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.number += 1;
+        let number = self.number;
+        self.say(&json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params}));
+        number
+    }
+
+    /// The next message, notification or answer.
+    pub fn next(&mut self) -> Option<Value> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(serde_json::from_str(&line).expect("stdout is the protocol alone")),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no word in {PATIENCE:?}"),
+        }
+    }
+
+    pub fn answer_to(&mut self, number: u64) -> Value {
+        loop {
+            let message = self.next().expect("an answer before the end");
+            if message["id"] == number {
+                return message;
+            }
+            self.heard.push(message);
+        }
+    }
+
+    /// Asks and takes the result; an error of the protocol is a failure of the test.
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        let number = self.send(method, params);
+        let mut answer = self.answer_to(number);
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].take()
+    }
+
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// What `find_tools` answers, as the value that its text holds.
+    pub fn find(&mut self, arguments: Value) -> Value {
+        let result = self.call("find_tools", arguments);
+        serde_json::from_str(text(&result)).expect("a text that is JSON")
+    }
+
+    /// Asks again until what is found is so; the last answer otherwise.
+    pub fn find_until(&mut self, arguments: Value, so: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let found = self.find(arguments.clone());
+            if so(&found) || began.elapsed() > PATIENCE {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for a notification.
+    pub fn hear(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(at) = self.heard.iter().position(|heard| heard["method"] == method) {
+                return self.heard.remove(at);
+            }
+            let message = self.next().expect("a word before the end");
+            self.heard.push(message);
+        }
+    }
+
+    /// Closes stdin; whether the gateway ended well, and in what time.
+    pub fn end(mut self) -> (bool, Duration) {
+        drop(self.stdin.take());
+        let began = Instant::now();
+        let status = self.child.wait().expect("an end");
+        (status.success(), began.elapsed())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// The first text of a result.
+pub fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
+}
+
+/// One request over HTTP: the status, the headers, and the messages of the answer.
+pub fn post(
+    port: u16,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> (u16, String, Vec<Value>) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let body = body.to_string();
+    let mut request = format!(
+        "POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
+        body.len()
+    );
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        request.push_str(&format!("Host: 127.0.0.1:{port}\r\n"));
+    }
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("a request");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, rest) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+    // Chunk sizes stand between, and are no JSON objects.
+    let lines = rest.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+    let messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    (status, head.to_owned(), messages.filter(Value::is_object).collect())
+}
