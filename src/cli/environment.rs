@@ -11,9 +11,11 @@ use clap::ValueEnum as _;
 
 use super::args::{
     BenchArgs, BenchCommand, CatalogArgs, Command, EngineArgs, LedgerChoice, LedgerCommand,
-    ModelArgs, ModelChoice, ModelCommand, SelectArgs, ToolsCommand,
+    ModelArgs, ModelChoice, ModelCommand, SelectArgs, ToolsArgs, ToolsCommand,
 };
 use super::context_args::ListArgs;
+#[cfg(feature = "mcp")]
+use super::doctor::DoctorArgs;
 use super::feedback_args::{FeedbackArgs, FeedbackCommand};
 #[cfg(feature = "mcp")]
 use super::pins::Pinning;
@@ -47,12 +49,7 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Bench(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
         }
-        Command::Tools(args) => match &mut args.command {
-            ToolsCommand::List(ListArgs { catalog: args, .. })
-            | ToolsCommand::Validate(args)
-            | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
-            ToolsCommand::Probe(args) => both(&mut args.catalog, &mut args.engine, variables),
-        },
+        Command::Tools(args) => tools(args, variables),
         Command::Analyze(args) => choice(&mut args.choice, variables),
         Command::Candidates(args) => catalog(&mut args.catalog, variables),
         Command::Model(args) => model(args, variables),
@@ -98,11 +95,7 @@ fn fill_servers(command: &mut Command, variables: Variables<'_>) {
             log(&mut args.execution.log.feedback, variables);
         }
         Command::Pins(args) => fill_path(&mut args.pins, "TOOLROUTE_PINS", variables),
-        Command::Doctor(args) => {
-            both(&mut args.catalog, &mut args.engine, variables);
-            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
-            fill_path(&mut args.ledger, "TOOLROUTE_LEDGER", variables);
-        }
+        Command::Doctor(args) => doctor(args, variables),
         #[cfg(feature = "server")]
         Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
         #[cfg(feature = "server")]
@@ -115,6 +108,22 @@ fn fill_servers(command: &mut Command, variables: Variables<'_>) {
         Command::Proxy(args) => choice(&mut args.choice, variables),
         _ => {}
     }
+}
+
+fn tools(args: &mut ToolsArgs, variables: Variables<'_>) {
+    match &mut args.command {
+        ToolsCommand::List(ListArgs { catalog: args, .. })
+        | ToolsCommand::Validate(args)
+        | ToolsCommand::Show { catalog: args, .. } => catalog(args, variables),
+        ToolsCommand::Probe(args) => both(&mut args.catalog, &mut args.engine, variables),
+    }
+}
+
+#[cfg(feature = "mcp")]
+fn doctor(args: &mut DoctorArgs, variables: Variables<'_>) {
+    both(&mut args.catalog, &mut args.engine, variables);
+    fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+    fill_path(&mut args.ledger, "TOOLROUTE_LEDGER", variables);
 }
 
 fn all(
@@ -160,13 +169,13 @@ fn catalog(args: &mut CatalogArgs, variables: Variables<'_>) {
     {
         fill_path(&mut args.live.servers, "TOOLROUTE_SERVERS", variables);
         fill_path(&mut args.live.pinning.pins, "TOOLROUTE_PINS", variables);
-        if args.live.pinning.pin.is_none() {
+        if args.live.pinning.pin_mode.is_none() {
             let said = set("TOOLROUTE_PIN", variables);
             // A word that is none of the three must not watch less than was meant.
             let said = said.map(|said| {
                 Pinning::from_str(&said.to_string_lossy(), true).unwrap_or(Pinning::Strict)
             });
-            args.live.pinning.pin = said;
+            args.live.pinning.pin_mode = said;
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct PinArgs {
     /// What is done with a server's tools: first-use takes new ones and holds back those that have
     /// changed since, strict holds back new ones too, off watches nothing [env: TOOLROUTE_PIN]
     #[arg(long, value_enum, value_name = "first-use|strict|off")]
-    pub pin: Option<Pinning>,
+    pub pin_mode: Option<Pinning>,
     /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
     #[arg(long, value_name = "FILE")]
     pub pins: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub enum Pinning {
 impl PinArgs {
     /// The pins to check with; `None` where they are off.
     pub fn open(&self) -> anyhow::Result<Option<Pins>> {
-        let mode = match self.pin {
+        let mode = match self.pin_mode {
             Some(Pinning::Off) => return Ok(None),
             Some(Pinning::Strict) => Mode::Strict,
             Some(Pinning::FirstUse) | None => Mode::FirstUse,

@@ -202,7 +202,8 @@ fn every_changed_definition_of_a_catalog_is_held_back() {
     let catalog =
         Catalog::load(&[crate::support::samples().into()], &LoadOptions::default()).unwrap();
     let pins = Pins::new(folder.path().join("pins.json"), Mode::FirstUse);
-    let tools: Vec<Tool> = catalog.catalog.iter().cloned().collect();
+    let named = |tool: &Tool| Tool { name: tool.id.to_string(), ..tool.clone() };
+    let tools: Vec<Tool> = catalog.catalog.iter().map(named).collect();
     assert_eq!(pins.check("all", tools.clone()).unwrap().quarantined, []);
     let changes: [fn(&mut Tool); 4] = [
         |tool| tool.description.push(' '),

@@ -133,7 +133,9 @@ fn a_changed_tool_of_a_server_is_found_again_once_it_is_approved() {
     let pins_path = pins.to_str().unwrap();
     let list = |description: &str| {
         let tools = json!([{"name": "add", "description": description}, {"name": "sub", "description": "Subtracts."}]);
-        let entry = json!({"type": "process", "command": "/bin/true", "tools": tools});
+        sandbox.write("tools.json", json!({ "tools": tools }).to_string() + "\n");
+        let script = sandbox.write("lists.sh", include_str!("../data/lists.sh"));
+        let entry = json!({"command": "/bin/sh", "args": [script, sandbox.path("tools.json")]});
         let file =
             sandbox.write("servers.json", json!({"mcpServers": {"sums": entry}}).to_string());
         let args = [
