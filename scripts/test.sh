@@ -56,6 +56,11 @@ step "clippy, library without features" cargo clippy --locked --no-default-featu
 step "clippy, execution without servers" cargo clippy --locked --no-default-features --features execution --lib -- -D warnings
 step "build and the model that tests compare with" build_and_fetch_model
 step "tests" cargo_tests
+binary=${CARGO_TARGET_DIR:-target}/debug/toolroute
+step "route and the gateway without any network" scripts/offline.sh --binary "$binary"
+optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
+optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"
+optional_step npm "the page in a browser" scripts/page.sh "$binary"
 optional_step python3 "self-checks of the Python scripts" python_self_checks
 optional_step shellcheck "shellcheck" shellcheck scripts/*.sh .ci/run
 # Only the checks that need no network; known vulnerabilities are cargo-audit's.

@@ -135,7 +135,7 @@ fn mutated() -> impl Strategy<Value = Tool> {
     let schema = prop_oneof![
         text().prop_map(|t| SCHEMA.replace(
             "Where",
-            &serde_json::json!(format!("{t}x")).to_string()[1..].trim_end_matches('"')
+            serde_json::json!(format!("{t}x")).to_string()[1..].trim_end_matches('"')
         )),
         (10u64..u64::MAX).prop_map(|n| SCHEMA.replace('9', &n.to_string())),
         Just(SCHEMA.replace(r#""required": ["path"]"#, r#""required": []"#)),

@@ -48,7 +48,7 @@ use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::{Shutdown, guard, health, openapi};
+use super::{Error, McpHttpOptions, Present, Shutdown, guard, health, mcp_router, openapi};
 
 pub use app::{App, HttpOptions};
 pub use changes::{Changes, Persist};
@@ -74,14 +74,22 @@ pub async fn serve(
     let reloading = tokio::spawn(reload::on_hang_up(Arc::clone(&app), shutdown.clone()));
     let limits = app.options.connections;
     let router = router(Arc::clone(&app), Some(address.ip()), shutdown);
+    let router = router.map_err(std::io::Error::other)?;
     accept(listener, router, limits, shutdown).await;
     watching.abort();
     reloading.abort();
     Ok(())
 }
 
-/// All routes, behind what every request must pass.
-pub fn router(app: Arc<App>, address: Option<std::net::IpAddr>, shutdown: &Shutdown) -> Router {
+/// All routes, the gateway's among them, behind what every request must pass.
+///
+/// # Errors
+/// What the gateway may raise.
+pub fn router(
+    app: Arc<App>,
+    address: Option<std::net::IpAddr>,
+    shutdown: &Shutdown,
+) -> Result<Router, Error> {
     let guard = Arc::new(guard::Guard {
         hosts: app.options.hosts.clone(),
         address,
@@ -95,15 +103,22 @@ pub fn router(app: Arc<App>, address: Option<std::net::IpAddr>, shutdown: &Shutd
         .route("/v1/events", get(watch::events))
         .layer(axum::Extension(shutdown.clone()));
     let short = short().layer(middleware::from_fn_with_state(app.options.timeout, in_time));
-    short
-        .merge(long)
+    let present: Present = {
+        let app = Arc::clone(&app);
+        Arc::new(move || app.service())
+    };
+    let shutdown = shutdown.clone();
+    let options = McpHttpOptions { guarded: true, shutdown, ..McpHttpOptions::default() };
+    let api = short.merge(long).with_state(Arc::clone(&app));
+    let all = api
+        .merge(mcp_router(&present, &options)?)
         .fallback(nowhere)
         .layer(DefaultBodyLimit::max(app.options.max_body))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), counted))
+        .layer(middleware::from_fn_with_state(app, counted))
         .layer(middleware::from_fn_with_state(guard, guard::admit))
         .layer(middleware::map_response(with_headers))
-        .layer(CatchPanicLayer::custom(panicked))
-        .with_state(app)
+        .layer(CatchPanicLayer::custom(panicked));
+    Ok(all)
 }
 
 fn short() -> Router<Arc<App>> {

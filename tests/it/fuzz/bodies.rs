@@ -45,7 +45,7 @@ fn read(data: &[u8]) {
 /// A servers file, an engine's settings.
 pub fn configuration(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let variable = |name: &str| (name.len() % 2 == 0).then(|| "a value of it".to_owned());
+    let variable = |name: &str| name.len().is_multiple_of(2).then(|| "a value of it".to_owned());
     if let Ok(file) = ServersFile::parse(&text, &variable) {
         file.redactor.clean("Authorization: Bearer abcdef123456");
         file.problems.iter().for_each(|problem| assert!(!problem.is_empty()));
