@@ -61,17 +61,28 @@ impl Redactor {
 
     /// The text without secrets.
     pub fn clean(&self, text: &str) -> String {
-        let mut clean = text.to_owned();
-        for value in &self.values {
-            if clean.contains(value.as_str()) {
-                clean = clean.replace(value.as_str(), HIDDEN);
+        // All of them are looked for in the text as it came: one that is hidden first could be what
+        // another is known by.
+        let known = self.values.iter().flat_map(|value| text.match_indices(value.as_str()));
+        let mut found: Vec<(usize, usize)> =
+            known.map(|(start, value)| (start, start + value.len())).collect();
+        found.extend(SHAPES.captures_iter(text).map(|shape| {
+            let kept = shape.name("keep").or_else(|| shape.name("name"));
+            let whole = shape.get_match();
+            (kept.map_or(whole.start(), |kept| kept.end()), whole.end())
+        }));
+        found.sort_unstable();
+        let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
+        for (start, end) in found {
+            // One that begins within another is hidden with it.
+            if start >= done {
+                clean.push_str(&text[done..start]);
+                clean.push_str(HIDDEN);
             }
+            done = done.max(end);
         }
-        let replaced = SHAPES.replace_all(&clean, |found: &regex::Captures<'_>| {
-            let kept = found.name("keep").or_else(|| found.name("name"));
-            format!("{}{HIDDEN}", kept.map_or("", |kept| kept.as_str()))
-        });
-        replaced.into_owned()
+        clean.push_str(&text[done..]);
+        clean
     }
 }
 
@@ -107,5 +118,8 @@ mod tests {
         redactor.hide(["abcdefgh".to_owned(), "abcdefgh-longer".to_owned(), "x".to_owned()]);
         assert_eq!(redactor.clean("x abcdefgh-longer abcdefgh"), "x [secret] [secret]");
         assert_eq!(format!("{redactor:?}"), "Redactor(2 values)");
+        redactor.hide(["Bearer".to_owned(), "token=abcd e".to_owned()]);
+        let clean = redactor.clean("Authorization: Bearer wxyz123456, a token=abcd ef");
+        assert_eq!(clean, "Authorization: [secret], a [secret]f");
     }
 }

@@ -47,7 +47,8 @@ pub fn configuration(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let variable = |name: &str| name.len().is_multiple_of(2).then(|| "a value of it".to_owned());
     if let Ok(file) = ServersFile::parse(&text, &variable) {
-        file.redactor.clean("Authorization: Bearer abcdef123456");
+        let clean = file.redactor.clean("Authorization: Bearer abcdef123456");
+        assert!(!clean.contains("abcdef"), "{clean}");
         file.problems.iter().for_each(|problem| assert!(!problem.is_empty()));
     }
     toml::from_str::<toolroute::EngineConfig>(&text).ok();
