@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 rate="${1:-500}" seconds="${2:-30}"
 out="${CARGO_TARGET_DIR:-target}/release"
-cargo build --release --quiet --bin toolroute --example load
+[ -n "${PREBUILT:-}" ] || cargo build --release --quiet --bin toolroute --example load
 work="$(mktemp -d)"
 trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
 

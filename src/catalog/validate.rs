@@ -2,7 +2,7 @@
 
 use super::facet::{PHASES, TASK_TYPES};
 use super::row::near_word;
-use super::{LatencyTier, Problem, Severity, Suspicion, Tool, routing, suspicions};
+use super::{LatencyTier, Problem, Severity, Tool, routing};
 
 /// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
 /// tools has 187. More is a description in the wrong place.
@@ -24,7 +24,6 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             .chain(check_words("phases", &tool.facets.phases, PHASES))
             .chain(check_words("task_types", &tool.facets.task_types, TASK_TYPES))
             .chain(routing::check(tool))
-            .chain(suspicions(tool).iter().map(Suspicion::problem))
             .collect();
     for problem in &mut problems {
         problem.tool = Some(tool.id.to_string()).filter(|id| !id.is_empty());

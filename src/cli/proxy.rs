@@ -15,7 +15,8 @@ use crate::server::proxy::{Proxy, ProxyOptions};
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(&args.listen, args.addr)?;
     let files = setup::model_files(&args.choice, args.precision)?;
-    let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
+    let options =
+        EncoderOptions { precision: args.precision, threads: 1, ..EncoderOptions::default() };
     let model = Arc::from(embedding::load(&files, options)?);
     // It has no tools of its own: those that it ranks come with the requests.
     let engine = Engine::builder(Catalog::default()).embedder(model).build()?;

@@ -29,7 +29,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
     let catalog = changes.applied(setup::catalog(&args.catalog, global)?)?;
-    let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
+    let embedder = setup::serving_embedder(&args.engine, args.select.strategy, global)?;
     let engine = engine(args, catalog, embedder.clone(), global)?;
     let service = service(args, Arc::new(engine), None, global)?;
     let options = HttpOptions {
@@ -302,7 +302,7 @@ fn replacement(
     let (rest, print) = (rest(args)?, servers_print(args)?);
     let embedder = match rest == loaded.rest {
         true => loaded.embedder.clone(),
-        false => setup::embedder(&args.engine, args.select.strategy, global)?,
+        false => setup::serving_embedder(&args.engine, args.select.strategy, global)?,
     };
     let running = present.executor().filter(|_| print == loaded.servers).cloned();
     let engine = Arc::new(engine(args, catalog, embedder.clone(), global)?);

@@ -131,7 +131,10 @@ struct Verdict<'a> {
 fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Strict or not, what is wrong is the answer here, not a failure.
     let (tools, problems) = match setup::catalog_with_problems(args, false) {
-        Ok((catalog, problems)) => (catalog.len(), problems),
+        Ok((catalog, mut problems)) => {
+            problems.extend(catalog.suspicious());
+            (catalog.len(), problems)
+        }
         Err(error) => match error.downcast()? {
             catalog::Error::Unrecognised { problem } => (0, vec![*problem]),
             error => return Err(error.into()),

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{about, fixture, ids, load};
-use crate::catalog::{Catalog, Error, LoadOptions, Loaded, Problem, Severity};
+use crate::catalog::{Catalog, Error, LoadOptions, Loaded, Severity};
 
 #[test]
 fn a_directory_is_read_by_name_and_strangers_are_reported() {
@@ -126,10 +126,7 @@ fn public_sets_load_without_a_problem() {
         }
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         let loaded = Catalog::load(&[path], &LoadOptions::default()).unwrap();
-        // Some of the collected descriptions do give orders to models.
-        let steers = |problem: &&Problem| problem.expected == "a description of what the tool does";
-        let steering = loaded.problems.iter().filter(steers).count();
-        assert_eq!(loaded.problems.len(), steering, "{:?}", loaded.problems);
+        assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
         assert_eq!(loaded.catalog.len(), lines);
     }
 }
