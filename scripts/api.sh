@@ -20,7 +20,8 @@ fi
 "$venv/bin/python" tests/clients/sdks.py "$toolroute"
 
 work="$(mktemp -d)"
-trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
+end() { [ -z "${server:-}" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true; rm -rf "$work"; }
+trap end EXIT
 XDG_CACHE_HOME="$work/cache" "$toolroute" serve --tools examples/catalog --model static --addr 127.0.0.1:0 --json \
     --max-body 33554432 --conduct --ledger "$work/ledger.sqlite" --feedback "$work/feedback.db" > "$work/told" 2> "$work/log" &
 server=$!

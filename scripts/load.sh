@@ -8,7 +8,8 @@ rate="${1:-500}" seconds="${2:-30}"
 out="${CARGO_TARGET_DIR:-target}/release"
 [ -n "${PREBUILT:-}" ] || cargo build --release --quiet --bin toolroute --example load
 work="$(mktemp -d)"
-trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
+end() { [ -z "${server:-}" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true; rm -rf "$work"; }
+trap end EXIT
 
 # A thousand tools: the sample catalog, again and again under other servers and with other words.
 python3 - "$work/tools.jsonl" <<'PYTHON'

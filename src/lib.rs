@@ -81,6 +81,7 @@
 //! | [`catalog`] | what tools are there? | nothing |
 //! | [`embedding`] | what is the vector of a text? | nothing |
 //! | [`index`] | which rows are near, and which hold these words? | nothing |
+//! | [`durable`] | is this file whole, and the one that was written? (every room may import it) | nothing |
 //!
 //! # Features
 //!
@@ -92,6 +93,7 @@ pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod conductor;
+pub mod durable;
 pub mod embedding;
 pub mod engine;
 pub mod eval;

@@ -14,6 +14,7 @@ use super::feedback_args::{FeedbackArgs, FeedbackCommand, ForgetArgs, RecommendA
 use super::setup::Wanted;
 use super::{feedback_add, paths, render, setup};
 use crate::catalog::ToolId;
+use crate::durable::{self, Readers};
 use crate::engine::Fusion;
 use crate::feedback::{
     ExecutionStore, Forget, Next, Observations, Observed, SignalWeights, StoreOptions, Unchanged,
@@ -188,15 +189,13 @@ fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> any
         return written.and_then(|_| out.flush()).map_err(render::failed);
     };
     let failed = || format!("cannot write {}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // In the same folder, because a rename is atomic only within one file system.
-    let file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-    let file = file.with_context(failed)?;
-    let mut out = std::io::BufWriter::new(file);
-    let executions = lines(store, &mut out)?.with_context(failed)?;
-    let file = out.into_inner().map_err(|error| error.into_error()).with_context(failed)?;
-    file.as_file().sync_all().with_context(failed)?;
-    file.persist(path).map_err(|error| error.error).with_context(failed)?;
+    let executions = durable::replace_with(path, Readers::Owner, |file| {
+        let mut out = std::io::BufWriter::new(file);
+        let executions = lines(store, &mut out)??;
+        out.flush()?;
+        anyhow::Ok(executions)
+    });
+    let executions = executions.with_context(failed)?;
     if global.json {
         return render::json(&json!({"executions": executions, "output": path}));
     }

@@ -35,9 +35,6 @@ use known::Known;
 /// gateway stand servers of many authors.
 const MOST_PER_SERVER: usize = 3;
 
-/// How long threads are given to end that nobody can wake, such as one that reads stdin.
-const LAST_THREADS: Duration = Duration::from_millis(200);
-
 /// What is known before any server was asked.
 struct Opened {
     service: Arc<Service>,
@@ -51,8 +48,7 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let opened = open(args, global)?;
-    let runtime = servers::runtime()?;
-    let done = runtime.block_on(async {
+    servers::run(async {
         let shutdown = Shutdown::default();
         shutdown.on_signals();
         let service = Arc::clone(&opened.service);
@@ -73,10 +69,8 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         };
         connecting.abort();
         service.close().await;
-        served
-    });
-    runtime.shutdown_timeout(LAST_THREADS);
-    done.map(|()| ExitCode::SUCCESS)
+        served.map(|()| ExitCode::SUCCESS)
+    })
 }
 
 async fn stdio(

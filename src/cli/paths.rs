@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::durable::{self, Readers};
 use crate::embedding::ModelStore;
 use crate::engine::fingerprint;
 
@@ -83,4 +84,12 @@ pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
 #[cfg(feature = "mcp")]
 pub fn cache(name: &str) -> PathBuf {
     dirs::cache_dir().unwrap_or_else(std::env::temp_dir).join("toolroute").join(name)
+}
+
+/// Replaces a file that nobody but its user needs to read, or makes it and its folder.
+#[cfg(feature = "mcp")]
+pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let written = made.and_then(|()| durable::replace(path, Readers::AsBefore, text));
+    written.with_context(|| format!("cannot write {}", path.display()))
 }

@@ -33,7 +33,7 @@ pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let refused = |said| Failure { code: exit::BAD_ARGUMENTS, said };
     let proxy = Proxy::new(Arc::new(engine), options).map_err(refused)?;
-    servers::runtime()?.block_on(async {
+    servers::run(async {
         let listener = serve::bind(args.addr, global).await?;
         let shutdown = Shutdown::default();
         shutdown.on_signals();

@@ -1,6 +1,5 @@
 //! `toolroute serve`: the HTTP API.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,6 +15,7 @@ use super::exit::{self, Failure};
 use super::setup::{self, Wanted};
 use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
 use crate::catalog::Catalog;
+use crate::durable::{self, Readers};
 use crate::embedding::Embedder;
 use crate::engine::{CalledFor, Engine, fingerprint};
 use crate::execution::{Executor, Patterns, Permissions};
@@ -42,7 +42,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         conduct: conduct(args)?,
         ..listening(&args.listen)
     };
-    servers::runtime()?.block_on(async {
+    servers::run(async {
         let listener = bind(args.addr, global).await?;
         let shutdown = Shutdown::default();
         shutdown.on_signals();
@@ -232,19 +232,10 @@ fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
 
 fn persist(path: &Path) -> Persist {
     let path = path.to_owned();
-    Arc::new(move |text| write(&path, text).map_err(|error| format!("{error:#}")))
-}
-
-/// Whoever reads the file meanwhile sees the old one or the new one.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("cannot write {}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    file.write_all(text.as_bytes()).with_context(failed)?;
-    file.as_file().sync_all().with_context(failed)?;
-    file.persist(path).with_context(failed)?;
-    Ok(())
+    Arc::new(move |text| {
+        let written = durable::replace(&path, Readers::AsBefore, text.as_bytes());
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))
+    })
 }
 
 /// How the sources are read again: as at the start, with the files as they are then.

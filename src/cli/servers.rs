@@ -1,6 +1,5 @@
 //! The servers file, and the catalogs that its servers say they have.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -18,6 +17,18 @@ const FRESH: Duration = Duration::from_secs(3_600);
 
 /// Threads for connections. Two, so that one server's long answer delays no other's.
 const THREADS: usize = 2;
+
+/// How long threads are given to end that nobody can wake, such as one that reads stdin or is in
+/// the middle of a plan. Ledger and log are whole without them.
+const LAST_THREADS: Duration = Duration::from_millis(200);
+
+/// Runs a server to its end, and ends with it: what still runs on other threads is not waited for.
+pub fn run<T>(served: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(served);
+    runtime.shutdown_timeout(LAST_THREADS);
+    done
+}
 
 pub fn runtime() -> anyhow::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -119,11 +130,5 @@ fn is_fresh(path: &Path) -> bool {
 
 /// Keeps a list of tools, whole or not at all.
 pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let failed = || format!("cannot keep a server's tools at {}", path.display());
-    std::fs::create_dir_all(folder).with_context(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    file.write_all(catalog.to_jsonl().as_bytes()).with_context(failed)?;
-    file.persist(path).with_context(failed)?;
-    Ok(())
+    paths::put(path, catalog.to_jsonl().as_bytes())
 }

@@ -14,6 +14,7 @@ use super::files::{INT8_FILE, Int8File, ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::kernels::Mapped;
 use super::reference::{BATCH, Reference};
 use super::tokenizer::TextTokenizer;
+use crate::durable::{self, Readers};
 
 /// Tells vectors of int8 inference from those of f32, and of earlier ways to round: raise it
 /// whenever the same text would get another vector.
@@ -278,7 +279,9 @@ fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<
     let weights = round_weights(files, files, config)?;
     if files.int8() == Int8File::Missing {
         let kept = encoder::to_bytes(&weights, files.fingerprint()).and_then(|bytes| {
-            encoder::write(&bytes, &files.path(INT8_FILE)).map_err(|error| error.to_string())
+            // A store may serve several users.
+            let written = durable::replace(&files.path(INT8_FILE), Readers::All, &bytes);
+            written.map_err(|error| error.to_string())
         });
         if let Err(error) = kept {
             tracing::debug!("the rounded weights are not kept: {error}");

@@ -12,6 +12,7 @@ use super::files::{
 };
 use super::store::{MANIFEST_FILE, write_manifest};
 use super::{Embedder, EncoderOptions, Error, Manifest, Pooling, Precision, Role};
+use crate::durable::{self, Readers};
 
 /// What is said of a rounded model, and what its checkpoint may not say itself.
 #[derive(Clone, Debug, Default)]
@@ -169,7 +170,7 @@ fn weights(from: &Path, to: &Path, files: &[&'static str]) -> Result<&'static st
     let problem = |problem| Error::BadFile { path: source.clone(), expected: "weights", problem };
     let bytes = encoder::to_bytes(&rounded, &sha256_file(&source)?).map_err(problem)?;
     let path = to.join(INT8_FILE);
-    encoder::write(&bytes, &path).map_err(Error::io("write", &path))?;
+    durable::replace(&path, Readers::All, &bytes).map_err(Error::io("write", &path))?;
     Ok(INT8_FILE)
 }
 
@@ -184,5 +185,5 @@ fn put(to: &Path, file: &str, value: &Value) -> Result<(), Error> {
 
 fn write(to: &Path, file: &str, bytes: &[u8]) -> Result<(), Error> {
     let path = to.join(file);
-    std::fs::write(&path, bytes).map_err(Error::io("write", &path))
+    durable::replace(&path, Readers::All, bytes).map_err(Error::io("write", &path))
 }

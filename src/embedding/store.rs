@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::built_in::BuiltIn;
 use super::files::ModelFiles;
 use super::{Error, Manifest, Precision};
+use crate::durable::{self, Readers};
 
 /// The model that is used when none is named: the built-in one, where there is one.
 pub const DEFAULT_MODEL: &str =
@@ -230,7 +231,7 @@ pub(super) fn write_manifest(manifest: &Manifest, path: &Path) -> Result<(), Err
         expected: "a manifest that TOML can hold",
         problem: error.to_string(),
     })?;
-    std::fs::write(path, text).map_err(Error::io("write", path))
+    durable::replace(path, Readers::All, text.as_bytes()).map_err(Error::io("write", path))
 }
 
 fn copy_synced(from: &Path, to: &Path) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::resume::partial_path;
+use crate::durable::{self, Readers};
 
 /// Links followed before they are taken for a ring; the limit of Linux.
 const MAX_LINKS: usize = 40;
@@ -55,7 +56,9 @@ impl Output {
     /// Where the place cannot be written.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Error> {
         match self {
-            Self::File(path) => write_whole(path, bytes).map_err(Error::io("write", path)),
+            Self::File(path) => {
+                durable::replace(path, Readers::All, bytes).map_err(Error::io("write", path))
+            }
             Self::Special(path) => {
                 Self::open_special(path)?.write_all(bytes).map_err(Error::io("write", path))
             }
@@ -65,18 +68,6 @@ impl Output {
     pub(super) fn open_special(path: &Path) -> Result<File, Error> {
         File::options().write(true).open(path).map_err(Error::io("write", path))
     }
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut options = tempfile::Builder::new();
-    // As any file that a program writes for its user; a temporary one is its owner's alone.
-    #[cfg(unix)]
-    options.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = options.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error).map(drop)
 }
 
 /// What a path leads to through links, the last of which may lead to nothing yet.

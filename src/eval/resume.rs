@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::output::same_metadata;
 use super::{BadRow, Error};
+use crate::durable::{self, Readers};
 
 /// How the first line of every partial output begins and ends; the job stands between.
 const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
@@ -68,17 +69,11 @@ impl Partial {
 
     /// Moves the rows, without the header, to the output's place.
     pub fn finish(mut self) -> Result<(), Error> {
-        let folder = self.output.parent().filter(|p| !p.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let mut publish = || {
-            let mut whole = tempfile::NamedTempFile::new_in(folder)?;
+        let published = durable::replace_with(&self.output, Readers::All, |whole| {
             self.file.seek(SeekFrom::Start(self.header))?;
-            std::io::copy(&mut self.file, &mut whole)?;
-            whole.as_file().sync_all()?;
-            allow_reading(whole.as_file())?;
-            whole.persist(&self.output).map_err(|error| error.error)
-        };
-        publish().map_err(Error::io("write", &self.output))?;
+            std::io::copy(&mut self.file, whole)
+        });
+        published.map_err(Error::io("write", &self.output))?;
         match std::fs::remove_file(&self.path) {
             // Where files cannot be locked, the same job may have run twice and be done.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -157,18 +152,6 @@ fn is_ours(line: &[u8]) -> bool {
         Some(_) => line.starts_with(begin) && line.ends_with(end),
         None => line.starts_with(begin) || begin.starts_with(line),
     }
-}
-
-/// Temporary files are for their owner alone; an output is a file like any other.
-#[cfg(unix)]
-fn allow_reading(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn allow_reading(_: &File) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,23 +1,16 @@
-//! Where each byte of a usage file lies. All numbers are little-endian.
+//! Where each byte of a usage file lies, within a sealed file (`durable/sealed.rs`). All numbers are
+//! little-endian. The header has model, handicap, tools with their number of prompts, and the tools of
+//! each sampled prompt.
 //!
-//! | bytes | what |
+//! | bytes of the body | what |
 //! |---|---|
-//! | 8 | magic |
-//! | 4 | format version, `u32` |
-//! | 4 | length of the header, `u32` |
-//! | … | header, JSON: model, handicap, tools with their number of prompts, tools of each sampled prompt |
 //! | tools × dimension × 8 | sums of prompt vectors, `i64` in parts of 2^32 |
 //! | sampled × (32 + dimension × 4) | SHA-256 of the prompt's text, its vector, `f32` |
-//! | 32 | SHA-256 of everything before |
-//!
-//! Nothing is sliced or allocated by a length from the file before all lengths have been added up
-//! and found to be the size of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::Error;
 use super::execution::PromptHash;
@@ -25,18 +18,10 @@ use super::moves::MOST_HANDICAP;
 use super::sample::{Sample, Sampled};
 use super::usage_vectors::{History, ONE, UsageModel, UsageVectors};
 use crate::catalog::ToolId;
+use crate::durable::{Flaw, HASH, Sealed};
 
-/// The last byte is no letter, so that no text file begins like this.
-const MAGIC: [u8; 8] = *b"tlusage\x1a";
-
-/// Raise it with every change to the layout, and check in a file of the old one for a test.
-const VERSION: u32 = 1;
-
-/// Magic, version and header length.
-const FIXED: usize = 16;
-
-/// The SHA-256 at the end, and of each prompt.
-pub(super) const HASH: usize = 32;
+/// Raise the version with every change to the layout, and check in a file of the old one for a test.
+const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 1 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,26 +50,20 @@ pub(super) fn encode(usage: &UsageVectors) -> Vec<u8> {
         tools: usage.tools.iter().map(tool).collect(),
         sample: usage.sample.prompts.values().map(|prompt| prompt.tools.clone()).collect(),
     };
-    let header = serde_json::to_vec(&header).expect("strings and numbers are JSON. This is a bug.");
-    let mut bytes = Vec::new();
-    bytes.extend_from_slice(&MAGIC);
-    bytes.extend_from_slice(&VERSION.to_le_bytes());
-    bytes.extend_from_slice(&(header.len() as u32).to_le_bytes());
-    bytes.extend_from_slice(&header);
-    for history in usage.tools.values() {
-        bytes.extend(history.sum.iter().flat_map(|number| number.to_le_bytes()));
-    }
-    for (hash, prompt) in &usage.sample.prompts {
-        bytes.extend_from_slice(&hash.0);
-        bytes.extend(prompt.vector.iter().flat_map(|number| number.to_le_bytes()));
-    }
-    let seal = Sha256::digest(&bytes);
-    bytes.extend_from_slice(&seal);
-    bytes
+    KIND.seal(&header, |bytes| {
+        for history in usage.tools.values() {
+            bytes.extend(history.sum.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        for (hash, prompt) in &usage.sample.prompts {
+            bytes.extend_from_slice(&hash.0);
+            bytes.extend(prompt.vector.iter().flat_map(|number| number.to_le_bytes()));
+        }
+    })
 }
 
 pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
-    let (header, body) = open(bytes, path)?;
+    let opened = KIND.open(bytes, size);
+    let (header, body): (Header, _) = opened.map_err(|flaw| refused(flaw, path))?;
     let malformed = |what: &str| Error::Malformed { path: path.to_owned(), what: what.into() };
     if !(0.0..=MOST_HANDICAP).contains(&header.handicap) {
         return Err(malformed("its handicap is out of range"));
@@ -132,47 +111,19 @@ fn sample(tools: Vec<BTreeSet<ToolId>>, bytes: &[u8], dimension: usize) -> Optio
     Some(sample)
 }
 
-/// Checks magic, version, sizes and seal; returns the header and what lies between it and the seal.
-fn open<'b>(bytes: &'b [u8], path: &Path) -> Result<(Header, &'b [u8]), Error> {
-    let got = bytes.len() as u64;
-    let truncated = |expected| Error::Truncated { path: path.to_owned(), expected, got };
-    let magic = &bytes[..bytes.len().min(MAGIC.len())];
-    if !MAGIC.starts_with(magic) {
-        return Err(Error::Foreign { path: path.to_owned() });
+fn refused(flaw: Flaw, path: &Path) -> Error {
+    let path = path.to_owned();
+    match flaw {
+        Flaw::Foreign => Error::Foreign { path },
+        Flaw::Version { found } => Error::Version { path, found, expected: KIND.version },
+        Flaw::Truncated { expected, got } => Error::Truncated { path, expected, got },
+        Flaw::Damaged => Error::Checksum { path },
     }
-    let Some(fixed) = bytes.first_chunk::<FIXED>() else {
-        return Err(truncated((FIXED + HASH) as u64));
-    };
-    let word =
-        |at: usize| u32::from_le_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
-    let (found, header_length) = (word(8), word(12));
-    if found != VERSION {
-        return Err(Error::Version { path: path.to_owned(), found, expected: VERSION });
-    }
-    let least = FIXED as u64 + u64::from(header_length) + HASH as u64;
-    if got < least {
-        return Err(truncated(least));
-    }
-    let (sealed, seal) = bytes.split_at(bytes.len() - HASH);
-    let (header, body) = sealed[FIXED..].split_at(header_length as usize);
-    // A header that cannot be read was damaged: the seal would say so too.
-    let damaged = || Error::Checksum { path: path.to_owned() };
-    let header: Header = serde_json::from_slice(header).map_err(|_| damaged())?;
-    let expected = file_size(least, &header).ok_or_else(damaged)?;
-    if got < expected {
-        return Err(truncated(expected));
-    }
-    if got > expected || Sha256::digest(sealed)[..] != *seal {
-        return Err(damaged());
-    }
-    Ok((header, body))
 }
 
-/// None where the sizes are beyond any file.
-fn file_size(fixed_and_header: u64, header: &Header) -> Option<u64> {
+fn size(header: &Header) -> Option<u64> {
     let dimension = header.model.dimension as u64;
     let tools = (header.tools.len() as u64).checked_mul(dimension.checked_mul(8)?)?;
     let prompt = dimension.checked_mul(4)?.checked_add(HASH as u64)?;
-    let sampled = (header.sample.len() as u64).checked_mul(prompt)?;
-    tools.checked_add(sampled)?.checked_add(fixed_and_header)
+    tools.checked_add((header.sample.len() as u64).checked_mul(prompt)?)
 }

@@ -1,7 +1,7 @@
 //! What past prompts teach, tool by tool.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use super::moves::{self, Moved};
 use super::sample::Sample;
 use super::{Error, layout};
 use crate::catalog::{Tool, ToolId};
+use crate::durable::{self, Readers};
 
 /// Which model made the prompts' vectors: those of another cannot be compared with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,7 +156,7 @@ impl UsageVectors {
     /// Tells what was learned apart: SHA-256 over all of it, in hex.
     pub fn fingerprint(&self) -> String {
         let bytes = layout::encode(self);
-        let seal = &bytes[bytes.len() - layout::HASH..];
+        let seal = &bytes[bytes.len() - durable::HASH..];
         seal.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -164,17 +165,8 @@ impl UsageVectors {
     /// # Errors
     /// [`Error::Io`].
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        self.write(path).map_err(|source| Error::Io { path: path.to_owned(), source })
-    }
-
-    fn write(&self, path: &Path) -> io::Result<()> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // In the same folder, because a rename is atomic only within one file system.
-        let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(&layout::encode(self))?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        let written = durable::replace(path, Readers::Owner, &layout::encode(self));
+        written.map_err(|source| Error::Io { path: path.to_owned(), source })
     }
 
     /// Reads and verifies a file.

@@ -12,9 +12,9 @@
 //! weights either, and neither tells the prompt's words that matched without a second pass; our
 //! tokenizer could have been plugged into both (`benches/README.md`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use super::tokenizer::{document_terms, query_terms};
+use super::tokenizer::{Word, for_each_word, query_terms};
 use super::top::{Top, best_first};
 use super::{Error, Hit, Rows};
 
@@ -162,7 +162,7 @@ impl Bm25 {
 /// Weighted counts, gathered row by row.
 #[derive(Default)]
 struct Counts {
-    terms: HashMap<String, u32>,
+    lexicon: Lexicon,
     /// Per term, the rows it stands in and its weighted count there.
     postings: Vec<Postings>,
     /// Per row, the weighted number of terms.
@@ -173,25 +173,26 @@ impl Counts {
     fn add(&mut self, fields: &[Field<'_>]) {
         let row = self.lengths.len() as u32;
         let mut length = 0.0;
-        // Ordered, so that terms get the same numbers every time.
-        let mut counts: BTreeMap<String, f32> = BTreeMap::new();
+        let mut counts: Vec<(u32, f32)> = Vec::new();
         for field in fields.iter().filter(|field| field.weight > 0.0 && field.weight.is_finite()) {
-            for term in document_terms(field.text) {
-                if !term.extra {
-                    length += field.weight;
+            for_each_word(field.text, |word| {
+                for known in self.lexicon.read(word) {
+                    if !known.extra {
+                        length += field.weight;
+                    }
+                    counts.push((known.term, field.weight));
                 }
-                *counts.entry(term.text).or_default() += field.weight;
-            }
+            });
         }
-        for (term, count) in counts {
-            let next = self.postings.len() as u32;
-            let id = *self.terms.entry(term).or_insert(next);
-            if id == next {
-                self.postings.push(Postings::default());
-            }
-            let postings = &mut self.postings[id as usize];
+        self.lexicon.number_new();
+        self.postings.resize_with(self.lexicon.texts.len(), Postings::default);
+        // Stable, so that the weights of a term are added up as they stand in the text.
+        counts.sort_by_key(|(term, _)| *term);
+        for same in counts.chunk_by(|a, b| a.0 == b.0) {
+            let number = self.lexicon.numbers[same[0].0 as usize];
+            let postings = &mut self.postings[number as usize];
             postings.rows.push(row);
-            postings.scores.push(count);
+            postings.scores.push(same.iter().map(|(_, weight)| weight).sum());
         }
         self.lengths.push(length);
     }
@@ -210,7 +211,62 @@ impl Counts {
                 *score = rarity * count * (k1 + 1.0) / (count + norms[*row as usize]);
             }
         }
-        Bm25 { rows, terms: self.terms, postings: self.postings }
+        Bm25 { rows, terms: self.lexicon.into_terms(), postings: self.postings }
+    }
+}
+
+/// The terms of every word that was read: the words of a catalog come again and again, and cutting
+/// and stemming them was most of a start.
+#[derive(Default)]
+struct Lexicon {
+    words: HashMap<String, Vec<Known>>,
+    /// Terms as they were met.
+    ids: HashMap<String, u32>,
+    texts: Vec<String>,
+    /// The number of each in the index.
+    numbers: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    term: u32,
+    extra: bool,
+}
+
+impl Lexicon {
+    fn read(&mut self, word: Word<'_>) -> &[Known] {
+        if !self.words.contains_key(word.text) {
+            let terms = word.terms().into_iter();
+            let known = terms.map(|term| Known { extra: term.extra, term: self.id(term.text) });
+            let known = known.collect();
+            self.words.insert(word.text.to_owned(), known);
+        }
+        &self.words[word.text]
+    }
+
+    fn id(&mut self, text: String) -> u32 {
+        let next = self.texts.len() as u32;
+        let id = *self.ids.entry(text).or_insert_with_key(|text| {
+            self.texts.push(text.clone());
+            next
+        });
+        id
+    }
+
+    /// Numbers what a row brought, in alphabetical order: scores are added up by number, and two
+    /// rows that say the same in another order are to score the same.
+    fn number_new(&mut self) {
+        let first = self.numbers.len();
+        let mut new: Vec<usize> = (first..self.texts.len()).collect();
+        new.sort_unstable_by_key(|&at| &self.texts[at]);
+        self.numbers.resize(self.texts.len(), 0);
+        for (number, at) in (first as u32..).zip(new) {
+            self.numbers[at] = number;
+        }
+    }
+
+    fn into_terms(self) -> HashMap<String, u32> {
+        self.texts.into_iter().zip(self.numbers).collect()
     }
 }
 

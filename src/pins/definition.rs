@@ -50,10 +50,6 @@ impl Definition {
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
-
-    pub(super) fn value(&self) -> Value {
-        serde_json::from_str(&self.canonical).unwrap_or_default()
-    }
 }
 
 /// A tool's members. One whose text says more than its value stands there as its text.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Definition, Error};
+use crate::durable::{self, Readers};
 
 const VERSION: u32 = 1;
 
@@ -36,11 +38,11 @@ pub(super) struct Pin {
 }
 
 /// A definition that was seen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub sha256: String,
-    /// Null where it was too long to keep.
-    pub definition: Value,
+    /// As text, which is read only where somebody asks; null where it was too long to keep.
+    pub definition: Box<RawValue>,
     /// Whether a person has agreed to it, and not only the first use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
@@ -49,8 +51,23 @@ pub(super) struct Seen {
 impl Seen {
     pub fn of(definition: &Definition) -> Self {
         let short = definition.canonical().len() <= KEPT_BYTES;
-        let value = if short { definition.value() } else { Value::Null };
-        Self { sha256: definition.sha256().to_owned(), definition: value, approved: false }
+        let text = if short { definition.canonical() } else { "null" };
+        let definition_text = RawValue::from_string(text.to_owned());
+        let definition_text =
+            definition_text.expect("a canonical definition is JSON. This is a bug.");
+        let sha256 = definition.sha256().to_owned();
+        Self { sha256, definition: definition_text, approved: false }
+    }
+
+    pub fn definition(&self) -> Value {
+        serde_json::from_str(self.definition.get()).unwrap_or_default()
+    }
+}
+
+/// Two that say the same: a hash stands for its definition.
+impl PartialEq for Seen {
+    fn eq(&self, other: &Self) -> bool {
+        self.sha256 == other.sha256 && self.approved == other.approved
     }
 }
 
@@ -106,11 +123,5 @@ fn write(path: &Path, servers: ByServer) -> Result<(), Error> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
     let text = serde_json::to_string_pretty(&Whole { version: VERSION, servers });
     let text = text.map_err(|error| failed(error.into()))?;
-    let mut file = tempfile::NamedTempFile::new_in(folder(path)).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    #[cfg(unix)]
-    File::open(folder(path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
-    Ok(())
+    durable::replace(path, Readers::Owner, text.as_bytes()).map_err(failed)
 }

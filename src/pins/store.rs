@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::file::{self, ByServer, Pin, Seen};
@@ -168,12 +169,13 @@ impl Pins {
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
     pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<Checked, Error> {
+        // Before the file is locked, and on all cores: most of the work at a start.
+        let definitions: Vec<_> = tools.par_iter().map(Definition::of).collect();
         file::update(&self.path, |servers| {
             let pins = servers.entry(server.to_owned()).or_default();
             let mut checked = Checked::default();
             let mut names: HashMap<String, String> = HashMap::new();
-            for tool in tools {
-                let definition = Definition::of(&tool);
+            for (tool, definition) in tools.into_iter().zip(definitions) {
                 let first =
                     names.entry(tool.name.clone()).or_insert(definition.sha256().to_owned());
                 let held = if first == definition.sha256() {
@@ -265,11 +267,8 @@ impl Pins {
         let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
             return Ok(Vec::new());
         };
-        let before = pin
-            .agreed
-            .as_ref()
-            .map_or_else(|| serde_json::json!({}), |seen| seen.definition.clone());
-        Ok(definition::changes(&before, &held.definition))
+        let before = pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), Seen::definition);
+        Ok(definition::changes(&before, &held.definition()))
     }
 }
 

@@ -19,6 +19,7 @@ mod tokens;
 
 /// Which rooms a room may import. Floors from the ground up.
 const ROOMS: &[(&str, &[&str])] = &[
+    (FOUNDATION, &[]),
     ("catalog", &[]),
     ("embedding", &[]),
     ("index", &[]),
@@ -33,6 +34,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("server", &["engine", "conductor", "execution", "feedback", "catalog", "query"]),
     ("cli", &[ANYTHING]),
 ];
+/// The room that every other may import.
+const FOUNDATION: &str = "durable";
 /// In `ROOMS`: every room, and what `lib.rs` gives out.
 const ANYTHING: &str = "*";
 
@@ -358,7 +361,11 @@ impl<'a> Checker<'a> {
     fn import(&mut self, target: &str, line: usize) {
         let Some(room) = self.layout.module.first() else { return };
         let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| name == room) else { return };
-        if target == room || allowed.contains(&target) || allowed.contains(&ANYTHING) {
+        if target == room
+            || target == FOUNDATION
+            || allowed.contains(&target)
+            || allowed.contains(&ANYTHING)
+        {
             return;
         }
         let may = if allowed.is_empty() { "nothing of ours".into() } else { allowed.join(", ") };

@@ -473,3 +473,38 @@ fn obligations_are_discharged() {
     assert_eq!(again, answer);
     assert_eq!(post(server.port, "/v1/conduct", &json!({"no": "request"})).error().0, 400);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_never_ends_keeps_no_server_from_ending() {
+    let sandbox = Sandbox::new();
+    let folder = crate::conduct::examples(&sandbox);
+    let conductor = |name: &str| format!("{folder}/{name}");
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i > 0) \
+                   SELECT count(*) AS people FROM n";
+    let runners = format!(
+        "[PeopleSQL]\nbuiltin = \"sql\"\ndatabase = \"people.sqlite\"\nquery = \"{endless}\"\n"
+    );
+    std::fs::write(conductor("runners.toml"), runners).unwrap();
+    let (tools, runners) = (conductor("tools.jsonl"), conductor("runners.toml"));
+    let ledger = sandbox.path("ledger.sqlite");
+    let args = [
+        &["serve", "--tools", &tools, "--strategy", "keyword", "--drain", "1", "--conduct"][..],
+        &["--runners", &runners, "--ledger", ledger.to_str().unwrap()],
+    ];
+    let mut server = Server::start(&sandbox, &args.concat());
+    let request = std::fs::read(conductor("people.json")).unwrap();
+    let json = [("content-type", "application/json")];
+    let _asked = Sent::new(server.port, "POST /v1/conduct", &json, &request);
+    let status = format!("/proc/{}/stat", server.child.id());
+    let used = || {
+        let stat = std::fs::read_to_string(&status).unwrap_or_default();
+        let after_name = stat.rsplit(')').next().unwrap_or_default().to_owned();
+        after_name.split(' ').nth(12).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(100)
+    };
+    // A tenth of a second of the processor: the query runs.
+    let before = used();
+    until("the query", || used() >= before + 10 || before == 100);
+    server.signal("TERM");
+    assert!(server.ended(Duration::from_secs(60)).success());
+}

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::super::paths;
 use super::clients::Client;
 use super::{codex, jsonc, write};
 use crate::cli::exit::{self, Failure};
@@ -164,8 +165,8 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
     };
     put.backup = write::back_up(target)?;
     let record = Record { before: first, after: hash(&after) };
-    write::replace(&record_path(target), &serde_json::to_string(&record)?)?;
-    write::replace(target, &after)?;
+    paths::put(&record_path(target), serde_json::to_string(&record)?.as_bytes())?;
+    paths::put(target, after.as_bytes())?;
     Ok(put)
 }
 
@@ -191,7 +192,7 @@ pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put
     match restored {
         Some(restored) => {
             put.backup = if untouched { None } else { write::back_up(target)? };
-            write::replace(target, &restored)?;
+            paths::put(target, restored.as_bytes())?;
         }
         None => std::fs::remove_file(target)
             .with_context(|| format!("cannot remove {}", target.display()))?,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
+use super::super::paths;
 use super::clients::Place;
 use super::entry::{is_ours, read as read_entry, same};
 use super::{Imported, Report, State, codex, jsonc, write};
@@ -34,7 +35,7 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
     let changed = report.imported.iter().any(|one| one.state != State::AlreadyThere);
     if changed && !report.dry_run {
         report.backups.extend(write::back_up(&report.servers)?);
-        write::replace(&report.servers, &target.text)?;
+        paths::put(&report.servers, target.text.as_bytes())?;
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
-//! Files of users: replaced whole or not at all, and never without a copy.
+//! Files of users, which are never changed without a copy.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -26,22 +25,4 @@ pub fn back_up(path: &Path) -> anyhow::Result<Option<PathBuf>> {
         format!("cannot keep a copy of {} at {}", path.display(), free.display())
     })?;
     Ok(Some(free))
-}
-
-/// Writes a file with the permissions that it had; a new one is its user's alone, because servers'
-/// entries hold secrets. A link stays one.
-pub fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let failed = || format!("cannot write {}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).with_context(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    file.write_all(text.as_bytes()).with_context(failed)?;
-    if let Ok(about) = std::fs::metadata(&path) {
-        file.as_file().set_permissions(about.permissions()).with_context(failed)?;
-    }
-    file.as_file().sync_all().with_context(failed)?;
-    file.persist(&path).with_context(failed)?;
-    Ok(())
 }

@@ -1,14 +1,11 @@
 //! What the last time left for this one: tools by server, vectors, and words on the catalog.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
-
 use super::super::args::{ExposeChoice, Global, McpArgs};
-use super::super::{render, servers, setup};
+use super::super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, LoadOptions, Tool};
 use crate::engine::fingerprint;
 use crate::execution::ServersFile;
@@ -91,7 +88,7 @@ impl Known {
                 let profile = Some(name).filter(|name| !name.is_empty());
                 hints.insert(name.to_owned(), catalog_hint(service, profile)?);
             }
-            write(&self.hints, &serde_json::to_vec(&hints)?)?;
+            paths::put(&self.hints, &serde_json::to_vec(&hints)?)?;
         }
         Ok(())
     }
@@ -116,14 +113,4 @@ pub fn keep_list(path: &Path, tools: &[Tool], overlays: &[PathBuf]) -> anyhow::R
     let options = LoadOptions { strict: false, overlays: overlays.to_vec() };
     let loaded = Catalog::load(&[path.to_owned()], &options)?;
     Ok(loaded.catalog.iter().cloned().collect())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let failed = || format!("cannot write {}", path.display());
-    std::fs::create_dir_all(folder).with_context(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    file.write_all(bytes).with_context(failed)?;
-    file.persist(path).with_context(failed)?;
-    Ok(())
 }

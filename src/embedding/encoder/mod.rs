@@ -19,7 +19,7 @@ use super::{Error, Pooling};
 use attention::HeadScratch;
 use linear::{Input, Linear};
 pub(super) use rounding::rounded;
-pub(super) use store::{from_bytes, to_bytes, write};
+pub(super) use store::{from_bytes, to_bytes};
 pub(super) use weights::{BertWeights, Norm, Table};
 
 /// How the encoder's linear layers are held and multiplied.

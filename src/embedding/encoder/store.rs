@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
@@ -197,27 +196,4 @@ impl<'a> Reader<'a> {
             output_norm: self.norm(&name("output_norm"))?,
         })
     }
-}
-
-/// Temporary files are for their owner alone; a store may serve several users.
-#[cfg(unix)]
-fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_all(_: &std::fs::File) -> std::io::Result<()> {
-    Ok(())
-}
-
-/// Writes the bytes to `path`, whole or not at all.
-pub(in crate::embedding) fn write(bytes: &[u8], path: &Path) -> std::io::Result<()> {
-    use std::io::Write;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    readable_by_all(file.as_file())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error).map(drop)
 }

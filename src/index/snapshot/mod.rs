@@ -17,8 +17,7 @@
 mod layout;
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Error, Graph, GraphError, Vectors};
+use crate::durable::{self, Readers};
 
 /// SHA-256 of a text that was embedded.
 pub type TextHash = [u8; 32];
@@ -182,20 +182,8 @@ impl Snapshot {
     ///
     /// The file is readable by its owner only, as temporary files are.
     pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
-        self.write(path).map_err(|source| SnapshotError::Io { path: path.to_owned(), source })
-    }
-
-    fn write(&self, path: &Path) -> io::Result<()> {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        // In the same folder, because a rename is atomic only within one file system.
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&layout::encode(self))?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        sync_folder(folder)
+        let written = durable::replace(path, Readers::Owner, &layout::encode(self));
+        written.map_err(|source| SnapshotError::Io { path: path.to_owned(), source })
     }
 
     /// Reads and verifies a file.
@@ -206,18 +194,6 @@ impl Snapshot {
         })?;
         layout::decode(&bytes, path)
     }
-}
-
-/// Makes a rename last: without it a power cut can bring the old name back.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Other systems cannot open a folder to flush it.
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

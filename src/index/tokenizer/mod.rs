@@ -46,6 +46,28 @@ pub fn document_terms(text: &str) -> Vec<Term> {
     read(text, Side::Document)
 }
 
+/// A part of a document's text whose terms depend on nothing around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<'t> {
+    /// Equal texts have equal terms.
+    pub text: &'t str,
+    script: Script,
+}
+
+impl Word<'_> {
+    pub fn terms(self) -> Vec<Term> {
+        let mut reader = Reader::new(Side::Document);
+        reader.run(self.script, self.text);
+        reader.terms
+    }
+}
+
+/// The parts of which [`document_terms`] are the terms, one after the other.
+pub(super) fn for_each_word(text: &str, mut each: impl FnMut(Word<'_>)) {
+    let text = normalized(text);
+    runs(&text).into_iter().for_each(|(script, text)| each(Word { text, script }));
+}
+
 /// What a prompt asks for: without stop words, unless it has nothing else.
 pub fn query_terms(text: &str) -> Vec<Term> {
     let mut terms = read(text, Side::Query);
@@ -62,19 +84,17 @@ enum Side {
 }
 
 fn read(text: &str, side: Side) -> Vec<Term> {
-    let text = match is_nfkc_quick(text.chars()) {
+    let text = normalized(text);
+    let mut reader = Reader::new(side);
+    runs(&text).into_iter().for_each(|(script, run)| reader.run(script, run));
+    reader.terms
+}
+
+fn normalized(text: &str) -> Cow<'_, str> {
+    match is_nfkc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),
         _ => Cow::Owned(text.nfkc().collect()),
-    };
-    let stemmer = Stemmer::create(Algorithm::English);
-    let mut reader = Reader { side, stemmer, terms: Vec::new() };
-    for (script, run) in runs(&text) {
-        match script {
-            Script::Unspaced => reader.pairs(run),
-            _ => reader.word(run),
-        }
     }
-    reader.terms
 }
 
 /// The stretches of one script; what lies between words is left out.
@@ -106,6 +126,17 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(side: Side) -> Self {
+        Self { side, stemmer: Stemmer::create(Algorithm::English), terms: Vec::new() }
+    }
+
+    fn run(&mut self, script: Script, run: &str) {
+        match script {
+            Script::Unspaced => self.pairs(run),
+            _ => self.word(run),
+        }
+    }
+
     /// Pairs of neighbours; a lone character as itself. Documents also have every character, so that
     /// a prompt of one is not lost.
     fn pairs(&mut self, run: &str) {
