@@ -19,6 +19,7 @@ use super::limit::Limit;
 use super::setup::{self, Wanted};
 use super::{call, paths, pins, render, serve, servers};
 use crate::catalog::Catalog;
+use crate::embedding::Embedder;
 use crate::engine::{DEFAULT_LIMIT, Engine};
 use crate::execution::{
     Confirm, Executor, ExecutorOptions, Patterns, Permissions, ServersFile, Timing,
@@ -122,8 +123,14 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     options.profiles = profiles;
     let known = Known::of(args, &file, &options.profiles)?;
     options.keep = Some(known.keeper());
-    let catalog = callable(known.catalog(global)?, &file, &options, global);
-    let engine = engine(args, catalog, known.snapshot.as_deref(), global)?;
+    // The model does not wait for the tools.
+    let (catalog, model) = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| setup::embedder(&args.engine, args.select.strategy, global));
+        let catalog = known.catalog(global);
+        let catalog = catalog.map(|catalog| callable(catalog, &file, &options, global));
+        (catalog, setup::joined(loading))
+    });
+    let engine = engine(args, catalog?, (model?, known.snapshot.as_deref()), global)?;
     let options_of_gateway = GatewayOptions {
         expose: match args.expose {
             ExposeChoice::Search => Expose::Search,
@@ -241,7 +248,7 @@ fn callable(
 fn engine(
     args: &McpArgs,
     catalog: Catalog,
-    snapshot: Option<&Path>,
+    (embedder, snapshot): (Option<Arc<dyn Embedder>>, Option<&Path>),
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
@@ -249,7 +256,7 @@ fn engine(
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
     let mut builder = Engine::builder(catalog).config(config);
-    if let Some(embedder) = setup::embedder(&args.engine, args.select.strategy, global)? {
+    if let Some(embedder) = embedder {
         builder = builder.embedder(embedder);
         if let Some(path) = snapshot {
             builder = builder.cache(path);

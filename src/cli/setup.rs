@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
 use super::exit::{self, Failure};
@@ -159,17 +160,20 @@ pub fn build(
     wanted: Wanted,
     global: &Global,
 ) -> anyhow::Result<Engine> {
-    let catalog = catalog(catalog_args, global)?;
+    // The model does not wait for the tools.
+    let (catalog, model) = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| match wanted.embedder.clone() {
+            None => embedder(args, wanted.strategy, global),
+            loaded => Ok(loaded),
+        });
+        (catalog(catalog_args, global), joined(loading))
+    });
     let config = config(args, &wanted, global);
-    let mut builder = Engine::builder(catalog).config(config);
+    let mut builder = Engine::builder(catalog?).config(config);
     if let Some(path) = wanted.feedback {
         builder = builder.feedback(path, StoreOptions::default());
     }
-    let embedder = match wanted.embedder {
-        None => embedder(args, wanted.strategy, global)?,
-        loaded => loaded,
-    };
-    if let Some(embedder) = embedder {
+    if let Some(embedder) = model? {
         builder = builder.embedder(embedder);
         builder = snapshot(builder, catalog_args, args);
         let progress = Progress::new("embedding", "tools", global.quiet);
@@ -247,6 +251,11 @@ pub fn embedder(
     global: &Global,
 ) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
     embedder_with(args, strategy, EncoderOptions::default(), global)
+}
+
+/// What a thread has come to; its panic goes on as ours.
+pub fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// [`embedder`] for a server: requests share the cores, each on one of them. Two threads for one prompt

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::IndexKind;
-use crate::selection::{Fusion, ToolFilter};
+use crate::selection::{Fusion, KeywordRetriever, ToolFilter};
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -104,7 +104,13 @@ impl EngineBuilder {
     /// what became of it.
     pub fn build(self) -> Result<Engine, Error> {
         check(&self.config)?;
-        let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
+        let tools = self.catalog.tools();
+        // Words and vectors need one another for nothing, and are most of a start.
+        let (meaning, keyword) = std::thread::scope(|scope| {
+            let keyword = scope.spawn(|| KeywordRetriever::new(tools));
+            let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
+            (meaning, keyword.join().expect("no index of words panics. This is a bug."))
+        });
         let (indexed, report) = match meaning.transpose()? {
             Some((indexed, report)) => (Some(indexed), report),
             None => (None, IndexReport::default()),
@@ -116,7 +122,7 @@ impl EngineBuilder {
         let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
         let lasting = Lasting { config, embedder, usage: self.usage, told };
-        let state = State::new(lasting, self.catalog, indexed, 0);
+        let state = State::new(lasting, self.catalog, (indexed, keyword), 0);
         Ok(Engine::new(state, report, Logs { recorder: self.recorder, recording }))
     }
 

@@ -11,6 +11,7 @@ use super::{Error, learning};
 use crate::catalog::{Change, Changed, Problem, embedding_text};
 use crate::embedding::{Embedder, Role};
 use crate::index::{self, IndexKind, Vectors};
+use crate::selection::KeywordRetriever;
 
 /// What a change of the catalog took.
 #[derive(Clone, Debug, Serialize)]
@@ -40,7 +41,8 @@ pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, Chang
         None => (None, 0),
     };
     let version = before.version + 1;
-    let after = State::new(before.lasting(), changed.catalog, indexed, version);
+    let words = KeywordRetriever::new(changed.catalog.tools());
+    let after = State::new(before.lasting(), changed.catalog, (indexed, words), version);
     let report = ChangeReport {
         version,
         tools: after.catalog.len(),

@@ -15,7 +15,7 @@ use crate::embedding::{Embedder, Role};
 use crate::index::{
     self, Bm25, Bm25Settings, Field, IndexKind, Rows, TextHash, Vectors, text_hash,
 };
-use crate::selection::{Fusion, Policy, Strategy};
+use crate::selection::{Fusion, KeywordRetriever, Policy, Strategy};
 
 /// Vectors of texts that passed by: 12 MB for 384 numbers.
 const VECTORS: NonZeroUsize = NonZeroUsize::new(8_192).expect("not zero. This is a bug.");
@@ -155,7 +155,8 @@ impl Engine {
         };
         // What past prompts taught of a catalog's tools says nothing of these.
         let lasting = Lasting { usage: None, ..present.lasting() };
-        let state = Arc::new(State::new(lasting, catalog, indexed, 0));
+        let words = KeywordRetriever::new(catalog.tools());
+        let state = Arc::new(State::new(lasting, catalog, (indexed, words), 0));
         lists().put(key.to_owned(), state.clone());
         Ok(state)
     }

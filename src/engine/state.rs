@@ -10,7 +10,9 @@ use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
 use crate::index::{VectorIndex, Vectors};
-use crate::selection::{PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers};
+use crate::selection::{
+    KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers,
+};
 
 /// A catalog and its indexes, whose rows agree. Nobody changes one: a change of the catalog makes
 /// another, and who still holds this one goes on with it.
@@ -54,7 +56,13 @@ pub(super) struct Lasting {
 }
 
 impl State {
-    pub fn new(lasting: Lasting, catalog: Catalog, indexed: Option<Indexed>, version: u64) -> Self {
+    /// `indexed` are the catalog's vectors, where there is a model, and its words.
+    pub fn new(
+        lasting: Lasting,
+        catalog: Catalog,
+        indexed: (Option<Indexed>, Arc<KeywordRetriever>),
+        version: u64,
+    ) -> Self {
         let Lasting { config, embedder, usage, told } = lasting;
         let tools = catalog.tools();
         let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
@@ -62,13 +70,14 @@ impl State {
         let seen = Arc::new(Seen::new(&catalog, &told.observations));
         let (mut approximate, mut vectors, mut learned) = (false, None, None);
         let mut semantic = None;
+        let (indexed, keyword) = indexed;
         if let Some(indexed) = indexed {
             approximate = !indexed.index.is_exact();
             let rows = indexed.learned.as_ref().map(|learned| learned.rows.clone());
             (vectors, learned) = (Some(indexed.vectors), indexed.learned);
             semantic = Some(SemanticRetriever::with_usage(indexed.index.into(), rows));
         }
-        let retrievers = retrievers(tools, semantic, config.fusion);
+        let retrievers = retrievers(keyword, semantic, config.fusion);
         let catalog = Arc::new(catalog);
         Self {
             config,

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use super::{Fusion, HybridRetriever, KeywordRetriever, Retriever, SemanticRetriever, Strategy};
-use crate::catalog::Tool;
 
 /// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword
 /// alone.
 pub fn retrievers(
-    tools: &[Arc<Tool>],
+    keyword: Arc<KeywordRetriever>,
     semantic: Option<Arc<SemanticRetriever>>,
     fusion: Fusion,
 ) -> Vec<Arc<dyn Retriever>> {
-    let keyword = KeywordRetriever::new(tools);
     let mut all: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
     if let Some(semantic) = semantic {
         all.push(semantic.clone());
@@ -34,19 +32,20 @@ pub fn settle(asked: Strategy, has_model: bool) -> Strategy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Tool;
     use crate::index::{FlatIndex, Vectors};
 
     #[test]
     fn what_is_at_hand_decides_which_strategies_there_are() {
-        let tools = [Arc::new(Tool::new(None, "a", ""))];
+        let keyword = KeywordRetriever::new(&[Arc::new(Tool::new(None, "a", ""))]);
         let names = |all: Vec<Arc<dyn Retriever>>| -> Vec<Strategy> {
             all.iter().map(|one| one.strategy()).collect()
         };
         let fusion = Fusion::default();
-        assert_eq!(names(retrievers(&tools, None, fusion)), [Strategy::Keyword]);
+        assert_eq!(names(retrievers(keyword.clone(), None, fusion)), [Strategy::Keyword]);
         let vectors = Arc::new(Vectors::from_rows(&[[1.0, 0.0]]).unwrap());
         let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
-        let all = retrievers(&tools, Some(semantic), fusion);
+        let all = retrievers(keyword, Some(semantic), fusion);
         for one in &all {
             let features = one.features();
             let meaning = one.strategy() != Strategy::Keyword;
