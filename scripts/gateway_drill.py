@@ -161,6 +161,13 @@ class Drill:
     def session(self):
         return Session(self.gateway, self.env)
 
+    def prepare(self):
+        """Starts once, so that the servers' tools are known and embedded, as at every start but the first."""
+        session = self.session()
+        while not self.is_known():
+            time.sleep(0.1)
+        session.end()
+
     def is_known(self):
         """Whether all is kept that the next start needs: the servers' lists first, and what is said of them last."""
         cache = self.folder / "cache/toolroute"
@@ -180,11 +187,6 @@ class Drill:
 
     def start(self, rounds):
         """From the start of the process to the first answer of find_tools, with everything known from before."""
-        # Once, so that the servers' tools are known and embedded, as at every start but the first.
-        before = self.session()
-        while not self.is_known():
-            time.sleep(0.1)
-        before.end()
         first, later = [], []
         for at in range(rounds):
             begun = time.perf_counter()
@@ -314,6 +316,7 @@ def main():
     told = {}
     with tempfile.TemporaryDirectory(prefix="gateway-drill-") as folder:
         drill = Drill(a.binary, pathlib.Path(folder))
+        drill.prepare()
         for name, wanted, work in [("start", a.starts, drill.start), ("call_tool", a.calls, drill.overhead),
                                    ("sessions", a.sessions, drill.sessions)]:
             if wanted:

@@ -8,8 +8,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use execution::LiveArgs;
+#[cfg(feature = "server")]
+pub use execution::RecordArgs;
 #[cfg(feature = "mcp")]
-pub use execution::{CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RunArgs};
+pub use execution::{
+    CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RightsArgs, RunArgs,
+};
 
 use super::candidates::CandidatesArgs;
 use super::config::Settings;

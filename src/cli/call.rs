@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::{CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs};
+use super::args::{
+    CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs, RightsArgs,
+};
 use super::exit::{self, Failure};
 use super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, Tool};
@@ -100,40 +102,39 @@ pub fn executor(
     summarizer: Option<Arc<dyn Summarizer>>,
 ) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
-    let options = options(limits, &file, summarizer)?;
+    let options = ExecutorOptions { summarizer, ..options(&limits.rights, &file)? };
     Ok(Executor::new(servers::open(&file), options))
 }
 
-fn options(
-    args: &LimitArgs,
-    file: &ServersFile,
-    summarizer: Option<Arc<dyn Summarizer>>,
-) -> anyhow::Result<ExecutorOptions> {
+/// What may be called of a servers file, and how.
+pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
     let mut timing = Timing::default();
     if let Some(seconds) = args.timeout {
         timing.timeouts.push((Patterns::new(["*"])?, Duration::from_secs(seconds)));
     }
-    let permissions = Permissions {
-        allow: Patterns::new(&args.allow)?,
-        deny: Patterns::new(&args.deny)?,
-        read_only: args.read_only,
-        offers: file.offers.clone(),
-        ..Permissions::default()
-    };
     Ok(ExecutorOptions {
-        permissions,
+        permissions: permissions(args, file)?,
         timing,
         max_chars: args.max_chars,
         kept: kept()?,
-        summarizer,
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
         ..ExecutorOptions::default()
     })
 }
 
+pub fn permissions(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Permissions> {
+    Ok(Permissions {
+        allow: Patterns::new(&args.allow)?,
+        deny: Patterns::new(&args.deny)?,
+        read_only: args.read_only,
+        offers: file.offers.clone(),
+        ..Permissions::default()
+    })
+}
+
 /// Where whole answers are kept, for `toolroute output`.
-pub fn kept() -> anyhow::Result<Arc<Kept>> {
+fn kept() -> anyhow::Result<Arc<Kept>> {
     Ok(Arc::new(Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?))
 }
 

@@ -97,12 +97,15 @@ fn fill_servers(command: &mut Command, variables: Variables<'_>) {
         Command::Pins(args) => fill_path(&mut args.pins, "TOOLROUTE_PINS", variables),
         Command::Doctor(args) => doctor(args, variables),
         #[cfg(feature = "server")]
-        Command::Mcp(args) => all(&mut args.catalog, &mut args.engine, &mut args.select, variables),
+        Command::Mcp(args) => {
+            all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.record.log.feedback, variables);
+        }
         #[cfg(feature = "server")]
         Command::Serve(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
             ledger(&mut args.ledger, variables);
-            fill_path(&mut args.feedback, "TOOLROUTE_FEEDBACK", variables);
+            log(&mut args.record.log.feedback, variables);
         }
         #[cfg(feature = "server")]
         Command::Proxy(args) => choice(&mut args.choice, variables),

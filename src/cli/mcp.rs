@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::json;
@@ -21,9 +20,7 @@ use super::{call, paths, pins, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::engine::{DEFAULT_LIMIT, Engine};
-use crate::execution::{
-    Confirm, Executor, ExecutorOptions, Patterns, Permissions, ServersFile, Timing,
-};
+use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
 use crate::feedback::UsageVectors;
 use crate::server::{
     Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles, Service, ServiceOptions,
@@ -187,33 +184,16 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
 }
 
 fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<ServiceOptions> {
-    let permissions = Permissions {
-        allow: Patterns::new(&args.allow)?,
-        deny: Patterns::new(&args.deny)?,
-        read_only: args.read_only,
-        offers: file.offers.clone(),
-        confirm: match args.confirm {
-            ConfirmChoice::Never => Confirm::Never,
-            ConfirmChoice::Destructive => Confirm::Destructive,
-            ConfirmChoice::Writes => Confirm::Writes,
-        },
+    let options = call::options(&args.rights, file)?;
+    let confirm = match args.confirm {
+        ConfirmChoice::Never => Confirm::Never,
+        ConfirmChoice::Destructive => Confirm::Destructive,
+        ConfirmChoice::Writes => Confirm::Writes,
     };
-    let mut timing = Timing::default();
-    if let Some(seconds) = args.timeout {
-        timing.timeouts.push((Patterns::new(["*"])?, Duration::from_secs(seconds)));
-    }
-    let options = ExecutorOptions {
-        permissions: permissions.clone(),
-        timing,
-        max_chars: args.max_chars,
-        kept: call::kept()?,
-        redactor: file.redactor.clone(),
-        on_failure: Some(Arc::new(call::append_to_log)),
-        ..ExecutorOptions::default()
-    };
-    let executor = Arc::new(Executor::new(servers::open(file), options));
+    let permissions = Permissions { confirm, ..options.permissions };
+    let options = ExecutorOptions { permissions: permissions.clone(), ..options };
     Ok(ServiceOptions {
-        executor: Some(executor),
+        executor: Some(Arc::new(Executor::new(servers::open(file), options))),
         permissions,
         no_fallback: args.no_fallback,
         screen: pins::screen_of(&args.catalog.live.pinning, file)?,
@@ -256,6 +236,9 @@ fn engine(
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
     let mut builder = Engine::builder(catalog).config(config);
+    if let Some((path, options)) = serve::log(&args.record) {
+        builder = builder.feedback(path, options);
+    }
     if let Some(embedder) = embedder {
         builder = builder.embedder(embedder);
         if let Some(path) = snapshot {

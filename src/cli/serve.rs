@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, ServeArgs};
+use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, RecordArgs, ServeArgs};
 use super::exit::{self, Failure};
 use super::setup::{self, Wanted};
 use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
@@ -18,7 +18,7 @@ use crate::catalog::Catalog;
 use crate::durable::{self, Readers};
 use crate::embedding::Embedder;
 use crate::engine::{CalledFor, Engine, fingerprint};
-use crate::execution::{Executor, Patterns, Permissions};
+use crate::execution::{Executor, ServersFile};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::server::http::{
     self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
@@ -132,11 +132,16 @@ fn engine(
             builder = builder.usage(UsageVectors::load(path)?);
         }
     }
-    if let Some(path) = &args.feedback {
-        let options = StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() };
+    if let Some((path, options)) = log(&args.record) {
         builder = builder.feedback(path, options);
     }
     Ok(builder.build()?)
+}
+
+/// Where it is written what came of calls, if anywhere.
+pub fn log(args: &RecordArgs) -> Option<(&Path, StoreOptions)> {
+    let path = args.log.feedback.as_deref()?;
+    Some((path, StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() }))
 }
 
 /// The service over an engine, with servers that are running already or new ones.
@@ -146,25 +151,18 @@ fn service(
     running: Option<Arc<Executor>>,
     global: &Global,
 ) -> anyhow::Result<Arc<Service>> {
-    let executor = match (args.catalog.live.servers(), running) {
+    let (file, rights) = (file(args)?, &args.limits.rights);
+    let executor = match (&file, running) {
         (None, _) => None,
         (Some(_), Some(running)) => Some(running),
-        (Some(path), None) => Some(Arc::new(call::executor(path, &args.limits, None)?)),
+        (Some(file), None) => {
+            Some(Arc::new(Executor::new(servers::open(file), call::options(rights, file)?)))
+        }
     };
     if let Some(executor) = &executor {
         engine.join(executor);
     }
-    let offers = match args.catalog.live.servers() {
-        Some(path) => servers::read(path)?.offers,
-        None => Default::default(),
-    };
-    let permissions = Permissions {
-        allow: Patterns::new(&args.limits.allow)?,
-        deny: Patterns::new(&args.limits.deny)?,
-        read_only: args.limits.read_only,
-        offers,
-        ..Permissions::default()
-    };
+    let permissions = call::permissions(rights, &file.unwrap_or_default())?;
     let options = ServiceOptions {
         executor,
         permissions,
@@ -303,15 +301,15 @@ fn replacement(
     Ok(next)
 }
 
+fn file(args: &ServeArgs) -> anyhow::Result<Option<ServersFile>> {
+    args.catalog.live.servers().map(|path| servers::read(path)).transpose()
+}
+
 /// Tells servers apart, and what may be called on them.
 fn servers_print(args: &ServeArgs) -> anyhow::Result<String> {
-    let servers = match args.catalog.live.servers() {
-        Some(path) => format!("{:?}", servers::read(path)?.fingerprints),
-        None => String::new(),
-    };
-    let LimitArgs { allow, deny, read_only, timeout, max_chars, yes } = &args.limits;
-    let limits = format!("{allow:?} {deny:?} {read_only} {timeout:?} {max_chars} {yes}");
-    Ok(fingerprint(&[&servers, &limits]))
+    let servers = file(args)?.map(|file| format!("{:?}", file.fingerprints)).unwrap_or_default();
+    let LimitArgs { yes, rights } = &args.limits;
+    Ok(fingerprint(&[&servers, &format!("{rights:?} {yes}")]))
 }
 
 /// What an engine and its service are made of, beside the catalog and the configuration.

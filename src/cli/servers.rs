@@ -20,9 +20,11 @@ const THREADS: usize = 2;
 
 /// How long threads are given to end that nobody can wake, such as one that reads stdin or is in
 /// the middle of a plan. Ledger and log are whole without them.
+#[cfg(feature = "server")]
 const LAST_THREADS: Duration = Duration::from_millis(200);
 
 /// Runs a server to its end, and ends with it: what still runs on other threads is not waited for.
+#[cfg(feature = "server")]
 pub fn run<T>(served: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = runtime()?;
     let done = runtime.block_on(served);

@@ -21,13 +21,18 @@ struct Site {
 impl Site {
     /// With the notes server, and what else is given.
     fn new(python: &Path, more: Value) -> Self {
+        Self::with(python, more, &[])
+    }
+
+    /// With options for the notes server.
+    fn with(python: &Path, more: Value, options: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         let mark = sandbox.dir.path().to_str().expect("UTF-8").to_owned();
         let mut servers = more;
-        servers["notes"] = json!({
-            "command": python,
-            "args": [repo("tests/servers/notes.py"), mark, "--journal", sandbox.path("journal")],
-        });
+        let (script, journal) = (repo("tests/servers/notes.py"), sandbox.path("journal"));
+        let mut args = vec![json!(script), json!(mark), json!("--journal"), json!(journal)];
+        args.extend(options.iter().map(|option| json!(option)));
+        servers["notes"] = json!({ "command": python, "args": args });
         let file = json!({ "mcpServers": servers });
         sandbox.write("servers.json", file.to_string());
         Self { sandbox }
@@ -269,7 +274,16 @@ fn progress_is_passed_on_and_a_cancelled_call_is_cancelled_behind() {
 #[test]
 fn a_new_tool_of_a_server_is_found_and_told_where_it_is_listed() {
     let Some(python) = python() else { return };
-    let site = Site::new(&python, json!({}));
+    learns(&Site::new(&python, json!({})));
+}
+
+#[test]
+fn servers_that_tell_only_those_who_listen_are_listened_to() {
+    let Some(python) = python() else { return };
+    learns(&Site::with(&python, json!({}), &["--protocol", "newest"]));
+}
+
+fn learns(site: &Site) {
     let args = ["--expose", "selected", "--query", "translate a note", "--limit", "2"];
     let mut client = site.client(&args);
     client.begin();

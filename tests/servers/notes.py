@@ -2,10 +2,11 @@
 """An MCP server over stdio that keeps notes, with all that a server may have: prompts, resources,
 changes of its lists, answers of several parts. Standard library only.
 
-    notes.py MARK [--journal FILE] [--slow SECONDS]
+    notes.py MARK [--journal FILE] [--slow SECONDS] [--protocol newest]
 
 MARK stands in the process list, so that a test finds processes that were left. What is cancelled is
-noted in FILE. With --slow it takes so long until it answers the first time.
+noted in FILE. With --slow it takes so long until it answers the first time. With the newest protocol there is no
+handshake, and what has changed is told to those who listen alone.
 """
 
 import json
@@ -14,6 +15,8 @@ import threading
 import time
 
 OUT = threading.Lock()
+CAPABILITIES = {"tools": {"listChanged": True}, "prompts": {}, "resources": {"subscribe": True}, "completions": {}}
+LISTENING = []
 READ = {"readOnlyHint": True}
 
 # Odd spacing, order and numbers, so that a test sees whether they stay.
@@ -85,7 +88,11 @@ def call(number, params, cancelled):
         if TRANSLATE not in TOOLS:
             TOOLS.append(TRANSLATE)
         answer(number, text("learned"))
-        say({"method": "notifications/tools/list_changed"})
+        changed = {"method": "notifications/tools/list_changed"}
+        if "newest" not in sys.argv:
+            say(changed)
+        for listener in LISTENING:
+            say({**changed, "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": listener}}})
     elif name == "print_notebook":
         answer(number, {**text("out of paper: expected at most 3 copies"), "isError": True})
     elif name == "translate_note":
@@ -96,10 +103,19 @@ def call(number, params, cancelled):
 
 def reply(message, running, journal):
     method, number, params = message.get("method"), message.get("id"), message.get("params") or {}
-    if method == "initialize":
+    if method == "initialize" and "newest" in sys.argv:
+        refuse(number, -32601, "there is no handshake any more")
+    elif method == "initialize":
         answer(number, {"protocolVersion": params["protocolVersion"], "serverInfo": {"name": "notes", "version": "1"},
-                        "capabilities": {"tools": {"listChanged": True}, "prompts": {},
-                                         "resources": {"subscribe": True}, "completions": {}}})
+                        "capabilities": CAPABILITIES})
+    elif method == "server/discover":
+        answer(number, {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": CAPABILITIES,
+                        "ttlMs": 0, "cacheScope": "private"})
+    elif method == "subscriptions/listen":
+        LISTENING.append(number)
+        say({"method": "notifications/subscriptions/acknowledged",
+             "params": {"notifications": params["notifications"],
+                        "_meta": {"io.modelcontextprotocol/subscriptionId": number}}})
     elif method == "tools/list":
         # Two pages.
         first = not params.get("cursor")

@@ -64,6 +64,17 @@ pub struct LogChoice {
     pub feedback: Option<PathBuf>,
 }
 
+/// The log of a program that goes on, and what is kept in it.
+#[cfg(feature = "server")]
+#[derive(Args)]
+pub struct RecordArgs {
+    #[command(flatten)]
+    pub log: LogChoice,
+    /// Keep the text of prompts in that log, not only their hashes
+    #[arg(long, requires = "feedback")]
+    pub keep_prompts: bool,
+}
+
 /// What a call of a tool may do, and how much of its answer is taken.
 #[cfg(feature = "mcp")]
 #[derive(Args)]
@@ -71,6 +82,14 @@ pub struct LimitArgs {
     /// Agree to what may destroy something
     #[arg(long)]
     pub yes: bool,
+    #[command(flatten)]
+    pub rights: RightsArgs,
+}
+
+/// Which tools may be called, and how much of time and text they may take.
+#[cfg(feature = "mcp")]
+#[derive(Args, Clone, Debug)]
+pub struct RightsArgs {
     /// Call only tools that say they only read
     #[arg(long)]
     pub read_only: bool,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CatalogArgs, EngineArgs, Limit, SelectArgs};
+use super::{CatalogArgs, EngineArgs, Limit, RecordArgs, RightsArgs, SelectArgs};
 
 /// Which tools agents see at once.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -57,27 +57,16 @@ pub struct McpArgs {
     /// List this tool by itself, whatever else is listed; repeatable
     #[arg(long, value_name = "ID")]
     pub pinned: Vec<String>,
-    /// Call only tools that say they only read
-    #[arg(long)]
-    pub read_only: bool,
-    /// Offer only tools whose id matches, such as `files__*`; repeatable
-    #[arg(long, value_name = "PATTERN")]
-    pub allow: Vec<String>,
-    /// Never offer tools whose id matches; repeatable
-    #[arg(long, value_name = "PATTERN")]
-    pub deny: Vec<String>,
     /// Which calls a person must agree to
     #[arg(long, value_enum, default_value_t = ConfirmChoice::Destructive, value_name = "never|destructive|writes")]
     pub confirm: ConfirmChoice,
-    /// Seconds to wait for a tool [default: 60, and 300 for research]
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
-    pub timeout: Option<u64>,
-    /// Characters of an answer at most; the rest is kept for `toolroute output`
-    #[arg(long, value_name = "N", default_value_t = 40_000)]
-    pub max_chars: usize,
     /// Try no other tool where one fails
     #[arg(long)]
     pub no_fallback: bool,
+    #[command(flatten)]
+    pub rights: RightsArgs,
+    #[command(flatten)]
+    pub record: RecordArgs,
     #[command(flatten)]
     pub catalog: CatalogArgs,
     #[command(flatten)]

@@ -7,7 +7,8 @@ use clap::Args;
 use clap::builder::TypedValueParser as _;
 
 use super::{
-    CatalogArgs, EngineArgs, LedgerChoice, Limit, LimitArgs, ModelChoice, SelectArgs, precisions,
+    CatalogArgs, EngineArgs, LedgerChoice, Limit, LimitArgs, ModelChoice, RecordArgs, SelectArgs,
+    precisions,
 };
 use crate::embedding::Precision;
 use crate::engine::DEFAULT_LIMIT;
@@ -59,12 +60,8 @@ pub struct ServeArgs {
     /// Keep changes of tools in this file, and make them again at the next start
     #[arg(long, value_name = "FILE")]
     pub persist: Option<PathBuf>,
-    /// The log of executions, to learn from [env: TOOLROUTE_FEEDBACK]
-    #[arg(long, value_name = "FILE")]
-    pub feedback: Option<PathBuf>,
-    /// Keep the text of prompts in that log, not only their hashes
-    #[arg(long, requires = "feedback")]
-    pub keep_prompts: bool,
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Take requests with obligations
     #[arg(long)]
     pub conduct: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::args::{ExposeChoice, Global, McpArgs};
+use super::super::args::{ExposeChoice, Global, McpArgs, RightsArgs};
 use super::super::{paths, render, servers, setup};
 use crate::catalog::{Catalog, LoadOptions, Tool};
 use crate::engine::fingerprint;
@@ -99,8 +99,10 @@ fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
     let prints = format!("{:?}", file.fingerprints);
     let profiles = format!("{profiles:?}");
     let exposed = if args.expose == ExposeChoice::Search { "search" } else { "selected" };
-    let rights =
-        format!("{:?} {:?} {} {:?}", args.allow, args.deny, args.read_only, args.catalog.tools);
+    let rights = {
+        let RightsArgs { allow, deny, read_only, .. } = &args.rights;
+        format!("{allow:?} {deny:?} {read_only} {:?}", args.catalog.tools)
+    };
     fingerprint(&[&prints, &profiles, exposed, &rights])[..16].to_owned()
 }
 

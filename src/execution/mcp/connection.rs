@@ -11,7 +11,8 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
     ListToolsRequest, PaginatedRequestParams, PingRequest, ProgressNotificationParam,
-    ProtocolVersion, RequestId, RequestMetaObject, ResourceUpdatedNotificationParam, ServerResult,
+    ProtocolVersion, RequestId, RequestMetaObject, ResourceUpdatedNotificationParam,
+    ServerNotification, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, Peer,
@@ -137,7 +138,10 @@ impl Connection {
             let lease = transport.id().map(|leader| guard.lease(leader));
             keep_words(stderr, &words);
             match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
-                Ok(service) => return Ok(Self::new(service, handler, words, lease)),
+                Ok(service) => {
+                    listen(&mode, &service, &handler.watcher);
+                    return Ok(Self::new(service, handler, words, lease));
+                }
                 Err(error) => {
                     mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &words))?
                 }
@@ -153,7 +157,10 @@ impl Connection {
             let config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str());
             let transport = StreamableHttpClientTransport::with_client(client, config);
             match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
-                Ok(service) => return Ok(Self::new(service, handler, LastWords::default(), None)),
+                Ok(service) => {
+                    listen(&mode, &service, &handler.watcher);
+                    return Ok(Self::new(service, handler, LastWords::default(), None));
+                }
                 Err(error) => {
                     let none = LastWords::default();
                     mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &none))?;
@@ -298,6 +305,41 @@ fn next_mode(
     (refused && *tried == ClientLifecycleMode::Initialize).then(|| ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     })
+}
+
+/// A server of the newest protocol tells what has changed to those who listen, and to nobody else.
+fn listen(
+    mode: &ClientLifecycleMode,
+    service: &RunningService<RoleClient, Handler>,
+    watcher: &Watcher,
+) {
+    if *mode == ClientLifecycleMode::Initialize {
+        return;
+    }
+    let (peer, watcher) = (service.peer().clone(), watcher.clone());
+    let wanted = SubscriptionFilter::builder()
+        .tools_list_changed()
+        .prompts_list_changed()
+        .resources_list_changed()
+        .build();
+    tokio::spawn(async move {
+        let mut subscription = match peer.listen(wanted).await {
+            Ok(subscription) => subscription,
+            Err(error) => return tracing::debug!(%error, "a server lets nobody listen"),
+        };
+        while let Ok(Some(told)) = subscription.next().await {
+            match told {
+                ServerNotification::ToolListChangedNotification(_) => watcher.tell(Changed::Tools),
+                ServerNotification::PromptListChangedNotification(_) => {
+                    watcher.tell(Changed::Prompts);
+                }
+                ServerNotification::ResourceListChangedNotification(_) => {
+                    watcher.tell(Changed::Resources);
+                }
+                _ => {}
+            }
+        }
+    });
 }
 
 fn told(error: &ClientInitializeError, words: &LastWords) -> String {
