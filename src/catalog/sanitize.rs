@@ -157,10 +157,10 @@ pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let most = ALWAYS_ALLOWED.max(words / SHARE);
-    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut counts: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let (mut kept, mut from) = (String::new(), 0);
     for (at, word) in self::words(text) {
-        let count = counts.entry(word.to_lowercase()).or_default();
+        let count = counts.entry(lower(word)).or_default();
         *count += 1;
         if *count > most {
             kept.push_str(&text[from..at]);
@@ -171,6 +171,13 @@ pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(kept + &text[from..])
+}
+
+fn lower(word: &str) -> Cow<'_, str> {
+    match word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(word.to_lowercase()),
+    }
 }
 
 /// The words of a text, each with its place. Scripts without spaces have none: there a word is as

@@ -122,7 +122,8 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     options.keep = Some(known.keeper());
     // The model does not wait for the tools.
     let (catalog, model) = std::thread::scope(|scope| {
-        let loading = scope.spawn(|| setup::embedder(&args.engine, args.select.strategy, global));
+        let loading =
+            scope.spawn(|| setup::serving_embedder(&args.engine, args.select.strategy, global));
         let catalog = known.catalog(global);
         let catalog = catalog.map(|catalog| callable(catalog, &file, &options, global));
         (catalog, setup::joined(loading))

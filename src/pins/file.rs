@@ -1,9 +1,11 @@
 //! The file of pins: read whole, written whole, one writer at a time.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::ErrorKind;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +43,9 @@ pub(super) struct Pin {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub sha256: String,
+    /// [`Definition::shortcut`] of the tool that was seen last with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_sha256: Option<String>,
     /// As text, which is read only where somebody asks; null where it was too long to keep.
     pub definition: Box<RawValue>,
     /// Whether a person has agreed to it, and not only the first use.
@@ -49,14 +54,15 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub fn of(definition: &Definition) -> Self {
+    pub fn of(definition: &Definition, tool_sha256: String) -> Self {
         let short = definition.canonical().len() <= KEPT_BYTES;
         let text = if short { definition.canonical() } else { "null" };
         let definition_text = RawValue::from_string(text.to_owned());
         let definition_text =
             definition_text.expect("a canonical definition is JSON. This is a bug.");
         let sha256 = definition.sha256().to_owned();
-        Self { sha256, definition: definition_text, approved: false }
+        let tool_sha256 = Some(tool_sha256);
+        Self { sha256, tool_sha256, definition: definition_text, approved: false }
     }
 
     pub fn definition(&self) -> Value {
@@ -67,38 +73,79 @@ impl Seen {
 /// Two that say the same: a hash stands for its definition.
 impl PartialEq for Seen {
     fn eq(&self, other: &Self) -> bool {
-        self.sha256 == other.sha256 && self.approved == other.approved
+        self.sha256 == other.sha256
+            && self.tool_sha256 == other.tool_sha256
+            && self.approved == other.approved
     }
 }
 
-/// The pins as they are on disk; none where there is no file.
-pub(super) fn read(path: &Path) -> Result<ByServer, Error> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ByServer::new()),
-        Err(source) => return Err(Error::Io { action: "read", path: path.to_owned(), source }),
-    };
+/// The pins of one file, as they were read last: read again where the file is another.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Mutex<Option<(Stamp, Arc<ByServer>)>>);
+
+/// Tells a file from the one that replaces it. Each is written anew and moved into place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(about: &Metadata) -> Self {
+        Self {
+            modified: about.modified().ok(),
+            bytes: about.len(),
+            #[cfg(unix)]
+            inode: std::os::unix::fs::MetadataExt::ino(about),
+        }
+    }
+}
+
+impl Kept {
+    /// The pins as they are on disk; none where there is no file.
+    pub fn read(&self, path: &Path) -> Result<Arc<ByServer>, Error> {
+        let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Arc::default()),
+            Err(source) => return Err(failed(source)),
+        };
+        let stamp = Stamp::of(&file.metadata().map_err(failed)?);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, pins)) = kept.as_ref().filter(|(known, _)| *known == stamp) {
+            return Ok(Arc::clone(pins));
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let pins = Arc::new(parse(&text, path)?);
+        *kept = Some((stamp, Arc::clone(&pins)));
+        Ok(pins)
+    }
+
+    /// Reads the pins and writes what becomes of them where they were, with nobody else between.
+    pub fn update<T>(
+        &self,
+        path: &Path,
+        change: impl FnOnce(&ByServer) -> Result<(T, Option<ByServer>), Error>,
+    ) -> Result<T, Error> {
+        let _lock = lock(path)?;
+        let (done, after) = change(&*self.read(path)?)?;
+        if let Some(after) = after {
+            write(path, after)?;
+        }
+        Ok(done)
+    }
+}
+
+fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     let other = |found: String| Error::NotPins { path: path.to_owned(), expected: VERSION, found };
-    let whole: Whole = serde_json::from_str(&text).map_err(|error| other(error.to_string()))?;
+    let whole: Whole = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
     if whole.version != VERSION {
         return Err(other(format!("version {}", whole.version)));
     }
     Ok(whole.servers)
-}
-
-/// Reads the pins, lets them be changed, and writes them where they were, with nobody else between.
-pub(super) fn update<T>(
-    path: &Path,
-    change: impl FnOnce(&mut ByServer) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let _lock = lock(path)?;
-    let before = read(path)?;
-    let mut after = before.clone();
-    let done = change(&mut after)?;
-    if after != before {
-        write(path, after)?;
-    }
-    Ok(done)
 }
 
 /// Held until the file is dropped. A file beside the pins, because those are replaced.

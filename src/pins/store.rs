@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::file::{self, ByServer, Pin, Seen};
+use super::file::{ByServer, Kept, Pin, Seen};
 use super::{Definition, Error, FieldChange, definition};
 use crate::catalog::{Tool, ToolId};
 
@@ -21,11 +22,38 @@ pub enum Mode {
     Strict,
 }
 
-/// The pins of one file. Nothing is kept in memory: another process may approve at any time.
+/// The pins of one file. Each use looks whether the file is still the same: another process may
+/// approve at any time.
 #[derive(Clone, Debug)]
 pub struct Pins {
     path: PathBuf,
     mode: Mode,
+    kept: Arc<Kept>,
+}
+
+/// A tool as it is listed now.
+struct Sight {
+    sha256: String,
+    shortcut: String,
+    /// Where the shortcut was not enough.
+    definition: Option<Definition>,
+}
+
+impl Sight {
+    fn of(tool: &Tool, pin: Option<&Pin>) -> Self {
+        let shortcut = Definition::shortcut(tool);
+        let agreed = pin.and_then(|pin| pin.agreed.as_ref());
+        if let Some(seen) = agreed.filter(|seen| seen.tool_sha256.as_ref() == Some(&shortcut)) {
+            return Self { sha256: seen.sha256.clone(), shortcut, definition: None };
+        }
+        let definition = Definition::of(tool);
+        Self { sha256: definition.sha256().to_owned(), shortcut, definition: Some(definition) }
+    }
+
+    fn seen(self, tool: &Tool) -> Seen {
+        let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
+        Seen::of(&definition, self.shortcut)
+    }
 }
 
 /// A server's tools after the check.
@@ -149,7 +177,7 @@ impl fmt::Display for PinState {
 impl Pins {
     /// Pins kept in this file, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>, mode: Mode) -> Self {
-        Self { path: path.into(), mode }
+        Self { path: path.into(), mode, kept: Arc::default() }
     }
 
     pub fn path(&self) -> &Path {
@@ -169,17 +197,26 @@ impl Pins {
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
     pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<Checked, Error> {
+        let before = self.kept.read(&self.path)?;
+        let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
         // Before the file is locked, and on all cores: most of the work at a start.
-        let definitions: Vec<_> = tools.par_iter().map(Definition::of).collect();
-        file::update(&self.path, |servers| {
-            let pins = servers.entry(server.to_owned()).or_default();
+        let sights: Vec<_> = tools.par_iter().map(|tool| Sight::of(tool, pin(tool))).collect();
+        self.kept.update(&self.path, |servers| {
+            let known = servers.get(server);
+            let mut changed: BTreeMap<String, Pin> = BTreeMap::new();
             let mut checked = Checked::default();
             let mut names: HashMap<String, String> = HashMap::new();
-            for (tool, definition) in tools.into_iter().zip(definitions) {
-                let first =
-                    names.entry(tool.name.clone()).or_insert(definition.sha256().to_owned());
-                let held = if first == definition.sha256() {
-                    self.judge(pins.entry(tool.name.clone()).or_default(), &definition)
+            for (tool, sight) in tools.into_iter().zip(sights) {
+                let first = names.entry(tool.name.clone()).or_insert(sight.sha256.clone());
+                let held = if *first == sight.sha256 {
+                    let before = changed.get(&tool.name);
+                    let before = before.or_else(|| known?.get(&tool.name));
+                    let mut pin = before.cloned().unwrap_or_default();
+                    let held = self.judge(&mut pin, &tool, sight);
+                    if before != Some(&pin) {
+                        changed.insert(tool.name.clone(), pin);
+                    }
+                    held
                 } else {
                     Some(Reason::Twice)
                 };
@@ -192,26 +229,32 @@ impl Pins {
                     }),
                 }
             }
-            Ok(checked)
+            let after = (!changed.is_empty()).then(|| {
+                let mut after = servers.clone();
+                after.entry(server.to_owned()).or_default().extend(changed);
+                after
+            });
+            Ok((checked, after))
         })
     }
 
     /// Why a tool is held back, if it is; and remembers it.
-    fn judge(&self, pin: &mut Pin, definition: &Definition) -> Option<Reason> {
-        let reason = match &pin.agreed {
-            Some(agreed) if agreed.sha256 == definition.sha256() => {
+    fn judge(&self, pin: &mut Pin, tool: &Tool, sight: Sight) -> Option<Reason> {
+        let reason = match &mut pin.agreed {
+            Some(agreed) if agreed.sha256 == sight.sha256 => {
+                agreed.tool_sha256 = Some(sight.shortcut);
                 pin.held = None;
                 return None;
             }
             Some(_) => Reason::Changed,
             None if pin.held.is_none() && self.mode == Mode::FirstUse => {
-                pin.agreed = Some(Seen::of(definition));
+                pin.agreed = Some(sight.seen(tool));
                 return None;
             }
             None => Reason::New,
         };
-        if pin.held.as_ref().is_none_or(|held| held.sha256 != definition.sha256()) {
-            pin.held = Some(Seen::of(definition));
+        if pin.held.as_ref().is_none_or(|held| held.sha256 != sight.sha256) {
+            pin.held = Some(sight.seen(tool));
         }
         Some(reason)
     }
@@ -222,18 +265,19 @@ impl Pins {
     /// A tool or server that was never seen, a hash that is not that of what is held back, and what
     /// [`Pins::check`] may raise.
     pub fn approve(&self, what: &Approve) -> Result<Vec<ToolId>, Error> {
-        file::update(&self.path, |servers| {
-            let chosen = chosen(servers, what)?;
-            let mut approved = Vec::new();
+        self.kept.update(&self.path, |before| {
+            let chosen = chosen(before, what)?;
+            let (mut after, mut approved) = (before.clone(), Vec::new());
             for (server, name) in chosen {
-                let pin = servers.get_mut(&server).and_then(|pins| pins.get_mut(&name));
+                let pin = after.get_mut(&server).and_then(|pins| pins.get_mut(&name));
                 let Some(pin) = pin else { continue };
                 if let Some(held) = pin.held.take() {
                     pin.agreed = Some(Seen { approved: true, ..held });
                     approved.push(ToolId::scoped(Some(server_name(&server)), &name));
                 }
             }
-            Ok(approved)
+            let is_changed = !approved.is_empty();
+            Ok((approved, is_changed.then_some(after)))
         })
     }
 
@@ -242,7 +286,7 @@ impl Pins {
     /// # Errors
     /// Pins that cannot be read.
     pub fn list(&self) -> Result<Vec<Listed>, Error> {
-        let servers = file::read(&self.path)?;
+        let servers = self.kept.read(&self.path)?;
         let listed = servers.iter().flat_map(|(server, pins)| {
             pins.iter().map(move |(name, pin)| Listed {
                 id: ToolId::scoped(Some(server_name(server)), name),
@@ -261,7 +305,7 @@ impl Pins {
     /// # Errors
     /// A tool that was never seen, and pins that cannot be read.
     pub fn diff(&self, id: &str) -> Result<Vec<FieldChange>, Error> {
-        let servers = file::read(&self.path)?;
+        let servers = self.kept.read(&self.path)?;
         let found = find(&servers, id)?;
         let pin = found.first().map(|(server, name)| &servers[server][name]);
         let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
