@@ -13,8 +13,8 @@ if [ -z "${PREBUILT:-}" ]; then
     cargo +nightly fuzz build --fuzz-dir fuzz
 fi
 
-# The processor time of all that this shell has waited for.
-used() { times | tail -1 | awk '{ n = 0; for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); n += t[1] * 60 + t[2] } print int(n) }'; }
+# The processor time, in seconds, of all that this shell has waited for: `times` would tell a subshell its own.
+used() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($16 + $17) / hz) }' "/proc/$$/stat"; }
 
 # SQLite's one big file has two statics of one name, which the sanitiser takes for two definitions of one symbol.
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"

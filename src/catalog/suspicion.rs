@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Serialize;
@@ -166,8 +166,13 @@ static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
     built.expect("the patterns are fixed and compile. This is a bug.")
 });
 
-static EACH: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| PATTERNS.iter().map(|(_, pattern)| builder(pattern)).collect());
+/// One by one, where [`ANY`] has found it: most are never needed.
+static EACH: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
+
+/// Compiles the patterns, for which the first use would wait some 10 ms.
+pub fn prepare_suspicions() {
+    LazyLock::force(&ANY);
+}
 
 /// What is suspicious in one tool: of each kind in each field the first finding.
 pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
@@ -194,7 +199,8 @@ fn of_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     let mut kinds = Vec::new();
     for at in ANY.matches(&text) {
         let kind = PATTERNS[at].0;
-        if let (false, Some(here)) = (kinds.contains(&kind), EACH[at].find(&text)) {
+        let pattern = EACH[at].get_or_init(|| builder(PATTERNS[at].1));
+        if let (false, Some(here)) = (kinds.contains(&kind), pattern.find(&text)) {
             kinds.push(kind);
             found.push(Suspicion { kind, field, found: cut(here.as_str()) });
         }

@@ -175,9 +175,9 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
         // Semantic, keyword and tiers, all of which `--json` shows too.
         print_sparing(selected(&selection.tools), &[2, 3, 4])?;
         for found in &selection.tools {
-            let warnings = found.warnings();
-            warnings.iter().for_each(|said| {
-                note(&format!("warning: {}: {}", plain(found.tool.id.as_str()), plain(said)))
+            found.suspicions().iter().for_each(|said| {
+                let said = said.to_string();
+                note(&format!("warning: {}: {}", plain(found.tool.id.as_str()), plain(&said)))
             });
         }
     }
@@ -193,7 +193,7 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
 
 fn selected(tools: &[Selected]) -> Table {
     let mut out = table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
-    for Selected { tool, score, explanation } in tools {
+    for Selected { tool, score, explanation, .. } in tools {
         let part = |name| contribution(explanation, name);
         let (semantic, keyword) = (part("semantic"), part("keyword"));
         let tiers = tiers(&explanation.tiers);

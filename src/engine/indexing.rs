@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView1};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Error;
@@ -82,8 +83,8 @@ pub(super) fn index(
     place: Option<&Place>,
     tell: Option<&OnProgress>,
 ) -> Result<(Indexed, IndexReport), Error> {
-    let texts: Vec<String> = tools.iter().map(|tool| embedding_text(tool)).collect();
-    let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
+    let texts: Vec<String> = tools.par_iter().map(|tool| embedding_text(tool)).collect();
+    let hashes: Vec<TextHash> = texts.par_iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
     let (old, mut state) = match place {
         Some(place) => open(place, &model)?,

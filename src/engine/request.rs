@@ -1,14 +1,14 @@
 //! What is asked of an engine, and what it answers.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
 use super::SelectContext;
-use crate::catalog::{Tool, ToolId, suspicions};
+use crate::catalog::{Suspicion, Tool, ToolId, suspicions};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
 /// A prompt with what is to differ from the engine's configuration.
@@ -141,11 +141,25 @@ pub struct Selected {
     /// The sum of the explanation's contributions.
     pub score: f32,
     pub explanation: Explanation,
+    pub(super) looked: Looked,
+}
+
+/// What is suspicious in one tool. Looking takes as long as an answer, so it is done when somebody
+/// reads that, and once as long as the tool stays in the catalog.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looked(Arc<OnceLock<Vec<Suspicion>>>);
+
+impl Selected {
+    /// What is suspicious in the tool's definition: it is in the answer all the same, and who reads
+    /// the answer should know.
+    pub fn suspicions(&self) -> &[Suspicion] {
+        self.looked.0.get_or_init(|| suspicions(&self.tool))
+    }
 }
 
 impl Serialize for Selected {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let warnings = self.warnings();
+        let warnings: Vec<String> = self.suspicions().iter().map(ToString::to_string).collect();
         let fields = 6 + usize::from(!warnings.is_empty());
         let mut out = serializer.serialize_struct("Selected", fields)?;
         out.serialize_field("id", &self.tool.id)?;
@@ -158,14 +172,6 @@ impl Serialize for Selected {
             out.serialize_field("warnings", &warnings)?;
         }
         out.end()
-    }
-}
-
-impl Selected {
-    /// What is suspicious in the tool's definition: it is in the answer all the same, and who reads
-    /// the answer should know.
-    pub fn warnings(&self) -> Vec<String> {
-        suspicions(&self.tool).iter().map(ToString::to_string).collect()
     }
 }
 

@@ -252,7 +252,8 @@ impl State {
         let matched = retriever.matched_terms(prompt, found.row);
         let usage = self.usage_of(found.row, retriever.strategy());
         let explanation = Explanation::new(found, matched, &tool, beyond).with_usage(usage);
-        Selected { tool, score: found.score, explanation }
+        let looked = self.looked[found.row as usize].clone();
+        Selected { tool, score: found.score, explanation, looked }
     }
 
     /// Takes the tools out of an answer that is not sure enough, and says whether it did.

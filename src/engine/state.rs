@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::EngineConfig;
 use super::learning::Learned;
+use super::request::Looked;
 use super::seen::{Seen, Told};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
@@ -30,6 +31,8 @@ pub(super) struct State {
     /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
     pub retrievers: Vec<Arc<dyn Retriever>>,
     pub approximate: bool,
+    /// What is suspicious in each tool, as far as somebody asked.
+    pub looked: Arc<[Looked]>,
     /// A row a tool, before anything was learned; none without a model.
     pub vectors: Option<Arc<Vectors>>,
     pub usage: Option<Arc<UsageVectors>>,
@@ -78,10 +81,12 @@ impl State {
             semantic = Some(SemanticRetriever::with_usage(indexed.index.into(), rows));
         }
         let retrievers = retrievers(keyword, semantic, config.fusion);
+        let looked = tools.iter().map(|_| Looked::default()).collect();
         let catalog = Arc::new(catalog);
         Self {
             config,
             catalog,
+            looked,
             order,
             signals,
             told,

@@ -246,11 +246,10 @@ impl Lexicon {
 
     fn id(&mut self, text: String) -> u32 {
         let next = self.texts.len() as u32;
-        let id = *self.ids.entry(text).or_insert_with_key(|text| {
+        *self.ids.entry(text).or_insert_with_key(|text| {
             self.texts.push(text.clone());
             next
-        });
-        id
+        })
     }
 
     /// Numbers what a row brought, in alphabetical order: scores are added up by number, and two

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use super::exact::ExactNames;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
@@ -21,7 +23,8 @@ pub struct KeywordRetriever {
 impl KeywordRetriever {
     /// Indexes the words of every tool.
     pub fn new(tools: &[Arc<Tool>]) -> Arc<Self> {
-        let documents: Vec<KeywordFields> = tools.iter().map(|tool| keyword_fields(tool)).collect();
+        let documents: Vec<KeywordFields> =
+            tools.par_iter().map(|tool| keyword_fields(tool)).collect();
         let bm25 = Bm25::build(documents.iter().map(weighted), Bm25Settings::default());
         let names = (0u32..).zip(tools).flat_map(|(row, tool)| {
             let plain = [tool.id.as_str(), tool.name.as_str()].map(Cow::Borrowed);

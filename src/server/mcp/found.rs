@@ -11,7 +11,6 @@ use super::super::{Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
-use crate::catalog::{Tool, suspicions};
 use crate::engine::Selected;
 use crate::execution::tokens_of;
 
@@ -72,7 +71,7 @@ impl Serialize for Entry<'_> {
             out.serialize_entry("signals", &signals)?;
         }
         out.serialize_entry("why", &found.explanation.why)?;
-        let warnings = warnings(&found.tool);
+        let warnings = warnings(found);
         if !warnings.is_empty() {
             out.serialize_entry("warnings", &warnings)?;
         }
@@ -82,8 +81,8 @@ impl Serialize for Entry<'_> {
 
 /// What is suspicious in a tool, without the words that made it so: a model must not read them
 /// twice.
-fn warnings(tool: &Tool) -> Vec<String> {
-    let found = suspicions(tool).into_iter();
+fn warnings(found: &Selected) -> Vec<String> {
+    let found = found.suspicions().iter();
     found.map(|found| format!("its {} {}", found.field, found.kind)).collect()
 }
 
