@@ -157,6 +157,9 @@ pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let most = ALWAYS_ALLOWED.max(words / SHARE);
+    if !may_repeat(text, most) {
+        return Cow::Borrowed(text);
+    }
     let mut counts: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let (mut kept, mut from) = (String::new(), 0);
     for (at, word) in self::words(text) {
@@ -173,6 +176,20 @@ pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept + &text[from..])
 }
 
+/// Whether some word may come more often. Words are counted by a hash of eight bits, so that honest
+/// texts, which are nearly all, cost no table of strings; two words that share one are counted as one.
+fn may_repeat(text: &str, most: usize) -> bool {
+    let mut counts = [0_usize; 256];
+    words(text).any(|(_, word)| {
+        let letters = word.chars().flat_map(char::to_lowercase);
+        let hash =
+            letters.fold(0_u32, |hash, letter| (hash ^ letter as u32).wrapping_mul(0x0100_0193));
+        let count = &mut counts[(hash >> 24) as usize];
+        *count += 1;
+        *count > most
+    })
+}
+
 fn lower(word: &str) -> Cow<'_, str> {
     match word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         true => Cow::Borrowed(word),
@@ -184,7 +201,11 @@ fn lower(word: &str) -> Cow<'_, str> {
 /// long as what stands between two signs, and is rarely the same.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr() as usize;
-    let words = text.split(|c: char| !(c.is_alphanumeric() || is_combining_mark(c)));
+    let in_word = |c: char| match c.is_ascii() {
+        true => c.is_ascii_alphanumeric(),
+        false => c.is_alphanumeric() || is_combining_mark(c),
+    };
+    let words = text.split(move |c: char| !in_word(c));
     words.filter(|word| !word.is_empty()).map(move |word| (word.as_ptr() as usize - start, word))
 }
 

@@ -225,7 +225,11 @@ fn callable(
     }
     let admitted = by_server.into_iter();
     let admitted = admitted.flat_map(|(name, tools)| Service::admitted(options, &name, tools));
-    Catalog::from_tools(admitted.collect()).catalog
+    let admitted: Vec<_> = admitted.collect();
+    match admitted.len() == catalog.len() {
+        true => catalog,
+        false => Catalog::from_tools(admitted).catalog,
+    }
 }
 
 fn engine(
