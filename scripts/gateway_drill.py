@@ -1,6 +1,6 @@
 """The work of gateway_drill.sh: what the gateway adds to a call, how soon it answers, and what it leaves behind.
 
-Behind the gateway stand two servers of 500 tools each (`--as-server`, this file): the sample catalog's tools, again and
+Behind the gateway stand two servers of 500 tools each, or of `--tools N` (`--as-server`, this file): the sample catalog's tools, again and
 again with other words. What they answer takes them no time worth the name, so that what is measured is the way there.
 """
 
@@ -18,19 +18,18 @@ import time
 
 HERE = pathlib.Path(__file__).resolve()
 SERVERS = 2
-TOOLS_EACH = 500
 SUBJECTS = ["the shop", "the school", "the clinic", "the archive", "the garage", "the studio", "the harbour", "the farm"]
 PROMPTS = ["send an email to Dana", "what is the weather in Paris", "find files that changed", "open issues of the project",
            "convert euros to yen", "book a flight to Lisbon", "summarise this page", "remind me tomorrow at nine"]
 
 
-def tools_of(server):
-    """Five hundred tools, the same ones each time."""
+def tools_of(server, count):
+    """So many tools, the same ones each time."""
     rows = [json.loads(line) for path in sorted((HERE.parent.parent / "examples/catalog").glob("*.jsonl"))
             for line in path.open(encoding="utf-8")]
     tools = []
-    for at in range(TOOLS_EACH):
-        row, turn = rows[(at + server * TOOLS_EACH) % len(rows)], at // len(rows)
+    for at in range(count):
+        row, turn = rows[(at + server * count) % len(rows)], at // len(rows)
         tools.append({"name": f"{row['name']}_{at}", "annotations": {"readOnlyHint": True},
                       "description": f"{row['description']} For {SUBJECTS[(turn + server) % len(SUBJECTS)]}.",
                       "inputSchema": row.get("input_schema") or {"type": "object"}})
@@ -39,7 +38,7 @@ def tools_of(server):
     return tools
 
 
-def serve(server):
+def serve(server, count):
     for line in sys.stdin:
         asked = json.loads(line)
         if "id" not in asked:
@@ -49,7 +48,7 @@ def serve(server):
             result = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
                       "serverInfo": {"name": f"many{server}", "version": "1"}}
         elif method == "tools/list":
-            result = {"tools": tools_of(server)}
+            result = {"tools": tools_of(server, count)}
         elif method == "tools/call":
             result = {"content": [{"type": "text", "text": str(asked["params"]["arguments"].get("text"))}]}
         else:
@@ -149,9 +148,9 @@ def resident(pid):
 
 
 class Drill:
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, tools):
         self.folder, self.mark = folder, str(folder)
-        servers = {f"many{n}": {"command": sys.executable, "args": [str(HERE), "--as-server", str(n), self.mark]}
+        servers = {f"many{n}": {"command": sys.executable, "args": [str(HERE), "--as-server", str(n), str(tools), self.mark]}
                    for n in range(SERVERS)}
         (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}))
         self.env = {**os.environ, **{f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA", "STATE")}}
@@ -303,9 +302,10 @@ def spread(seconds):
 
 def main():
     if sys.argv[1:2] == ["--as-server"]:
-        return serve(int(sys.argv[2]))
+        return serve(int(sys.argv[2]), int(sys.argv[3]))
     p = argparse.ArgumentParser()
     p.add_argument("--binary", required=True)
+    p.add_argument("--tools", type=int, default=500, help="of each of the two servers")
     p.add_argument("--starts", type=int, default=20)
     p.add_argument("--calls", type=int, default=3000)
     p.add_argument("--sessions", type=int, default=200)
@@ -315,7 +315,7 @@ def main():
     a = p.parse_args()
     told = {}
     with tempfile.TemporaryDirectory(prefix="gateway-drill-") as folder:
-        drill = Drill(a.binary, pathlib.Path(folder))
+        drill = Drill(a.binary, pathlib.Path(folder), a.tools)
         drill.prepare()
         for name, wanted, work in [("start", a.starts, drill.start), ("call_tool", a.calls, drill.overhead),
                                    ("sessions", a.sessions, drill.sessions)]:

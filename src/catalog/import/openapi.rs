@@ -44,7 +44,10 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         return import;
     };
     let server = root["info"]["title"].as_str();
-    let server = server.map(|title| slug(title, '-').chars().take(SERVER_CHARS).collect());
+    let server =
+        server.map(|title| slug(title, '-').chars().take(SERVER_CHARS).collect::<String>());
+    // Of a title without a letter nothing is left, and that is no name.
+    let server = server.filter(|name| !name.is_empty());
     let (shared, problems) = extension(&root[EXTENSION], source);
     // Said once, not for every operation; where it cannot be read, none has it.
     import.problems.extend(problems);

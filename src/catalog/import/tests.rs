@@ -172,6 +172,19 @@ fn openapi_in_json() {
 }
 
 #[test]
+fn an_api_without_a_title_that_names_it_has_no_server() {
+    for title in ["", "!?"] {
+        let text = json!({"openapi": "3.1.0", "info": {"title": title, "version": "1"},
+            "paths": {"/rooms": {"get": {"operationId": "listRooms"}}}});
+        let catalog = Catalog::read(&text.to_string()).unwrap().catalog;
+        assert_eq!(catalog.tools()[0].id.as_str(), "listRooms", "{title:?}");
+        assert_eq!(catalog.tools()[0].server, None, "{title:?}");
+        let rows = catalog.to_jsonl();
+        assert_eq!(Catalog::read(&rows).unwrap().catalog.to_jsonl(), rows);
+    }
+}
+
+#[test]
 fn a_web_of_references_stays_small() {
     let schemas: Vec<String> = (0..40)
         .map(|i| {
