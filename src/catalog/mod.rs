@@ -55,7 +55,7 @@ pub use load::LoadOptions;
 pub use operation::{Operation, OperationArgument, Place};
 pub use problem::{Problem, Severity};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
-pub use suspicion::{Suspicion, SuspicionKind, clones, prepare_suspicions, suspicions};
+pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
 use super::sanitize::{clean, hidden, unstuffed};
@@ -86,93 +86,206 @@ use SuspicionKind::{Exfiltration, Markup, Order, Override, Promotion, Secrecy};
 
 /// Sentences by which tools have been seen to steer models: the reports on tool poisoning, "Gaming
 /// Tool Preferences" (arXiv 2505.18135), and their like in other languages.
-const PATTERNS: &[(SuspicionKind, &str)] = &[
-    (
-        Override,
-        r"\b(ignore|disregard|forget|override|bypass)\b.{0,30}\b(previous|prior|above|earlier|preceding|system|existing|all other|any other)\b.{0,20}\b(instruction|prompt|message|rule|direction|guideline|command|tool)s?\b",
-    ),
-    (
-        Override,
-        r"\b(your|the)\s+(new|real|actual|true)\s+(instructions?|task|goal|role)\s+(is|are)\b|\byou are now\b|\b(system|developer) (override|mode)\b",
-    ),
-    (
-        Override,
-        r"\b(ignoriere?|missachte|vergiss)\b.{0,30}\b(anweisung|vorherig|bisherig)|\b(ignorez?|oubliez?)\b.{0,30}\binstructions?\b|\b(ignora|olvida|ignore|esqueça)\b.{0,30}\b(instrucciones|instruções|istruzioni)\b",
-    ),
-    (
-        Override,
-        r"(忽略|无视|無視|忘记).{0,12}(之前|以前|先前|上面|所有|以上).{0,8}(指令|指示|说明|提示|規則|规则)|以前の指示.{0,6}無視|игнорируй.{0,30}(инструкци|указани)|התעלם.{0,20}(הוראות|ההוראות)|تجاهل.{0,20}(التعليمات|تعليمات)",
-    ),
-    (
-        Order,
-        r"\b(you|the (assistant|model|agent|llm|ai))\s+((must|shall|have to|are required to)\s+(always\s+|first\s+|only\s+)*|(should|need to)\s+(always|first|only)\s+)(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the following)\b",
-    ),
-    (
-        Order,
-        r"\balways\s+(call|use|invoke|run|execute|choose|select|prefer)\b.{0,60}\b(first|before (any|all|every|using|calling)|instead of|over (any|all|other))\b",
-    ),
-    (
-        Order,
-        r"\b(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the)?\s*(tool|function|server)\s+(instead of|rather than|over|before|in place of)\s+(any|all|every|each|other)\b",
-    ),
-    (
-        Order,
-        r"\b(must|should) (always )?be (called|used|invoked|run|executed|selected|chosen) (first|before (any|all|every|each)|instead of (any|all|other))\b",
-    ),
-    (
-        Order,
-        r"\b(never|do not|don't)\s+(call|use|invoke|choose|select)\s+(any\s+)?(other|another|competing)\s+(tool|function|server)s?\b",
-    ),
-    (
-        Order,
-        r"(必须|务必|总是|始终|一定要).{0,6}(首先|先|优先)?.{0,4}(调用|使用)(此|这个|本)(工具|函数)|必ず.{0,10}このツールを(最初に)?(使|呼)|(всегда|обязательно).{0,20}(вызывай|используй)\w* (этот|данный) инструмент|immer zuerst dieses (tool|werkzeug)|(siempre|toujours|sempre).{0,20}(esta herramienta|cet outil|esta ferramenta|questo strumento).{0,20}(primero|d'abord|primeiro|prima)",
-    ),
-    (
-        Secrecy,
-        r"\b(do not|don't|never|without)\s+(tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|alert|alerting|disclose|disclosing|show|showing)\b.{0,30}\b(the |this to the |it to the |to the )?user\b",
-    ),
-    (
-        Secrecy,
-        r"(不要|不得|别|勿).{0,6}(告诉|告知|透露|提及).{0,6}用户|ユーザーに.{0,10}(伝えない|知らせない|言わない)|не (говори|сообщай|упоминай).{0,20}пользовател",
-    ),
-    (
-        Exfiltration,
-        r"\.(aws|gnupg|cursor|kube)[/\\][\w.]+|\.ssh[/\\](id_\w+|config|\*)?([^.\w]|$)|\bid_(rsa|ed25519)([^.\w]|$)|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
-    ),
-    (
-        Exfiltration,
-        r"\b(send|pass|include|attach|append|forward|upload|post|put|copy|supply|provide)\b.{0,60}\b(system prompt|(conversation|chat|message) (history|log)|previous messages|(entire|full|whole) (conversation|context)|(all|any) (api keys?|credentials|secrets|passwords|environment variables))\b",
-    ),
-    (
-        Markup,
-        r"<\s*/?\s*(important|system|instructions?|hidden|admin|critical|assistant|system-reminder|sys)\s*>|\[/?INST\]|<\|(im_start|im_end|system|user|assistant)\|>|<<\s*/?SYS\s*>>",
-    ),
-    (
-        Promotion,
-        r"\b(this is|it is|is) the (best|only|most (reliable|accurate|powerful|trusted)|number one|preferred|recommended|superior) (\w+ )?(tool|function|server|choice|option)\b|\b(better|more (reliable|accurate|effective|trusted)) than (any|all|every) other\b|\bother (tools|functions|servers) (are|is|have been) (deprecated|unreliable|insecure|broken|outdated|unsafe|disabled)\b",
-    ),
+struct Pattern {
+    kind: SuspicionKind,
+    /// Of each group some word stands, in lower case, in every text that matches. Most texts are done
+    /// with by these, and most expressions never compiled, which takes 10 ms for all.
+    needs: &'static [&'static [&'static str]],
+    expression: &'static str,
+}
+
+const PATTERNS: &[Pattern] = &[
+    Pattern {
+        kind: Override,
+        needs: &[&["ignore", "disregard", "forget", "override", "bypass"]],
+        expression: r"\b(ignore|disregard|forget|override|bypass)\b.{0,30}\b(previous|prior|above|earlier|preceding|system|existing|all other|any other)\b.{0,20}\b(instruction|prompt|message|rule|direction|guideline|command|tool)s?\b",
+    },
+    Pattern {
+        kind: Override,
+        needs: &[&[
+            "instruction",
+            "task",
+            "goal",
+            "role",
+            "you are now",
+            "system override",
+            "system mode",
+            "developer override",
+            "developer mode",
+        ]],
+        expression: r"\b(your|the)\s+(new|real|actual|true)\s+(instructions?|task|goal|role)\s+(is|are)\b|\byou are now\b|\b(system|developer) (override|mode)\b",
+    },
+    Pattern {
+        kind: Override,
+        needs: &[&[
+            "ignorier",
+            "missachte",
+            "vergiss",
+            "ignore",
+            "oublie",
+            "ignora",
+            "olvida",
+            "esqueça",
+        ]],
+        expression: r"\b(ignoriere?|missachte|vergiss)\b.{0,30}\b(anweisung|vorherig|bisherig)|\b(ignorez?|oubliez?)\b.{0,30}\binstructions?\b|\b(ignora|olvida|ignore|esqueça)\b.{0,30}\b(instrucciones|instruções|istruzioni)\b",
+    },
+    Pattern {
+        kind: Override,
+        needs: &[&["忽略", "无视", "無視", "忘记", "以前の指示", "игнорируй", "התעלם", "تجاهل"]],
+        expression: r"(忽略|无视|無視|忘记).{0,12}(之前|以前|先前|上面|所有|以上).{0,8}(指令|指示|说明|提示|規則|规则)|以前の指示.{0,6}無視|игнорируй.{0,30}(инструкци|указани)|התעלם.{0,20}(הוראות|ההוראות)|تجاهل.{0,20}(التعليمات|تعليمات)",
+    },
+    Pattern {
+        kind: Order,
+        needs: &[
+            &["must", "shall", "have to", "are required to", "should", "need to"],
+            &["this", "the following"],
+        ],
+        expression: r"\b(you|the (assistant|model|agent|llm|ai))\s+((must|shall|have to|are required to)\s+(always\s+|first\s+|only\s+)*|(should|need to)\s+(always|first|only)\s+)(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the following)\b",
+    },
+    Pattern {
+        kind: Order,
+        needs: &[&["always"], &["first", "before ", "instead of", "over "]],
+        expression: r"\balways\s+(call|use|invoke|run|execute|choose|select|prefer)\b.{0,60}\b(first|before (any|all|every|using|calling)|instead of|over (any|all|other))\b",
+    },
+    Pattern {
+        kind: Order,
+        needs: &[
+            &["tool", "function", "server"],
+            &["instead of", "rather than", "over", "before", "in place of"],
+        ],
+        expression: r"\b(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the)?\s*(tool|function|server)\s+(instead of|rather than|over|before|in place of)\s+(any|all|every|each|other)\b",
+    },
+    Pattern {
+        kind: Order,
+        needs: &[
+            &["must ", "should "],
+            &[
+                "be called",
+                "be used",
+                "be invoked",
+                "be run",
+                "be executed",
+                "be selected",
+                "be chosen",
+            ],
+        ],
+        expression: r"\b(must|should) (always )?be (called|used|invoked|run|executed|selected|chosen) (first|before (any|all|every|each)|instead of (any|all|other))\b",
+    },
+    Pattern {
+        kind: Order,
+        needs: &[
+            &["never", "do not", "don't"],
+            &["other", "competing"],
+            &["tool", "function", "server"],
+        ],
+        expression: r"\b(never|do not|don't)\s+(call|use|invoke|choose|select)\s+(any\s+)?(other|another|competing)\s+(tool|function|server)s?\b",
+    },
+    Pattern {
+        kind: Order,
+        needs: &[&[
+            "必须",
+            "务必",
+            "总是",
+            "始终",
+            "一定要",
+            "必ず",
+            "вызывай",
+            "используй",
+            "immer zuerst dieses ",
+            "esta herramienta",
+            "cet outil",
+            "esta ferramenta",
+            "questo strumento",
+        ]],
+        expression: r"(必须|务必|总是|始终|一定要).{0,6}(首先|先|优先)?.{0,4}(调用|使用)(此|这个|本)(工具|函数)|必ず.{0,10}このツールを(最初に)?(使|呼)|(всегда|обязательно).{0,20}(вызывай|используй)\w* (этот|данный) инструмент|immer zuerst dieses (tool|werkzeug)|(siempre|toujours|sempre).{0,20}(esta herramienta|cet outil|esta ferramenta|questo strumento).{0,20}(primero|d'abord|primeiro|prima)",
+    },
+    Pattern {
+        kind: Secrecy,
+        needs: &[&["do not", "don't", "never", "without"], &["user"]],
+        expression: r"\b(do not|don't|never|without)\s+(tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|alert|alerting|disclose|disclosing|show|showing)\b.{0,30}\b(the |this to the |it to the |to the )?user\b",
+    },
+    Pattern {
+        kind: Secrecy,
+        needs: &[&["用户", "ユーザーに", "пользовател"]],
+        expression: r"(不要|不得|别|勿).{0,6}(告诉|告知|透露|提及).{0,6}用户|ユーザーに.{0,10}(伝えない|知らせない|言わない)|не (говори|сообщай|упоминай).{0,20}пользовател",
+    },
+    Pattern {
+        kind: Exfiltration,
+        needs: &[&[
+            ".aws",
+            ".gnupg",
+            ".cursor",
+            ".kube",
+            ".ssh",
+            "id_rsa",
+            "id_ed25519",
+            "mcp.json",
+            "claude_desktop_config.json",
+        ]],
+        expression: r"\.(aws|gnupg|cursor|kube)[/\\][\w.]+|\.ssh[/\\](id_\w+|config|\*)?([^.\w]|$)|\bid_(rsa|ed25519)([^.\w]|$)|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
+    },
+    Pattern {
+        kind: Exfiltration,
+        needs: &[&[
+            "system prompt",
+            "conversation",
+            "chat history",
+            "chat log",
+            "message history",
+            "message log",
+            "previous messages",
+            "context",
+            "api key",
+            "credentials",
+            "secrets",
+            "passwords",
+            "environment variables",
+        ]],
+        expression: r"\b(send|pass|include|attach|append|forward|upload|post|put|copy|supply|provide)\b.{0,60}\b(system prompt|(conversation|chat|message) (history|log)|previous messages|(entire|full|whole) (conversation|context)|(all|any) (api keys?|credentials|secrets|passwords|environment variables))\b",
+    },
+    Pattern {
+        kind: Markup,
+        needs: &[&["<", "[inst]", "[/inst]"]],
+        expression: r"<\s*/?\s*(important|system|instructions?|hidden|admin|critical|assistant|system-reminder|sys)\s*>|\[/?INST\]|<\|(im_start|im_end|system|user|assistant)\|>|<<\s*/?SYS\s*>>",
+    },
+    Pattern {
+        kind: Promotion,
+        needs: &[&[
+            "is the best",
+            "is the only",
+            "is the most ",
+            "is the number one",
+            "is the preferred",
+            "is the recommended",
+            "is the superior",
+            " than any other",
+            " than all other",
+            " than every other",
+            "other tools ",
+            "other functions ",
+            "other servers ",
+        ]],
+        expression: r"\b(this is|it is|is) the (best|only|most (reliable|accurate|powerful|trusted)|number one|preferred|recommended|superior) (\w+ )?(tool|function|server|choice|option)\b|\b(better|more (reliable|accurate|effective|trusted)) than (any|all|every) other\b|\bother (tools|functions|servers) (are|is|have been) (deprecated|unreliable|insecure|broken|outdated|unsafe|disabled)\b",
+    },
 ];
 
-fn builder(pattern: &str) -> Regex {
-    let built =
-        RegexBuilder::new(pattern).case_insensitive(true).dot_matches_new_line(true).build();
-    built.expect("the patterns are fixed and compile. This is a bug.")
+impl Pattern {
+    /// The expression may match such a text.
+    fn may_match(&self, lower: &str) -> bool {
+        self.needs.iter().all(|words| words.iter().any(|word| lower.contains(word)))
+    }
+
+    fn compiled(&self) -> Regex {
+        let built = RegexBuilder::new(self.expression)
+            .case_insensitive(true)
+            .dot_matches_new_line(true)
+            .build();
+        built.expect("the patterns are fixed and compile. This is a bug.")
+    }
 }
 
-static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = PATTERNS.iter().map(|(_, pattern)| pattern);
-    let built =
-        RegexSetBuilder::new(patterns).case_insensitive(true).dot_matches_new_line(true).build();
-    built.expect("the patterns are fixed and compile. This is a bug.")
-});
-
-/// One by one, where [`ANY`] has found it: most are never needed.
-static EACH: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
-
-/// Compiles the patterns, for which the first use would wait some 10 ms.
-pub fn prepare_suspicions() {
-    LazyLock::force(&ANY);
-}
+/// Compiled where they are needed first.
+static COMPILED: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
 /// What is suspicious in one tool: of each kind in each field the first finding.
 pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
@@ -196,11 +309,14 @@ pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
 
 fn of_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     let text = clean(text);
+    let lower = text.to_lowercase();
     let mut kinds = Vec::new();
-    for at in ANY.matches(&text) {
-        let kind = PATTERNS[at].0;
-        let pattern = EACH[at].get_or_init(|| builder(PATTERNS[at].1));
-        if let (false, Some(here)) = (kinds.contains(&kind), pattern.find(&text)) {
+    for (pattern, compiled) in PATTERNS.iter().zip(&COMPILED) {
+        let kind = pattern.kind;
+        if kinds.contains(&kind) || !pattern.may_match(&lower) {
+            continue;
+        }
+        if let Some(here) = compiled.get_or_init(|| pattern.compiled()).find(&text) {
             kinds.push(kind);
             found.push(Suspicion { kind, field, found: cut(here.as_str()) });
         }
@@ -299,6 +415,28 @@ mod tests {
     fn kinds(description: &str) -> Vec<SuspicionKind> {
         let tool = Tool::new(Some("s"), "t", description);
         suspicions(&tool).into_iter().map(|found| found.kind).collect()
+    }
+
+    /// Texts made from an expression, without its anchors; those that it matches must not be passed over.
+    #[test]
+    fn what_an_expression_matches_has_the_words_that_it_needs() {
+        use proptest::strategy::{Strategy as _, ValueTree as _};
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        for pattern in PATTERNS {
+            let loose = pattern.expression.replace(r"\b", "").replace("|$", "");
+            let texts = proptest::string::string_regex(&loose).unwrap();
+            let (compiled, mut matched) = (pattern.compiled(), 0);
+            for _ in 0..400 {
+                let text = texts.new_tree(&mut runner).unwrap().current();
+                for text in [clean(&text).into_owned(), clean(&text).to_uppercase()] {
+                    if compiled.is_match(&text) {
+                        matched += 1;
+                        assert!(pattern.may_match(&text.to_lowercase()), "{text:?}: {loose}");
+                    }
+                }
+            }
+            assert!(matched > 20, "{matched} texts of {loose}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::setup::{self, Wanted};
 use super::{call, paths, pins, render, serve, servers};
-use crate::catalog::{Catalog, prepare_suspicions};
+use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::engine::{DEFAULT_LIMIT, Engine};
 use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
@@ -120,8 +120,6 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     options.profiles = profiles;
     let known = Known::of(args, &file, &options.profiles)?;
     options.keep = Some(known.keeper());
-    // Nobody waits for it: the first answer may well come before it is done.
-    std::thread::spawn(prepare_suspicions);
     // The model does not wait for the tools.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading =

@@ -14,7 +14,7 @@ use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, RecordArgs, Serve
 use super::exit::{self, Failure};
 use super::setup::{self, Wanted};
 use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
-use crate::catalog::{Catalog, prepare_suspicions};
+use crate::catalog::Catalog;
 use crate::durable::{self, Readers};
 use crate::embedding::Embedder;
 use crate::engine::{CalledFor, Engine, fingerprint};
@@ -26,7 +26,6 @@ use crate::server::http::{
 use crate::server::{Keep, OnReport, Screen, Service, ServiceOptions, Shutdown, Token};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    std::thread::spawn(prepare_suspicions);
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
     let catalog = changes.applied(setup::catalog(&args.catalog, global)?)?;
