@@ -126,10 +126,12 @@ fn new_file() -> OpenOptions {
 
 /// Whether it holds something that is not ours. A new file holds nothing at all.
 fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
-    match pragma(connection, "application_id")? {
+    // In one transaction: between two another process could put tables and mark into a new file, and
+    // the tables alone would be seen.
+    let reading = connection.unchecked_transaction()?;
+    match pragma(&reading, "application_id")? {
         APPLICATION => Ok(false),
-        0 => connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0)),
+        0 => reading.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0)),
         _ => Ok(true),
     }
 }
