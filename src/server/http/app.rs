@@ -41,7 +41,7 @@ pub struct HttpOptions {
 
 /// Requests that wait for each one that is at work: as many as keep the 99th percentile under ten times
 /// the load of `scripts/load.sh` within twice that under the load.
-const QUEUE_PER_WORKER: usize = 2;
+const QUEUE_PER_WORKER: usize = 1;
 
 impl Default for HttpOptions {
     fn default() -> Self {
