@@ -160,6 +160,15 @@ class Drill:
     def session(self):
         return Session(self.gateway, self.env)
 
+    def listening(self):
+        """A gateway over HTTP, and its port."""
+        gateway = subprocess.Popen([*self.gateway, "--http", "127.0.0.1:0", "--json"], env=self.env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        told = ""
+        while "}" not in told:
+            told += gateway.stdout.readline().decode()
+        return gateway, json.loads(told)["port"]
+
     def prepare(self):
         """Starts once, so that the servers' tools are known and embedded, as at every start but the first."""
         session = self.session()
@@ -223,12 +232,7 @@ class Drill:
 
     def sessions(self, count):
         """Sessions that begin, find, call and end: over HTTP with one gateway, and each with a gateway of its own."""
-        gateway = subprocess.Popen([*self.gateway, "--http", "127.0.0.1:0", "--json"], env=self.env, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
-        told = ""
-        while "}" not in told:
-            told += gateway.stdout.readline().decode()
-        port = json.loads(told)["port"]
+        gateway, port = self.listening()
         most = 0
         for at in range(count):
             session = WebSession(port)
@@ -264,12 +268,7 @@ class Drill:
 
     def soak(self, minutes, a_second):
         """Sessions that find and call at a steady rate; the gateway's memory over time."""
-        gateway = subprocess.Popen([*self.gateway, "--http", "127.0.0.1:0", "--json"], env=self.env, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
-        told = ""
-        while "}" not in told:
-            told += gateway.stdout.readline().decode()
-        port = json.loads(told)["port"]
+        gateway, port = self.listening()
         begun, at, memory, session, told_at = time.monotonic(), 0, [], WebSession(port), 0
         while (now := time.monotonic() - begun) < minutes * 60:
             self.find(session, at)

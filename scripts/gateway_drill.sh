@@ -7,19 +7,4 @@
 #
 # Without --binary it builds the release binary. Needs Python 3 and Linux. Exit code 1 where a process is left.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-
-binary=
-arguments=()
-while [ $# -gt 0 ]; do
-    case $1 in
-        --binary) binary=$2; shift 2 ;;
-        *) arguments+=("$1"); shift ;;
-    esac
-done
-if [ -z "$binary" ]; then
-    printf 'building the release binary\n' >&2
-    cargo build --release --locked --quiet
-    binary=${CARGO_TARGET_DIR:-target}/release/toolroute
-fi
-exec python3 scripts/gateway_drill.py --binary "$binary" ${arguments[@]+"${arguments[@]}"}
+exec "$(dirname "$0")/with_release.sh" gateway_drill.py "$@"

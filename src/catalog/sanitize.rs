@@ -181,15 +181,15 @@ pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
 fn may_repeat(text: &str, most: usize) -> bool {
     let mut counts = [0_usize; 256];
     words(text).any(|(_, word)| {
-        let letters = word.chars().flat_map(char::to_lowercase);
-        let hash =
-            letters.fold(0_u32, |hash, letter| (hash ^ letter as u32).wrapping_mul(0x0100_0193));
+        let add = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        let hash = lower(word).bytes().fold(0, add);
         let count = &mut counts[(hash >> 24) as usize];
         *count += 1;
         *count > most
     })
 }
 
+/// What words are compared by.
 fn lower(word: &str) -> Cow<'_, str> {
     match word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         true => Cow::Borrowed(word),

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::json;
 
@@ -195,7 +194,11 @@ fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> any
         out.flush()?;
         anyhow::Ok(executions)
     });
-    let executions = executions.with_context(failed)?;
+    // What the log says of itself is no matter of the file.
+    let executions = executions.map_err(|error| match error.is::<std::io::Error>() {
+        true => error.context(failed()),
+        false => error,
+    })?;
     if global.json {
         return render::json(&json!({"executions": executions, "output": path}));
     }

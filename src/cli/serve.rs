@@ -23,7 +23,7 @@ use crate::feedback::{StoreOptions, UsageVectors};
 use crate::server::http::{
     self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
 };
-use crate::server::{Keep, OnReport, Screen, Service, ServiceOptions, Shutdown, Token};
+use crate::server::{Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
@@ -162,24 +162,22 @@ fn service(
     if let Some(executor) = &executor {
         engine.join(executor);
     }
+    let keep = file.as_ref().map(|file| keeper(args, file));
+    let screen = match &file {
+        Some(file) => pins::screen_of(&args.catalog.live.pinning, file)?,
+        None => None,
+    };
     let permissions = call::permissions(rights, &file.unwrap_or_default())?;
     let options = ServiceOptions {
         executor,
         permissions,
         profiles: mcp::configured(global),
-        keep: keeper(args)?,
-        screen: screen(args)?,
+        keep,
+        screen,
         on_report: Some(recorder(Arc::clone(&engine))),
         ..ServiceOptions::default()
     };
     Ok(Service::new(engine, options)?)
-}
-
-/// What looks a server's tools over before anybody finds them.
-fn screen(args: &ServeArgs) -> anyhow::Result<Option<Screen>> {
-    let live = &args.catalog.live;
-    let Some(path) = live.servers() else { return Ok(None) };
-    pins::screen_of(&live.pinning, &servers::read(path)?)
 }
 
 /// Tells the log of every call.
@@ -191,17 +189,16 @@ pub fn recorder(engine: Arc<Engine>) -> OnReport {
 }
 
 /// What a server lists anew is kept for the next start, and overlays hold for it.
-fn keeper(args: &ServeArgs) -> anyhow::Result<Option<Keep>> {
-    let Some(path) = args.catalog.live.servers() else { return Ok(None) };
-    let lists = servers::kept(&servers::read(path)?);
+fn keeper(args: &ServeArgs, file: &ServersFile) -> Keep {
+    let lists = servers::kept(file);
     let overlays = args.catalog.overlay.clone();
-    Ok(Some(Arc::new(move |server: &str, tools| {
+    Arc::new(move |server: &str, tools| {
         let Some(list) = lists.iter().find(|list| list.name == server) else { return tools };
         mcp::known::keep_list(&list.path, &tools, &overlays).unwrap_or_else(|error| {
             tracing::warn!(server, "its tools are not kept: {error:#}");
             tools
         })
-    })))
+    })
 }
 
 fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {

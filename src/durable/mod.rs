@@ -17,7 +17,7 @@ mod replaced;
 mod sealed;
 
 pub use replaced::{Readers, replace, replace_with};
-pub use sealed::{FIXED, Flaw, HASH, Sealed};
+pub use sealed::{Flaw, HASH, Sealed};
 
 #[cfg(test)]
 mod tests;

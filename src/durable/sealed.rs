@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of magic, version and header length.
-pub const FIXED: usize = 16;
+const FIXED: usize = 16;
 
 /// Bytes of the seal.
 pub const HASH: usize = 32;

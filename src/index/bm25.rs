@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use super::tokenizer::{Word, for_each_word, query_terms};
+use super::tokenizer::{Side, Word, for_each_word, query_terms};
 use super::top::{Top, best_first};
 use super::{Error, Hit, Rows};
 
@@ -236,7 +236,7 @@ struct Known {
 impl Lexicon {
     fn read(&mut self, word: Word<'_>) -> &[Known] {
         if !self.words.contains_key(word.text) {
-            let terms = word.terms().into_iter();
+            let terms = word.terms(Side::Document).into_iter();
             let known = terms.map(|term| Known { extra: term.extra, term: self.id(term.text) });
             let known = known.collect();
             self.words.insert(word.text.to_owned(), known);

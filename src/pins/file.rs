@@ -154,15 +154,11 @@ fn lock(path: &Path) -> Result<File, Error> {
     name.push(".lock");
     let beside = PathBuf::from(name);
     let failed = |source| Error::Io { action: "lock", path: path.to_owned(), source };
-    std::fs::create_dir_all(folder(path)).map_err(failed)?;
+    path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
     let file = File::options().create(true).truncate(false).write(true).open(beside);
     let file = file.map_err(failed)?;
     file.lock().map_err(failed)?;
     Ok(file)
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A power cut leaves the old pins or the new ones.

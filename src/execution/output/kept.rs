@@ -4,6 +4,7 @@
 //! guess that of another call.
 
 use std::collections::VecDeque;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +12,6 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::super::error::Error;
-use crate::durable::{self, Readers};
 
 const HANDLE_BYTES: usize = 12;
 
@@ -82,8 +82,11 @@ impl Kept {
     }
 
     fn write(&self, folder: &Path, handle: &str, text: &str) -> std::io::Result<()> {
-        let path = folder.join(format!("{handle}.txt"));
-        durable::replace(&path, Readers::Owner, text.as_bytes())?;
+        // Readable by its owner only, and whole or not there. Not `durable`: it is a cache, and a call
+        // would wait for the disk.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(folder.join(format!("{handle}.txt")))?;
         self.forget_oldest(folder)
     }
 

@@ -43,10 +43,10 @@ pub struct Term {
 
 /// Everything that a document is found by.
 pub fn document_terms(text: &str) -> Vec<Term> {
-    read(text, Side::Document)
+    terms(text, Side::Document)
 }
 
-/// A part of a document's text whose terms depend on nothing around it.
+/// A part of a text whose terms depend on nothing around it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'t> {
     /// Equal texts have equal terms.
@@ -55,22 +55,29 @@ pub(super) struct Word<'t> {
 }
 
 impl Word<'_> {
-    pub fn terms(self) -> Vec<Term> {
-        let mut reader = Reader::new(Side::Document);
-        reader.run(self.script, self.text);
+    pub fn terms(self, side: Side) -> Vec<Term> {
+        let stemmer = Stemmer::create(Algorithm::English);
+        let mut reader = Reader { side, stemmer, terms: Vec::new() };
+        match self.script {
+            Script::Unspaced => reader.pairs(self.text),
+            _ => reader.word(self.text),
+        }
         reader.terms
     }
 }
 
-/// The parts of which [`document_terms`] are the terms, one after the other.
+/// The parts of a text, one after the other.
 pub(super) fn for_each_word(text: &str, mut each: impl FnMut(Word<'_>)) {
-    let text = normalized(text);
+    let text = match is_nfkc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        _ => Cow::Owned(text.nfkc().collect()),
+    };
     runs(&text).into_iter().for_each(|(script, text)| each(Word { text, script }));
 }
 
 /// What a prompt asks for: without stop words, unless it has nothing else.
 pub fn query_terms(text: &str) -> Vec<Term> {
-    let mut terms = read(text, Side::Query);
+    let mut terms = terms(text, Side::Query);
     if terms.iter().any(|term| !term.stop) {
         terms.retain(|term| !term.stop);
     }
@@ -78,23 +85,15 @@ pub fn query_terms(text: &str) -> Vec<Term> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Document,
     Query,
 }
 
-fn read(text: &str, side: Side) -> Vec<Term> {
-    let text = normalized(text);
-    let mut reader = Reader::new(side);
-    runs(&text).into_iter().for_each(|(script, run)| reader.run(script, run));
-    reader.terms
-}
-
-fn normalized(text: &str) -> Cow<'_, str> {
-    match is_nfkc_quick(text.chars()) {
-        IsNormalized::Yes => Cow::Borrowed(text),
-        _ => Cow::Owned(text.nfkc().collect()),
-    }
+fn terms(text: &str, side: Side) -> Vec<Term> {
+    let mut terms = Vec::new();
+    for_each_word(text, |word| terms.extend(word.terms(side)));
+    terms
 }
 
 /// The stretches of one script; what lies between words is left out.
@@ -126,17 +125,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(side: Side) -> Self {
-        Self { side, stemmer: Stemmer::create(Algorithm::English), terms: Vec::new() }
-    }
-
-    fn run(&mut self, script: Script, run: &str) {
-        match script {
-            Script::Unspaced => self.pairs(run),
-            _ => self.word(run),
-        }
-    }
-
     /// Pairs of neighbours; a lone character as itself. Documents also have every character, so that
     /// a prompt of one is not lost.
     fn pairs(&mut self, run: &str) {
