@@ -61,10 +61,11 @@ pub fn is_follow_up(prompt: &str) -> bool {
 ///
 /// What assistants and tools said is left out: it is about results, not about what is wanted.
 pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> {
-    if !is_follow_up(prompt) {
+    let mut said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User).peekable();
+    // Most prompts have nothing before them, and need not be read.
+    if said.peek().is_none() || !is_follow_up(prompt) {
         return Cow::Borrowed(prompt);
     }
-    let said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User);
     let mut earlier: Vec<&str> = Vec::new();
     for turn in said.map(|turn| turn.text.trim()).filter(|text| !text.is_empty()).take(BACK) {
         earlier.push(turn);

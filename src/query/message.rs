@@ -25,10 +25,17 @@ static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
         heading.parse::<f32>().ok().map(|urgency| (urgency * 100.0) as u8)
     })
 });
+/// The patterns of [`SmallModels::default`].
+static SMALL: LazyLock<Vec<Regex>> = LazyLock::new(|| small().into_iter().map(pattern).collect());
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bhttps?://|\bwww\.[a-z0-9]"));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+fn small() -> Vec<&'static str> {
+    let texts = labelled::parse(include_str!("data/small_models.txt"), |_| Some(()));
+    texts.into_iter().map(|(text, _)| text).collect()
 }
 
 /// Which models are small, by their names, and how many tools they are given at most.
@@ -54,9 +61,7 @@ pub struct SmallModels {
 impl Default for SmallModels {
     /// Up to eight billion parameters in the name, or a word such as `mini`; 10 tools, as Victor.
     fn default() -> Self {
-        let texts = labelled::parse(include_str!("data/small_models.txt"), |_| Some(()));
-        let patterns = texts.into_iter().map(|(text, _)| text.to_owned()).collect();
-        Self { patterns, max_tools: 10 }
+        Self { patterns: small().into_iter().map(str::to_owned).collect(), max_tools: 10 }
     }
 }
 
@@ -64,8 +69,11 @@ impl SmallModels {
     /// Whether a model of this name is a small one.
     pub fn is_small(&self, model: &str) -> bool {
         let model = model.to_lowercase();
-        let regexes = self.patterns.iter().filter_map(|text| Regex::new(text).ok());
-        regexes.into_iter().any(|regex| regex.is_match(&model))
+        if self.patterns == small() {
+            return SMALL.iter().any(|regex| regex.is_match(&model));
+        }
+        let mut regexes = self.patterns.iter().filter_map(|text| Regex::new(text).ok());
+        regexes.any(|regex| regex.is_match(&model))
     }
 
     /// The number of tools for a model, where others would get `most`.
@@ -73,10 +81,13 @@ impl SmallModels {
         if self.is_small(model) { most.min(self.max_tools) } else { most }
     }
 
-    /// The first pattern that is no regular expression, with what is wrong.
+    /// The first pattern that is no regular expression, with what is wrong. Those that this crate ships
+    /// are known to be some.
     pub fn bad_pattern(&self) -> Option<(&str, String)> {
-        self.patterns
-            .iter()
+        let ours = small();
+        let others = self.patterns.iter().filter(|text| !ours.contains(&text.as_str()));
+        others
+            .into_iter()
             .find_map(|text| Some((text.as_str(), Regex::new(text).err()?.to_string())))
     }
 }

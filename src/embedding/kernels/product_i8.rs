@@ -83,11 +83,14 @@ impl PackedI8 {
             "a weight a pair of output and input. This is a bug."
         );
         let mut numbers = Aligned::zeros(weight.numbers.len());
-        for (panel, packed) in numbers.chunks_exact_mut(inputs * PANEL).enumerate() {
-            for (group, packed) in packed.chunks_exact_mut(PANEL * 4).enumerate() {
-                for (column, packed) in packed.chunks_exact_mut(4).enumerate() {
-                    let from = (panel * PANEL + column) * inputs + group * 4;
-                    packed.copy_from_slice(&weight.numbers[from..from + 4]);
+        let panels = weight.numbers.chunks_exact(inputs * PANEL);
+        for (packed, rows) in numbers.chunks_exact_mut(inputs * PANEL).zip(panels) {
+            // Column by column: a packed panel stays in the first cache, and its weights are read in order.
+            for (column, row) in rows.chunks_exact(inputs).enumerate() {
+                let fours = row.as_chunks::<4>().0;
+                for (group, four) in packed.as_chunks_mut::<{ PANEL * 4 }>().0.iter_mut().zip(fours)
+                {
+                    group[column * 4..column * 4 + 4].copy_from_slice(four);
                 }
             }
         }
