@@ -255,6 +255,10 @@ impl Shared {
         };
         let mut closing = self.closing.subscribe();
         let opened = tokio::select! {
+            biased;
+            _ = closing.wait_for(|closing| *closing) => {
+                Err(Fault::before(FaultKind::Unreachable, "it is being closed"))
+            }
             opened = tokio::time::timeout(self.options.start_timeout, opening) => match opened {
                 Ok(opened) => opened.map_err(|said| {
                     Fault::before(FaultKind::Unreachable, self.redactor.clean(&said.to_string()))
@@ -264,9 +268,6 @@ impl Shared {
                     Err(Fault::before(FaultKind::Timeout, said))
                 }
             },
-            _ = closing.wait_for(|closing| *closing) => {
-                Err(Fault::before(FaultKind::Unreachable, "it is being closed"))
-            }
         };
         match opened {
             Ok(connection) => {
@@ -356,5 +357,50 @@ impl Drop for Unfinished<'_> {
                 connection.close(Duration::ZERO).await;
             }
         });
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn program(args: &[&str]) -> Program {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None }
+    }
+
+    #[test]
+    fn a_server_that_is_still_starting_is_closed_at_once() {
+        let options =
+            McpOptions { start_timeout: Duration::from_secs(3_600), ..McpOptions::default() };
+        let silent = program(&["-c", "sleep 3600"]);
+        let server = McpServer::stdio("silent", silent, options, Arc::default());
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let starting = tokio::spawn({
+                let server = server.clone();
+                async move { server.prepare().await }
+            });
+            while server.shared.state.try_lock().is_ok() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            server.close().await;
+            let fault = starting.await.unwrap().unwrap_err();
+            assert_eq!(fault.detail, "it is being closed");
+            assert!(server.prepare().await.is_err(), "closed for good");
+        });
+    }
+
+    #[test]
+    fn what_a_server_was_given_is_not_in_what_is_said_of_its_failure() {
+        let url = "https://tools.example/s/a1b2c3d4e5f6g7h8/mcp?api_key=QUERYSECRET&v=2";
+        let remote = Remote { url: url.into(), headers: [].into(), allow_private: None };
+        let said = Reach::Http(remote).redactor().clean(&format!("no answer from {url}"));
+        assert!(!said.contains("a1b2c3d4") && !said.contains("QUERYSECRET"), "{said}");
+        assert!(said.contains("https://tools.example/s/"), "{said}");
+        let env = [("DATABASE_URL".to_owned(), "postgres://me:pw@db/x".to_owned())].into();
+        let stdio = Reach::Stdio(Program { env, ..program(&[]) });
+        let said = stdio.redactor().clean("cannot connect to postgres://me:pw@db/x");
+        assert!(!said.contains("pw@db"), "{said}");
     }
 }

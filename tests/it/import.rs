@@ -96,6 +96,21 @@ fn the_servers_of_five_programs_become_one_file_and_none_is_lost() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_damaged_file_of_a_program_that_nobody_named_costs_its_own_servers_alone() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    std::fs::write(sandbox.path("home/.cursor/mcp.json"), "{\"mcpServers\": {").unwrap();
+    let report = import(&sandbox, &[]);
+    assert_eq!(report["imported"].as_array().unwrap().len(), 5, "{report}");
+    assert!(report["notes"].to_string().contains(".cursor/mcp.json"), "{report}");
+    let mut named = sandbox.toolroute();
+    named.env("HOME", sandbox.path("home")).args(["import", "--from", "cursor", "--project"]);
+    named.arg(sandbox.path("project")).arg("--to").arg(sandbox.path("other.json"));
+    named.assert().code(3);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn the_gateway_goes_into_each_program_and_out_again() {
     let sandbox = Sandbox::new();
     user(&sandbox);

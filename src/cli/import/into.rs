@@ -181,7 +181,8 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
 /// Undoes [`put`]: the file as it was, or, where it was changed since, without what we put there.
 pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
     let word = wanted.client.word();
-    let mut put = Put { file: target.to_owned(), done: Done::NothingToUndo, backup: None, word, dry_run };
+    let mut put =
+        Put { file: target.to_owned(), done: Done::NothingToUndo, backup: None, word, dry_run };
     let (Some(record), Some(text)) = (record(target)?, write::read(target)?) else {
         return Ok(put);
     };
