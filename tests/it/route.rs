@@ -220,10 +220,10 @@ fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
     let file = sandbox.write("orders.json", tools);
     let prompt = "don't cancel order 5512, just pause it";
     let answer = sandbox.json(&["route", "--tools", file.to_str().unwrap(), prompt]);
-    assert_eq!(ids(&answer)[0], "orders__hold_order", "{answer}");
+    assert_eq!(ids(&answer)[0], "hold_order", "{answer}");
     assert_eq!(answer["read_as"], "order 5512, just pause it");
     let named = sandbox.json(&["route", "--tools", file.to_str().unwrap(), "call holdOrder now"]);
-    assert_eq!(ids(&named)[0], "orders__hold_order");
+    assert_eq!(ids(&named)[0], "hold_order");
     assert_eq!(named["confidence"], 1.0, "{named}");
 }
 

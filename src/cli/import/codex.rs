@@ -1,5 +1,7 @@
 //! Codex's configuration: TOML, changed in place.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context as _;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, value as item};
@@ -12,9 +14,13 @@ pub fn value(text: &str) -> anyhow::Result<Value> {
     Ok(serde_json::to_value(root)?)
 }
 
-/// The document with a server of this name, command and arguments; the others out where they are to
-/// be replaced.
-pub fn set(text: &str, name: &str, entry: &Value, replace: bool) -> anyhow::Result<String> {
+/// The document with a server of this name, command and arguments, and without those that give way.
+pub fn set(
+    text: &str,
+    name: &str,
+    entry: &Value,
+    behind: &BTreeSet<String>,
+) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse().context("no TOML")?;
     let servers = document.entry(SERVERS).or_insert_with(|| {
         let mut table = Table::new();
@@ -22,10 +28,7 @@ pub fn set(text: &str, name: &str, entry: &Value, replace: bool) -> anyhow::Resu
         Item::Table(table)
     });
     let servers = servers.as_table_like_mut().context("`mcp_servers` is no table")?;
-    if replace {
-        let others: Vec<String> = servers.iter().map(|(other, _)| other.to_owned()).collect();
-        others.iter().filter(|other| *other != name).for_each(|other| _ = servers.remove(other));
-    }
+    behind.iter().filter(|other| *other != name).for_each(|other| _ = servers.remove(other));
     let mut table = Table::new();
     table["command"] = item(entry["command"].as_str().unwrap_or_default());
     let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -61,17 +64,18 @@ mod tests {
     #[test]
     fn what_is_not_meant_stays_as_it_is() {
         let ours = json!({"command": "toolroute", "args": ["mcp"]});
-        let set_text = set(TEXT, "toolroute", &ours, false).unwrap();
+        let none = BTreeSet::new();
+        let set_text = set(TEXT, "toolroute", &ours, &none).unwrap();
         assert!(
             set_text.starts_with(TEXT) && set_text.contains("[mcp_servers.toolroute]"),
             "{set_text}"
         );
         assert_eq!(value(&set_text).unwrap()["mcp_servers"]["toolroute"], ours);
-        assert_eq!(set(&set_text, "toolroute", &ours, false).unwrap(), set_text);
-        let alone = set(TEXT, "toolroute", &ours, true).unwrap();
+        assert_eq!(set(&set_text, "toolroute", &ours, &none).unwrap(), set_text);
+        let alone = set(TEXT, "toolroute", &ours, &["a".to_owned()].into()).unwrap();
         assert_eq!(value(&alone).unwrap()["mcp_servers"].as_object().unwrap().len(), 1);
         let back = restore(&alone, "toolroute", TEXT).unwrap();
         assert_eq!(value(&back).unwrap(), value(TEXT).unwrap());
-        assert_eq!(value(&set("", "t", &ours, false).unwrap()).unwrap()["mcp_servers"]["t"], ours);
+        assert_eq!(value(&set("", "t", &ours, &none).unwrap()).unwrap()["mcp_servers"]["t"], ours);
     }
 }

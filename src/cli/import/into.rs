@@ -1,5 +1,6 @@
 //! Our gateway in another program's configuration, and out of it again.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,8 @@ const NAME: &str = "toolroute";
 pub struct Wanted {
     pub client: Client,
     pub servers: PathBuf,
-    pub replace: bool,
+    /// Servers of the program that are behind the gateway now, and give way to it.
+    pub behind: BTreeSet<String>,
 }
 
 /// What was done to a program's configuration.
@@ -111,15 +113,15 @@ impl Wanted {
     fn with_gateway(&self, text: &str) -> anyhow::Result<String> {
         let entry = self.entry()?;
         if self.client == Client::Codex {
-            return codex::set(text, NAME, &entry, self.replace);
+            return codex::set(text, NAME, &entry, &self.behind);
         }
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let member = self.client.member();
-        let set = if self.replace {
-            jsonc::set(text, &[], member, &json!({ NAME: entry }))
-        } else {
-            jsonc::set(text, &[member], NAME, &entry)
-        };
+        let others = self.behind.iter().filter(|name| *name != NAME);
+        let text = others.fold(text.to_owned(), |text, name| {
+            jsonc::remove(&text, &[member], name).unwrap_or(text)
+        });
+        let set = jsonc::set(&text, &[member], NAME, &entry);
         set.context("it is no JSON object")
     }
 
@@ -215,7 +217,8 @@ mod tests {
     use super::*;
 
     fn wanted(client: Client, replace: bool) -> Wanted {
-        Wanted { client, servers: "/s.json".into(), replace }
+        let behind = replace.then(|| "a".to_owned()).into_iter().collect();
+        Wanted { client, servers: "/s.json".into(), behind }
     }
 
     #[test]

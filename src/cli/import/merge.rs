@@ -34,6 +34,9 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
     let mut target = Target::of(&report.servers, start)?;
     for found in found {
         let from = found.place.path.clone();
+        if found.entry.get("disabled") != Some(&Value::Bool(true)) {
+            report.behind.push((from.clone(), found.name.clone()));
+        }
         let (name, state) = target.add(found)?;
         report.imported.push(Imported { name, from, state });
     }

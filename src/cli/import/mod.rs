@@ -59,6 +59,9 @@ struct Report {
     read: Vec<PathBuf>,
     servers: PathBuf,
     imported: Vec<Imported>,
+    /// Which servers of which file the gateway starts now; not those that came in disabled.
+    #[serde(skip)]
+    behind: Vec<(PathBuf, String)>,
     /// What a user should know, a sentence each.
     notes: Vec<String>,
     /// Copies of what was overwritten.
@@ -141,7 +144,9 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
             .target(client)
             .context("this user has no configuration folder; use --file")?,
     };
-    let wanted = into::Wanted { client, servers: report.servers.clone(), replace: args.replace };
+    let of_target = |(path, _): &&(PathBuf, String)| args.replace && *path == target;
+    let behind = report.behind.iter().filter(of_target).map(|(_, name)| name.clone()).collect();
+    let wanted = into::Wanted { client, servers: report.servers.clone(), behind };
     let put = if args.undo {
         into::undo(&target, &wanted, args.dry_run)?
     } else {
