@@ -1,5 +1,6 @@
 //! `toolroute serve`: the HTTP API.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, RecordArgs, Serve
 use super::exit::{self, Failure};
 use super::setup::{self, Wanted};
 use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, LoadOptions};
 use crate::durable::{self, Readers};
 use crate::embedding::Embedder;
 use crate::engine::{CalledFor, Engine, fingerprint};
@@ -23,15 +24,18 @@ use crate::feedback::{StoreOptions, UsageVectors};
 use crate::server::http::{
     self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
 };
-use crate::server::{Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
+use crate::server::{Hidden, Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
-    let catalog = changes.applied(setup::catalog(&args.catalog, global)?)?;
+    let catalog = setup::catalog(&args.catalog, global)?;
+    let hidden = hidden(args, &catalog)?;
+    let catalog = changes.applied(catalog)?;
     let embedder = setup::serving_embedder(&args.engine, args.select.strategy, global)?;
     let engine = engine(args, catalog, embedder.clone(), global)?;
-    let service = service(args, Arc::new(engine), None, global)?;
+    let behind = Behind { running: None, hidden };
+    let service = service(args, Arc::new(engine), behind, global)?;
     let options = HttpOptions {
         token,
         changes,
@@ -144,11 +148,35 @@ pub fn log(args: &RecordArgs) -> Option<(&Path, StoreOptions)> {
     Some((path, StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() }))
 }
 
-/// The service over an engine, with servers that are running already or new ones.
+/// What is there of the servers before the service is.
+struct Behind {
+    /// Those that are running already; else new ones.
+    running: Option<Arc<Executor>>,
+    hidden: BTreeMap<String, Hidden>,
+}
+
+/// What servers listed the last time and pins keep out of a catalog.
+fn hidden(args: &ServeArgs, catalog: &Catalog) -> anyhow::Result<BTreeMap<String, Hidden>> {
+    let live = &args.catalog.live;
+    let (Some(file), Some(_)) = (file(args)?, live.pinning.open()?) else {
+        return Ok(BTreeMap::new());
+    };
+    let options = LoadOptions { strict: false, overlays: Vec::new() };
+    let lists = servers::kept(&file).into_iter().filter_map(|list| {
+        let listed = Catalog::load(&[list.path], &options).ok()?.catalog;
+        let ids = listed.iter().map(|tool| tool.id.as_str());
+        let held = ids.filter(|id| catalog.get(id).is_none_or(|tool| tool.id.as_str() != *id));
+        let held = held.map(str::to_owned).collect();
+        Some((list.name, Hidden { held, ..Hidden::default() }))
+    });
+    Ok(lists.collect())
+}
+
+/// The service over an engine.
 fn service(
     args: &ServeArgs,
     engine: Arc<Engine>,
-    running: Option<Arc<Executor>>,
+    Behind { running, hidden }: Behind,
     global: &Global,
 ) -> anyhow::Result<Arc<Service>> {
     let (file, rights) = (file(args)?, &args.limits.rights);
@@ -174,6 +202,8 @@ fn service(
         profiles: mcp::configured(global),
         keep,
         screen,
+        hidden,
+        approved_only: mcp::is_strict(&args.catalog.live.pinning),
         on_report: Some(recorder(Arc::clone(&engine))),
         ..ServiceOptions::default()
     };
@@ -267,12 +297,13 @@ fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
         anyhow::bail!("expected the command `serve` to be read again")
     };
     let catalog = setup::catalog(&args.catalog, &global)?;
+    let hidden = hidden(&args, &catalog)?;
     let config = setup::config(&args.engine, &wanted(&args), &global);
     let rest = rest(&args)?;
     let loaded = Arc::clone(loaded);
     let build = move |catalog: Catalog, present: &Service| {
         let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = replacement(&args, catalog, present, (&mut loaded, &global));
+        let next = replacement(&args, (catalog, hidden), present, (&mut loaded, &global));
         next.map_err(|error| format!("{error:#}"))
     };
     Ok(Fresh { catalog, config, rest, build: Box::new(build) })
@@ -281,7 +312,7 @@ fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
 /// A service in the place of the present one. Servers go on where their entries are the same.
 fn replacement(
     args: &ServeArgs,
-    catalog: Catalog,
+    (catalog, hidden): (Catalog, BTreeMap<String, Hidden>),
     present: &Service,
     (loaded, global): (&mut Loaded, &Global),
 ) -> anyhow::Result<Arc<Service>> {
@@ -292,7 +323,7 @@ fn replacement(
     };
     let running = present.executor().filter(|_| print == loaded.servers).cloned();
     let engine = Arc::new(engine(args, catalog, embedder.clone(), global)?);
-    let next = service(args, engine, running, global)?;
+    let next = service(args, engine, Behind { running, hidden }, global)?;
     next.watch();
     *loaded = Loaded { rest, embedder, servers: print };
     Ok(next)

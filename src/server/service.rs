@@ -4,6 +4,7 @@ mod ask;
 mod call;
 mod find;
 mod recent;
+mod seen;
 mod upstream;
 mod watch;
 
@@ -22,6 +23,7 @@ use crate::execution::{Executor, Neighbor, Permissions};
 pub use call::{CallTool, Handed};
 pub use find::{Find, Found, Unavailable};
 pub use recent::Recent;
+pub use seen::{Admitted, Hidden};
 pub use upstream::{ServerState, Status};
 
 /// Keeps the tools that a server lists, and gives back those to search: with what the user adds
@@ -46,6 +48,10 @@ pub struct ServiceOptions {
     pub no_fallback: bool,
     pub keep: Option<Keep>,
     pub screen: Option<Screen>,
+    /// By server, what is known to be hidden of the tools that it listed another time.
+    pub hidden: BTreeMap<String, Hidden>,
+    /// Nothing of a server is given out before one of its tools was admitted.
+    pub approved_only: bool,
     pub on_report: Option<OnReport>,
 }
 
@@ -78,6 +84,8 @@ pub struct Service {
     views: BTreeMap<String, View>,
     /// What is known of each server, by name.
     upstreams: RwLock<BTreeMap<String, ServerState>>,
+    /// By server, what it lists and nobody gets.
+    hidden: RwLock<BTreeMap<String, Hidden>>,
     /// One change of the catalog at a time: each is made from what the one before left.
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
@@ -103,6 +111,7 @@ impl Service {
         Ok(Arc::new(Self {
             engine,
             views: views?,
+            hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
             refreshing: tokio::sync::Mutex::default(),
@@ -124,17 +133,6 @@ impl Service {
     /// The catalog as it is now.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.engine.catalog()
-    }
-
-    /// The tools of a list that may be found and called at all. What a catalog is made of passes
-    /// through here first, whether it comes from a file or from a server.
-    pub fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
-        let screened = match &options.screen {
-            Some(screen) => screen(server, tools),
-            None => tools,
-        };
-        let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
-        screened.into_iter().filter(may_run).collect()
     }
 
     /// One tool in full.
@@ -185,14 +183,6 @@ impl Service {
     /// [`Error::UnknownProfile`].
     pub fn sees(&self, tool: &Tool, profile: Option<&str>) -> Result<bool, Error> {
         Ok(self.view(profile)?.admits(tool))
-    }
-
-    /// Whether clients of a profile may see anything of the server.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
-    pub fn sees_server(&self, server: &str, profile: Option<&str>) -> Result<bool, Error> {
-        Ok(self.view(profile)?.admits_server(server))
     }
 
     /// What changes from now on.

@@ -86,21 +86,21 @@ impl Service {
 
     fn unavailable(&self, find: &Find) -> Result<Vec<Unavailable>, Error> {
         let view = self.view(find.profile.as_deref())?;
-        let states = self.servers();
+        let (states, named) = (self.servers(), self.named(view));
         if let Some(server) = &find.server {
             let catalog = self.engine.catalog();
             let mut known: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
             known.extend(catalog.iter().filter_map(|tool| tool.server.clone()));
             known.sort();
             known.dedup();
-            known.retain(|name| view.admits_server(name));
+            known.retain(|name| named(name));
             if !known.contains(server) {
                 return Err(Error::UnknownServer { name: server.clone(), known });
             }
         }
         let meant = |name: &str| find.server.as_deref().is_none_or(|server| server == name);
         let states = states.into_iter();
-        let meant = states.filter(|state| view.admits_server(&state.name) && meant(&state.name));
+        let meant = states.filter(|state| named(&state.name) && meant(&state.name));
         Ok(meant
             .filter_map(|state| {
                 let because = match state.status {

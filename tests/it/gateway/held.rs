@@ -1,0 +1,69 @@
+//! What a client does not get, and what it is told of it.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Site;
+use super::client::Client;
+use crate::drill::python;
+use crate::support::repo;
+
+/// A sandbox with the notes server under two names.
+fn two(python: &Path) -> Site {
+    let script = repo("tests/servers/notes.py");
+    Site::new(python, json!({"other": {"command": python, "args": [script, "x"]}}))
+}
+
+fn prompts(client: &mut Client) -> Vec<String> {
+    let listed = client.ask("prompts/list", json!({}));
+    let prompts = listed["prompts"].as_array().expect("prompts");
+    prompts.iter().map(|prompt| prompt["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+fn reads(client: &mut Client) -> bool {
+    let number = client.send("resources/read", json!({"uri": "note://today"}));
+    client.answer_to(number).get("result").is_some()
+}
+
+#[test]
+fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
+    let Some(python) = python() else { return };
+    let site = two(&python);
+    site.sandbox.write("toolroute.toml", "[profiles]\nonly = [\"notes__search_notes\"]\n");
+    for (args, wanted) in [
+        (&["--profile", "only"][..], &["notes__summarise"][..]),
+        (&["--deny", "notes__*"], &["other__summarise"]),
+        (&["--deny", "*"], &[]),
+        (&[], &["notes__summarise", "other__summarise"]),
+    ] {
+        let mut client = site.client(args);
+        client.begin();
+        let listed = client.ask("tools/list", json!({}));
+        let hint = listed["tools"][0]["description"].as_str().unwrap().to_owned();
+        assert_eq!(hint.contains(" other"), wanted.contains(&"other__summarise"), "{hint}");
+        assert_eq!(prompts(&mut client), wanted, "{args:?}");
+        assert_eq!(reads(&mut client), !wanted.is_empty(), "{args:?}");
+        let hidden = json!({"name": "other__summarise", "arguments": {"title": "x"}});
+        let number = client.send("prompts/get", hidden);
+        let got = client.answer_to(number);
+        assert_eq!(got.get("result").is_some(), wanted.contains(&"other__summarise"), "{got}");
+    }
+}
+
+#[test]
+fn strict_pins_hold_back_a_server_until_one_of_its_tools_is_approved() {
+    let Some(python) = python() else { return };
+    let site = two(&python);
+    let mut client = site.client(&["--pin-mode", "strict"]);
+    client.begin();
+    assert_eq!(prompts(&mut client), [] as [&str; 0]);
+    assert!(!reads(&mut client));
+    client.end();
+    let approved = site.sandbox.run(&["pins", "approve", "--server", "other"]);
+    assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stderr));
+    let mut client = site.client(&["--pin-mode", "strict"]);
+    client.begin();
+    assert_eq!(prompts(&mut client), ["other__summarise"]);
+    assert!(reads(&mut client));
+}
