@@ -324,6 +324,10 @@ fn replacement(
     let running = present.executor().filter(|_| print == loaded.servers).cloned();
     let engine = Arc::new(engine(args, catalog, embedder.clone(), global)?);
     let next = service(args, engine, Behind { running, hidden }, global)?;
+    // Before it hears of any list.
+    if let Some(edit) = present.edit() {
+        next.edited_by(edit);
+    }
     next.watch();
     *loaded = Loaded { rest, embedder, servers: print };
     Ok(next)

@@ -33,6 +33,10 @@ pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 /// Looks over a server's tools before anybody may find them: what it does not give back is hidden.
 pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
+/// Makes the user's own changes to what a server lists: what was taken out stays out, what was put in
+/// stays in.
+pub type Edit = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+
 /// Told what came of every call.
 pub type OnReport = Arc<dyn Fn(&Handed<'_>) + Send + Sync>;
 
@@ -86,6 +90,7 @@ pub struct Service {
     upstreams: RwLock<BTreeMap<String, ServerState>>,
     /// By server, what it lists and nobody gets.
     hidden: RwLock<BTreeMap<String, Hidden>>,
+    edit: RwLock<Option<Edit>>,
     /// One change of the catalog at a time: each is made from what the one before left.
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
@@ -114,6 +119,7 @@ impl Service {
             hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
+            edit: RwLock::default(),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),
@@ -183,6 +189,21 @@ impl Service {
     /// [`Error::UnknownProfile`].
     pub fn sees(&self, tool: &Tool, profile: Option<&str>) -> Result<bool, Error> {
         Ok(self.view(profile)?.admits(tool))
+    }
+
+    /// Has the user's changes made to every list of a server from now on.
+    pub fn edited_by(&self, edit: Edit) {
+        *self.edit.write().unwrap_or_else(PoisonError::into_inner) = Some(edit);
+    }
+
+    /// Who makes the user's changes, if anybody.
+    pub fn edit(&self) -> Option<Edit> {
+        self.edit.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps servers' lists from being taken in as long as it is held.
+    pub async fn still(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.refreshing.lock().await
     }
 
     /// What changes from now on.

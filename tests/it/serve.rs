@@ -114,6 +114,36 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
 }
 
 #[test]
+fn changes_of_a_servers_tools_stay_when_it_lists_them() {
+    let Some(python) = python() else { return };
+    let sandbox = Sandbox::new();
+    let entry =
+        json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
+    let servers =
+        sandbox.write("servers.json", json!({"mcpServers": {"notes": entry}}).to_string());
+    let args = ["serve", "--servers", servers.to_str().unwrap(), "--model", "static"];
+    let server = Server::start(&sandbox, &args);
+    let port = server.port;
+    assert_eq!(send(port, "DELETE /v1/tools/notes__count_notes", &[], &[]).status, 200);
+    let extra = json!({"server": "notes", "name": "extra", "description": "Waters the orchids"});
+    assert_eq!(post(port, "/v1/tools", &extra).status, 201);
+    let edited = json!({"server": "notes", "name": "search_notes", "description": "Edited"});
+    let json_type = [("content-type", "application/json")];
+    let put = "PUT /v1/tools/notes__search_notes";
+    assert_eq!(send(port, put, &json_type, edited.to_string().as_bytes()).status, 200);
+    // The call starts the server, which then lists its tools.
+    let called = post(port, "/v1/call", &json!({"tool": "notes__illustrate_note"})).ok();
+    assert_eq!(called["outcome"], "answered", "{called}");
+    let state = || get(port, "/v1/servers").ok()["servers"][0]["state"].clone();
+    until("the server has listed its tools", || state() == "ready");
+    assert_eq!(get(port, "/v1/tools/notes__count_notes").status, 404);
+    assert_eq!(post(port, "/v1/call", &json!({"tool": "notes__count_notes"})).error().0, 404);
+    assert_eq!(get(port, "/v1/tools/notes__extra").ok()["description"], "Waters the orchids");
+    assert_eq!(get(port, "/v1/tools/notes__search_notes").ok()["description"], "Edited");
+    assert_eq!(get(port, "/v1/tools?server=notes").ok()["total"], 7);
+}
+
+#[test]
 fn other_apis_clients_get_answers_in_their_forms() {
     let sandbox = Sandbox::new();
     let server = serve(&sandbox, &[]);

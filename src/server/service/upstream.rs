@@ -153,6 +153,10 @@ impl Service {
             None => tools,
         };
         let Admitted { tools, hidden } = Self::admitted(&self.options, server, tools);
+        let tools = match self.edit() {
+            Some(edit) => edit(server, tools),
+            None => tools,
+        };
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");
