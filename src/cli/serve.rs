@@ -1,8 +1,8 @@
 //! `toolroute serve`: the HTTP API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::server::{Hidden, Keep, OnReport, Service, ServiceOptions, Shutdown, T
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
-    let catalog = setup::catalog(&args.catalog, global)?;
+    let (catalog, broken) = catalog(args, None, global)?;
     let hidden = hidden(args, &catalog)?;
     let catalog = changes.applied(catalog)?;
     let embedder = setup::serving_embedder(&args.engine, args.select.strategy, global)?;
@@ -41,7 +41,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         changes,
         max_body: args.max_body,
         timeout: Duration::from_secs(args.request_timeout),
-        reload: Some(reload(args, embedder, global)?),
+        reload: Some(reload(args, (embedder, broken), global)?),
         persist: args.persist.as_deref().map(persist),
         conduct: conduct(args)?,
         ..listening(&args.listen)
@@ -266,11 +266,11 @@ fn persist(path: &Path) -> Persist {
 /// How the sources are read again: as at the start, with the files as they are then.
 fn reload(
     args: &ServeArgs,
-    embedder: Option<Arc<dyn Embedder>>,
+    (embedder, broken): (Option<Arc<dyn Embedder>>, BTreeSet<PathBuf>),
     global: &Global,
 ) -> anyhow::Result<Reload> {
     let rest = rest(args)?;
-    let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)? };
+    let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)?, broken };
     let loaded = Arc::new(Mutex::new(loaded));
     let fresh = move || again(&loaded).map_err(|error| format!("{error:#}"));
     let sources = stamp::Sources::of(&args.catalog, global);
@@ -284,6 +284,35 @@ struct Loaded {
     embedder: Option<Arc<dyn Embedder>>,
     /// Of the servers that are running.
     servers: String,
+    /// Files in directories of which nothing was understood.
+    broken: BTreeSet<PathBuf>,
+}
+
+/// The catalog, and the files of which nothing is understood. At the start these are told and left out,
+/// and so are they from then on. One that was understood before is a reason to keep the catalog that is
+/// there: it may be in the middle of being written.
+fn catalog(
+    args: &ServeArgs,
+    before: Option<&BTreeSet<PathBuf>>,
+    global: &Global,
+) -> anyhow::Result<(Catalog, BTreeSet<PathBuf>)> {
+    let from = &args.catalog;
+    let (catalog, problems) = setup::catalog_with_problems(from, from.strict)?;
+    let suspect = problems.iter().filter(|problem| problem.is_error() && problem.tool.is_none());
+    let suspect = suspect.filter_map(|problem| problem.file.clone());
+    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !from.overlay.contains(file)).collect();
+    let mut broken = BTreeSet::new();
+    for file in suspect {
+        let options = LoadOptions { strict: false, overlays: Vec::new() };
+        // By itself, such a file is an error.
+        let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
+        if before.is_some_and(|before| !before.contains(&file)) {
+            return Err(error.into());
+        }
+        broken.insert(file);
+    }
+    setup::tell(from, &catalog, &problems, global);
+    Ok((catalog, broken))
 }
 
 /// What was typed, with what environment and files say now.
@@ -296,7 +325,10 @@ fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
     let Command::Serve(args) = command else {
         anyhow::bail!("expected the command `serve` to be read again")
     };
-    let catalog = setup::catalog(&args.catalog, &global)?;
+    let present = || loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = present().broken.clone();
+    let (catalog, broken) = catalog(&args, Some(&before), &global)?;
+    present().broken = broken;
     let hidden = hidden(&args, &catalog)?;
     let config = setup::config(&args.engine, &wanted(&args), &global);
     let rest = rest(&args)?;
@@ -329,7 +361,7 @@ fn replacement(
         next.edited_by(edit);
     }
     next.watch();
-    *loaded = Loaded { rest, embedder, servers: print };
+    (loaded.rest, loaded.embedder, loaded.servers) = (rest, embedder, print);
     Ok(next)
 }
 

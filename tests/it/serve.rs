@@ -386,6 +386,36 @@ fn the_catalog_is_read_again_while_requests_are_answered() {
     assert_eq!(ids(&answer).len(), 1);
 }
 
+#[test]
+fn a_file_that_breaks_takes_no_tools_away() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("catalog");
+    std::fs::create_dir_all(&folder).unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let weather =
+        "{\"tools\": [{\"name\": \"weather\", \"description\": \"The weather of a city\"}]}";
+    let mail = "{\"name\": \"mail\", \"description\": \"Sends mail\"}\n";
+    put("weather.json", weather);
+    put("mail.jsonl", mail);
+    put("notes.json", "{never a catalog");
+    let tools = folder.to_str().unwrap();
+    let server = Server::start(&sandbox, &["serve", "--tools", tools, "--strategy", "keyword"]);
+    let port = server.port;
+    let total = || get(port, "/v1/tools").ok()["total"].as_u64().unwrap();
+    assert_eq!(total(), 2);
+    put("weather.json", &weather[..30]);
+    for _ in 0..2 {
+        let refused = post_text(port, "/v1/reload", b"");
+        assert_eq!((refused.error().0, total()), (422, 2), "{}", refused.text());
+        assert!(refused.text().contains("weather.json"), "{}", refused.text());
+    }
+    // One line is not the file, and what was never understood holds nothing up.
+    put("weather.json", weather);
+    put("mail.jsonl", &format!("{mail}{{\"description\": \"no name\"}}\n{{broken\n"));
+    let reloaded = post_text(port, "/v1/reload", b"").ok();
+    assert_eq!((&reloaded["changed"], total()), (&json!(0), 2));
+}
+
 /// A request that takes a while: texts for the encoder.
 fn slow_body() -> String {
     let texts: Vec<String> =
