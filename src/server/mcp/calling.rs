@@ -33,6 +33,7 @@ impl Gateway {
         match Meta::of(&request.name) {
             Some(meta) => self.meta(meta, given, context).await,
             None => {
+                self.shared.service.first_lists().await;
                 // Who was listed a tool knows its hints; who only found it was told its id.
                 let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
                 let called = Called { tool: request.name.into(), arguments: given, confirmed };

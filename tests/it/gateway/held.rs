@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Site;
-use super::client::Client;
+use super::client::{Client, text};
 use crate::drill::python;
 use crate::support::repo;
 
@@ -66,4 +66,27 @@ fn strict_pins_hold_back_a_server_until_one_of_its_tools_is_approved() {
     client.begin();
     assert_eq!(prompts(&mut client), ["other__summarise"]);
     assert!(reads(&mut client));
+}
+
+#[test]
+fn the_first_list_and_the_first_call_wait_for_the_servers() {
+    let Some(python) = python() else { return };
+    let names = |client: &mut Client| {
+        let listed = client.ask("tools/list", json!({}));
+        listed["tools"].as_array().expect("tools").len()
+    };
+    let slow = ["--slow", "1"];
+    let site = Site::with(&python, json!({}), &slow);
+    let mut client = site.client(&["--expose", "selected"]);
+    client.begin();
+    assert_eq!(names(&mut client), 7);
+    let site = Site::with(&python, json!({}), &slow);
+    let mut client = site.client(&["--pinned", "notes__count_notes"]);
+    client.begin();
+    assert_eq!(names(&mut client), 4);
+    let site = Site::with(&python, json!({}), &slow);
+    let mut client = site.client(&[]);
+    client.begin();
+    let found = client.call("notes__search_notes", json!({"query": "rye"}));
+    assert_eq!(text(&found), "found: rye");
 }
