@@ -1,6 +1,7 @@
 //! Calls a tool so that one answer or one message comes of it.
 
 mod attempt;
+mod own;
 mod run;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::json;
 
 use crate::catalog::Tool;
-use crate::execution::{Answer, Attempt, Outcome, Report};
+use crate::execution::{Answer, Attempt, Ending, Outcome, Report};
 
 /// The result of `tools/call`.
 pub fn result(asked: &Tool, report: &Report) -> CallToolResult {
@@ -16,16 +16,35 @@ pub fn result(asked: &Tool, report: &Report) -> CallToolResult {
         Outcome::Clarify { message, .. } => {
             error(format!("{message} describe_tool {} gives its schema.", asked.id))
         }
-        outcome => {
-            let mut said = outcome.message().unwrap_or("No answer.").to_owned();
-            for attempt in &report.attempts {
-                if let Some(words) = own_words(attempt) {
-                    said.push_str(&format!("\n{} said: {words}", attempt.tool));
-                }
-            }
-            error(said)
+        _ => failed(asked, report),
+    }
+}
+
+/// Where the tool itself says that it failed, its own answer; and what came of others, if any.
+fn failed(asked: &Tool, report: &Report) -> CallToolResult {
+    let mut owns = report.attempts.iter().filter_map(|attempt| attempt.own.as_deref());
+    let Some(own) = owns.find(|own| own.tool == asked.id) else {
+        return error(said(report, |_| true));
+    };
+    let mut result = answered(asked, own);
+    result.is_error = Some(true);
+    let is_other = |attempt: &Attempt| attempt.tool != asked.id;
+    let was_tried = |attempt: &Attempt| !matches!(attempt.ending, Ending::Skipped { .. });
+    if report.attempts.iter().any(|attempt| is_other(attempt) && was_tried(attempt)) {
+        result.content.push(ContentBlock::text(said(report, is_other)));
+    }
+    result
+}
+
+/// Our message, and the words of those tools that are meant.
+fn said(report: &Report, is_meant: impl Fn(&Attempt) -> bool) -> String {
+    let mut said = report.outcome.message().unwrap_or("No answer.").to_owned();
+    for attempt in report.attempts.iter().filter(|attempt| is_meant(attempt)) {
+        if let Some(words) = own_words(attempt) {
+            said.push_str(&format!("\n{} said: {words}", attempt.tool));
         }
     }
+    said
 }
 
 /// An answer that the agent reads as a failure.

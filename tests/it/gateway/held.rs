@@ -90,3 +90,28 @@ fn the_first_list_and_the_first_call_wait_for_the_servers() {
     let found = client.call("notes__search_notes", json!({"query": "rye"}));
     assert_eq!(text(&found), "found: rye");
 }
+
+/// A sandbox with the server whose answers have parts, beside the notes.
+fn parts(python: &Path) -> Site {
+    let script = repo("tests/servers/parts.py");
+    Site::new(python, json!({"parts": {"command": python, "args": [script, "x"]}}))
+}
+
+#[test]
+fn an_error_keeps_its_parts_and_its_structure() {
+    let Some(python) = python() else { return };
+    let site = parts(&python);
+    let mut client = site.client(&["--no-fallback"]);
+    client.begin();
+    for result in [
+        client.call("call_tool", json!({"tool_name": "parts__scan_page"})),
+        client.call("parts__scan_page", json!({})),
+    ] {
+        let content = json!([
+            {"type": "text", "text": "the paper is stuck"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+        ]);
+        assert_eq!((&result["isError"], &result["content"]), (&json!(true), &content), "{result}");
+        assert_eq!(result["structuredContent"], json!({"page": 3}));
+    }
+}
