@@ -115,3 +115,22 @@ fn an_error_keeps_its_parts_and_its_structure() {
         assert_eq!(result["structuredContent"], json!({"page": 3}));
     }
 }
+
+#[test]
+fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
+    let Some(python) = python() else { return };
+    let site = parts(&python);
+    let mut client = site.client(&[]);
+    client.begin();
+    let cut = client.call("call_tool", json!({"tool_name": "parts__list_cities"}));
+    assert!(cut.get("structuredContent").is_none(), "{cut}");
+    assert_eq!(cut["_meta"]["toolroute/structured_content"], "left out: it is too long");
+    assert_eq!(text(&cut), "see the value");
+    let said = cut["content"][1]["text"].as_str().unwrap();
+    assert!(said.contains("structured content is left out"), "{said}");
+    let beginning = cut["content"][2]["text"].as_str().unwrap();
+    assert!(beginning.contains("city 0") && beginning.contains("_truncated"), "{beginning}");
+    let whole = client.call("parts__list_cities", json!({}));
+    let value = whole["structuredContent"].as_object().unwrap();
+    assert_eq!((value.len(), value["rows"].as_array().unwrap().len()), (1, 4000));
+}
