@@ -43,9 +43,12 @@ impl View {
 
     /// Whether the profile lets the tool be seen and called.
     pub fn admits(&self, tool: &Tool) -> bool {
-        let server = tool.server.as_deref().unwrap_or_default();
-        self.names_server(server)
-            && (self.profile.tools.is_empty() || self.patterns.matches(tool.id.as_str()))
+        self.admits_id(tool.server.as_deref().unwrap_or_default(), tool.id.as_str())
+    }
+
+    /// [`View::admits`] of a tool that is not at hand.
+    pub fn admits_id(&self, server: &str, id: &str) -> bool {
+        self.names_server(server) && (self.profile.tools.is_empty() || self.patterns.matches(id))
     }
 
     /// Whether a tool of the server could be let through, whatever its name: for servers that

@@ -144,7 +144,8 @@ impl Service {
     /// One tool in full.
     ///
     /// # Errors
-    /// [`Error::UnknownTool`], with ids that may have been meant; [`Error::UnknownProfile`].
+    /// [`Error::UnknownTool`], with ids that may have been meant; [`Error::HeldBack`] and
+    /// [`Error::NotListed`], which say why it is not there; [`Error::UnknownProfile`].
     pub fn describe(&self, id: &str, profile: Option<&str>) -> Result<Arc<Tool>, Error> {
         let view = self.view(profile)?;
         let catalog = self.engine.catalog();
@@ -152,10 +153,7 @@ impl Service {
         if let Some(tool) = found.filter(|tool| view.admits(tool)) {
             return Ok(Arc::clone(tool));
         }
-        let seen = |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
-        // More than are told, since some of them may be hidden here.
-        let near = catalog.near(id, 12).into_iter().filter(seen).take(3);
-        Err(Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() })
+        Err(self.missing(id, view))
     }
 
     /// The profile of a name; the nameless one where none is asked for.

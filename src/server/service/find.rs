@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::recent::{Recent, now_ms};
-use super::{Error, Service, Status, off_thread};
+use super::{Error, Service, off_thread};
 use crate::engine::{SelectContext, SelectRequest, Selection};
 
 /// What to find.
@@ -103,11 +103,7 @@ impl Service {
         let meant = states.filter(|state| named(&state.name) && meant(&state.name));
         Ok(meant
             .filter_map(|state| {
-                let because = match state.status {
-                    Status::Unavailable { because } => because,
-                    Status::Connecting if state.tools == 0 => "it is still starting".to_owned(),
-                    _ => return None,
-                };
+                let because = state.lacking()?;
                 Some(Unavailable { server: state.name, because })
             })
             .collect())

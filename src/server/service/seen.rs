@@ -138,6 +138,42 @@ impl Service {
             && !self.options.permissions.deny.matches(&any_id(server))
     }
 
+    /// Why there is no tool of this id within a view.
+    pub(super) fn missing(&self, id: &str, view: &View) -> Error {
+        let spelled = id.replacen(':', "__", 1);
+        if let Some(held) = self.held(&[id, &spelled], view) {
+            return Error::HeldBack { id: held };
+        }
+        let named = self.named(view);
+        let servers = self.servers().into_iter();
+        let own = servers.filter(|state| {
+            let rest = spelled.strip_prefix(&state.name);
+            rest.is_some_and(|rest| rest.starts_with("__")) && named(&state.name)
+        });
+        // One server's name may begin with another's.
+        if let Some(state) = own.max_by_key(|state| state.name.len())
+            && let Some(because) = state.lacking()
+            && state.tools == 0
+        {
+            return Error::NotListed { id: id.to_owned(), server: state.name, because };
+        }
+        let catalog = self.engine.catalog();
+        let seen = |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
+        // More than are told, since some of them may be hidden here.
+        let near = catalog.near(id, 12).into_iter().filter(seen).take(3);
+        Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() }
+    }
+
+    /// The first of the ids that pins hold back.
+    fn held(&self, ids: &[&str], view: &View) -> Option<String> {
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
+        let is_held = |id: &&&str| {
+            let mut servers = hidden.iter();
+            servers.any(|(name, known)| known.held.contains(**id) && view.admits_id(name, id))
+        };
+        ids.iter().find(is_held).map(ToString::to_string)
+    }
+
     /// Whether anything is known of the server's tools, and whether any of them is there.
     pub(super) fn standing(&self, server: &str) -> (bool, bool) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);

@@ -40,6 +40,17 @@ pub enum Status {
     Unavailable { because: String },
 }
 
+impl ServerState {
+    /// Why tools of it may be missing, if they may.
+    pub(super) fn lacking(&self) -> Option<String> {
+        match &self.status {
+            Status::Unavailable { because } => Some(because.clone()),
+            Status::Connecting if self.tools == 0 => Some("it is still starting".to_owned()),
+            _ => None,
+        }
+    }
+}
+
 /// Every server that the executor knows or that has tools, before any is asked.
 pub(super) fn at_first(
     options: &ServiceOptions,

@@ -134,3 +134,26 @@ fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
     let value = whole["structuredContent"].as_object().unwrap();
     assert_eq!((value.len(), value["rows"].as_array().unwrap().len()), (1, 4000));
 }
+
+#[test]
+fn a_tool_that_is_not_there_is_told_with_the_reason() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({"dead": {"command": "/no/such/program"}}));
+    let mut client = site.client(&["--pin-mode", "strict"]);
+    client.begin();
+    let mut said = |tool: &str| {
+        let result = client.call("call_tool", json!({"tool_name": tool}));
+        assert_eq!(result["isError"], true, "{result}");
+        let direct = client.call(tool, json!({}));
+        assert_eq!(text(&direct), text(&result));
+        text(&result).to_owned()
+    };
+    for tool in ["notes__count_notes", "notes:count_notes"] {
+        let held = said(tool);
+        assert!(held.contains("is held back"), "{held}");
+        assert!(held.contains("toolroute pins approve notes__count_notes"), "{held}");
+    }
+    let dead = said("dead__anything");
+    assert!(dead.contains("the server `dead` cannot be had: cannot be reached"), "{dead}");
+    assert!(said("none__such").contains("no tool `none__such` here"));
+}
