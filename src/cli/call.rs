@@ -257,8 +257,12 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
     }
     let mut line = serde_json::to_vec(failure)?;
     line.push(b'\n');
-    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-    log.write_all(&line)
+    let mut log = std::fs::OpenOptions::new();
+    log.create(true).append(true);
+    // Tools' errors quote what they were about.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut log, 0o600);
+    log.open(path)?.write_all(&line)
 }
 
 /// `toolroute output`: a part of an answer that was kept.

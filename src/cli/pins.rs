@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::args::{Global, LiveArgs};
+use super::exit::{self, Failure};
 use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::execution::ServersFile;
@@ -65,9 +66,9 @@ fn screen(pins: &Pins, file: &ServersFile, server: &str, tools: Vec<Tool>) -> Ve
 
 /// A catalog without what is held back of the servers of the servers file.
 pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
-    let (Some(path), Some(pins)) = (live.servers(), live.pinning.open()?) else {
-        return Ok(catalog);
-    };
+    // Where no server is asked, pins need no folder: a user may have no home.
+    let Some(path) = live.servers() else { return Ok(catalog) };
+    let Some(pins) = live.pinning.open()? else { return Ok(catalog) };
     let file = servers::read(path)?;
     let servers = &file.entries;
     let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
@@ -140,8 +141,18 @@ pub enum PinsCommand {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = false, id = "what", args = ["id", "server", "all"])]
 pub struct ApproveArgs {
+    #[command(flatten)]
+    pub what: WhatArgs,
+    /// The first digits of the hash that was looked at: another definition is not let in
+    #[arg(long, value_name = "HEX", requires = "id", conflicts_with_all = ["server", "all"])]
+    pub hash: Option<String>,
+}
+
+/// Exactly one of them: every field of a group that is derived is in it.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub struct WhatArgs {
     /// A tool's id, or `server:tool`
     pub id: Option<String>,
     /// Everything that one server lists
@@ -150,9 +161,6 @@ pub struct ApproveArgs {
     /// Everything that is held back
     #[arg(long)]
     pub all: bool,
-    /// The first digits of the hash that was looked at: another definition is not let in
-    #[arg(long, value_name = "HEX", requires = "id")]
-    pub hash: Option<String>,
 }
 
 pub fn run(args: &PinsArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -226,10 +234,15 @@ fn shown(value: &Value) -> String {
 }
 
 fn approve(pins: &Pins, args: &ApproveArgs, global: &Global) -> anyhow::Result<()> {
-    let what = match (&args.id, &args.server) {
+    let WhatArgs { id, server, all } = &args.what;
+    let what = match (id, server) {
         (Some(id), _) => Approve::Tool { id: id.clone(), sha256: args.hash.clone() },
         (None, Some(server)) => Approve::Server(server.clone()),
-        (None, None) => Approve::All,
+        (None, None) if *all => Approve::All,
+        (None, None) => {
+            let said = "expected a tool's id, --server or --all".to_owned();
+            return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        }
     };
     let approved = pins.approve(&what)?;
     if global.json {

@@ -53,7 +53,11 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
             render::timings(&selection.timings)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    // An answer without tools must not be taken for "none of these" where there were none.
+    Ok(match engine.catalog().is_empty() {
+        true => ExitCode::from(exit::BAD_DATA),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 /// The words of the command line, or all of stdin.

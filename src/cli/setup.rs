@@ -45,8 +45,13 @@ pub fn tell(args: &CatalogArgs, catalog: &Catalog, problems: &[Problem], global:
         render::warn(global, &said);
     }
     if catalog.is_empty() {
-        let paths: Vec<String> = args.tools.iter().map(|path| path.display().to_string()).collect();
-        render::warn(global, &format!("warning: no usable tool in {}", paths.join(", ")));
+        let places = args
+            .tools
+            .iter()
+            .map(PathBuf::as_path)
+            .chain(args.live.servers().map(PathBuf::as_path));
+        let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
+        render::warn(global, &format!("warning: no usable tool in {}", places.join(", ")));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine itself: from a prompt to tools.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,7 +71,8 @@ impl State {
         }
         let start = Instant::now();
         let clauses = self.clauses(request, strategy);
-        let texts: Vec<&str> = texts(request, &clauses).collect();
+        let texts: Vec<Cow<'_, str>> = texts(request, &clauses).collect();
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
         let embedding = Embedding {
             vectors: embedded.vectors.as_slice().unwrap_or_default(),
@@ -104,7 +106,9 @@ impl State {
             })
             .collect();
         let embed = requests.iter().zip(&clauses).filter_map(|(r, c)| Some((r, c.as_deref()?)));
-        let (all, places) = distinct(embed.flat_map(|(r, clauses)| texts(r, clauses)));
+        let texts: Vec<Cow<'_, str>> =
+            embed.flat_map(|(request, clauses)| texts(request, clauses)).collect();
+        let (all, places) = distinct(texts.iter().map(AsRef::as_ref));
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
@@ -331,7 +335,10 @@ impl State {
     /// tool's name out leaves no doubt.
     fn certainty(&self, strategy: Strategy, found: &[Candidate]) -> (Option<f32>, Option<f32>) {
         let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
-        let evidence = if strategy == Strategy::Hybrid { evidence(found) } else { None };
+        let evidence = match strategy {
+            Strategy::Hybrid => evidence(found, self.config.fusion),
+            _ => None,
+        };
         let sure = |(evidence, model)| {
             let named = found.iter().any(|candidate| candidate.exact_name > 0.0);
             if named { 1.0 } else { confidence(evidence, self.catalog.len(), &model) }
@@ -377,9 +384,14 @@ fn timings(embedding: Embedding<'_>, times: StageTimes, policy: Duration) -> Tim
     Timings { tokenize, embed, search, keyword, fuse, policy }
 }
 
-/// What is embedded for a request: the prompt, then its clauses.
-fn texts<'a>(request: &'a SelectRequest, clauses: &'a [String]) -> impl Iterator<Item = &'a str> {
-    std::iter::once(request.prompt.as_str()).chain(clauses.iter().map(String::as_str))
+/// What is embedded for a request: the prompt, then its clauses. Identifiers stand as words, as they do
+/// in what is embedded of tools.
+fn texts<'a>(
+    request: &'a SelectRequest,
+    clauses: &'a [String],
+) -> impl Iterator<Item = Cow<'a, str>> {
+    let whole = std::iter::once(request.prompt.as_str());
+    whole.chain(clauses.iter().map(String::as_str)).map(query::without_humps)
 }
 
 /// Texts without their repetitions, and the place of each among them: several strategies may be

@@ -102,18 +102,30 @@ impl EngineConfig {
 }
 
 /// A request whose prompt says by itself what it wants: where it goes on with a conversation, it is
-/// read with what was said.
+/// read with what was said, and what it says not to do is left out.
 pub(super) fn read(request: &SelectRequest) -> Cow<'_, SelectRequest> {
-    let Some(context) = request.context.as_ref().filter(|context| context.depth > 0) else {
-        return Cow::Borrowed(request);
+    let prompt = match request.context.as_ref().filter(|context| context.depth > 0) {
+        Some(context) => continued(&request.prompt, context),
+        None => Cow::Borrowed(request.prompt.as_str()),
     };
+    let affirmed = match query::without_negated(&prompt) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(affirmed) => Some(affirmed),
+    };
+    match (affirmed, prompt) {
+        (None, Cow::Borrowed(_)) => Cow::Borrowed(request),
+        (Some(prompt), _) | (None, Cow::Owned(prompt)) => {
+            Cow::Owned(SelectRequest { prompt, ..request.clone() })
+        }
+    }
+}
+
+/// A prompt with what the user said before, where it hangs on that.
+fn continued<'a>(prompt: &'a str, context: &SelectContext) -> Cow<'a, str> {
     let turns = context.history.iter().rev().filter(|turn| turn.role == Speaker::User);
     let said: Vec<Turn> = turns.take(context.depth).cloned().collect();
     let said: Vec<Turn> = said.into_iter().rev().collect();
-    match query::routing_text(&request.prompt, &said) {
-        Cow::Borrowed(_) => Cow::Borrowed(request),
-        Cow::Owned(prompt) => Cow::Owned(SelectRequest { prompt, ..request.clone() }),
-    }
+    query::routing_text(prompt, &said)
 }
 
 #[cfg(test)]

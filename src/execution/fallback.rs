@@ -30,6 +30,10 @@ pub struct Candidate {
     pub origin: Origin,
     /// Somebody says that it may run even after a write elsewhere may have happened.
     pub safe_after_write: bool,
+    /// Whether it is asked as well where a tool before it has answered, if only that it failed or found
+    /// nothing. That is an answer: a guess at what else may know would take the arguments elsewhere,
+    /// and bring back the record of another thing.
+    pub after_answer: bool,
 }
 
 /// After which endings of one tool the next is tried.
@@ -64,7 +68,7 @@ const MOST_CANDIDATES: usize = 5;
 impl Candidate {
     /// The one tool that was asked for.
     pub fn asked(tool: Arc<Tool>) -> Self {
-        Self { tool, origin: Origin::Asked, safe_after_write: false }
+        Self { tool, origin: Origin::Asked, safe_after_write: false, after_answer: true }
     }
 }
 
@@ -87,7 +91,8 @@ pub fn candidates(
     for tool in found {
         let known = candidates.iter().any(|candidate| candidate.tool.id == tool.id);
         if !known && candidates.len() < MOST_CANDIDATES {
-            candidates.push(Candidate { tool, origin, safe_after_write: false });
+            let after_answer = origin == Origin::Declared || satisfies_the_same(asked, &tool);
+            candidates.push(Candidate { tool, origin, safe_after_write: false, after_answer });
         }
     }
     candidates
@@ -97,7 +102,7 @@ pub fn candidates(
 /// parameters must be able to take what the other's take. Nothing that writes stands in for
 /// another because of its meaning alone.
 fn is_equivalent(asked: &Tool, near: &Neighbor, min_similarity: f32) -> bool {
-    let satisfies = asked.satisfies.iter().any(|kind| near.tool.satisfies.contains(kind));
+    let satisfies = satisfies_the_same(asked, &near.tool);
     let reads = only_reads(asked) && only_reads(&near.tool);
     let alike = reads && near.similarity >= min_similarity;
     let gentle = near.tool.hints.destructive != Some(true) && (!only_reads(asked) || reads);
@@ -105,6 +110,10 @@ fn is_equivalent(asked: &Tool, near: &Neighbor, min_similarity: f32) -> bool {
         && gentle
         && (satisfies || alike)
         && map_arguments(asked, &near.tool, &sample(asked)).is_some()
+}
+
+fn satisfies_the_same(asked: &Tool, other: &Tool) -> bool {
+    asked.satisfies.iter().any(|kind| other.satisfies.contains(kind))
 }
 
 /// Arguments that stand for "all that the tool requires".

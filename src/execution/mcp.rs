@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use self::connection::{Connection, Watcher};
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
@@ -66,10 +66,21 @@ impl Reach {
             Self::Http(remote) => {
                 let words = remote.headers.values().flat_map(|value| value.split_whitespace());
                 redactor.hide(words.map(str::to_owned));
+                redactor.hide(secrets_of(&remote.url));
             }
         }
         redactor
     }
+}
+
+/// What of an address may be a secret: the values of its query, and parts of its path that are no words.
+fn secrets_of(url: &str) -> impl Iterator<Item = String> {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
+    let is_key =
+        |part: &&str| part.len() >= SHORTEST_KEY && part.bytes().any(|byte| byte.is_ascii_digit());
+    let parts = path.split('/').skip(3).filter(is_key);
+    parts.chain(values).map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
 /// One MCP server.
@@ -90,6 +101,8 @@ struct Shared {
     /// Milliseconds since `born` at which the server was last heard of.
     heard: AtomicU64,
     watcher: Watcher,
+    /// Set for good where the server is closed: a start must not be waited for then.
+    closing: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -103,6 +116,9 @@ struct State {
 /// So many restarts in a row come without a pause: a server that one call has killed, and killed
 /// again when it was repeated, is there for the next tool at once.
 const FREE_STARTS: u32 = 2;
+
+/// Letters of a key that stands in an address at least.
+const SHORTEST_KEY: usize = 12;
 
 /// The pause before the restart after those; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -132,6 +148,7 @@ impl McpServer {
             born: Instant::now(),
             heard: AtomicU64::new(0),
             watcher: Watcher::default(),
+            closing: watch::Sender::new(false),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -190,6 +207,7 @@ impl Invoker for McpServer {
 
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(async {
+            self.shared.closing.send_replace(true);
             let taken = self.shared.state.lock().await.up.take();
             if let Some(connection) = taken {
                 connection.close(self.shared.options.close_grace).await;
@@ -235,12 +253,21 @@ impl Shared {
                 Reach::Http(remote) => Connection::http(remote, self.watcher.clone()).await,
             }
         };
-        let opened = match tokio::time::timeout(self.options.start_timeout, opening).await {
-            Ok(opened) => opened.map_err(|said| Fault::before(FaultKind::Unreachable, said)),
-            Err(_) => {
-                let said = format!("no handshake in {:?}", self.options.start_timeout);
-                Err(Fault::before(FaultKind::Timeout, said))
+        let mut closing = self.closing.subscribe();
+        let opened = tokio::select! {
+            biased;
+            _ = closing.wait_for(|closing| *closing) => {
+                Err(Fault::before(FaultKind::Unreachable, "it is being closed"))
             }
+            opened = tokio::time::timeout(self.options.start_timeout, opening) => match opened {
+                Ok(opened) => opened.map_err(|said| {
+                    Fault::before(FaultKind::Unreachable, self.redactor.clean(&said.to_string()))
+                }),
+                Err(_) => {
+                    let said = format!("no handshake in {:?}", self.options.start_timeout);
+                    Err(Fault::before(FaultKind::Timeout, said))
+                }
+            },
         };
         match opened {
             Ok(connection) => {
@@ -330,5 +357,50 @@ impl Drop for Unfinished<'_> {
                 connection.close(Duration::ZERO).await;
             }
         });
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn program(args: &[&str]) -> Program {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None }
+    }
+
+    #[test]
+    fn a_server_that_is_still_starting_is_closed_at_once() {
+        let options =
+            McpOptions { start_timeout: Duration::from_secs(3_600), ..McpOptions::default() };
+        let silent = program(&["-c", "sleep 3600"]);
+        let server = McpServer::stdio("silent", silent, options, Arc::default());
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let starting = tokio::spawn({
+                let server = server.clone();
+                async move { server.prepare().await }
+            });
+            while server.shared.state.try_lock().is_ok() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            server.close().await;
+            let fault = starting.await.unwrap().unwrap_err();
+            assert_eq!(fault.detail, "it is being closed");
+            assert!(server.prepare().await.is_err(), "closed for good");
+        });
+    }
+
+    #[test]
+    fn what_a_server_was_given_is_not_in_what_is_said_of_its_failure() {
+        let url = "https://tools.example/s/a1b2c3d4e5f6g7h8/mcp?api_key=QUERYSECRET&v=2";
+        let remote = Remote { url: url.into(), headers: [].into(), allow_private: None };
+        let said = Reach::Http(remote).redactor().clean(&format!("no answer from {url}"));
+        assert!(!said.contains("a1b2c3d4") && !said.contains("QUERYSECRET"), "{said}");
+        assert!(said.contains("https://tools.example/s/"), "{said}");
+        let env = [("DATABASE_URL".to_owned(), "postgres://me:pw@db/x".to_owned())].into();
+        let stdio = Reach::Stdio(Program { env, ..program(&[]) });
+        let said = stdio.redactor().clean("cannot connect to postgres://me:pw@db/x");
+        assert!(!said.contains("pw@db"), "{said}");
     }
 }

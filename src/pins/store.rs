@@ -337,7 +337,8 @@ fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, E
             };
             let held = |(server, name): &(String, String)| servers[server][name].held.as_ref();
             let is_meant = |place: &&(String, String)| {
-                held(place).is_some_and(|held| held.sha256.starts_with(&wanted))
+                held(place)
+                    .is_some_and(|held| !wanted.is_empty() && held.sha256.starts_with(&wanted))
             };
             let meant: Vec<_> = found.iter().filter(is_meant).cloned().collect();
             match found.iter().find_map(held) {

@@ -25,10 +25,12 @@ mod depth;
 mod error;
 mod features;
 mod follow_up;
+mod humps;
 mod keywords;
 mod labelled;
 mod language;
 mod message;
+mod negation;
 mod phase;
 mod requests;
 mod script;
@@ -47,8 +49,10 @@ pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
 pub use follow_up::{is_follow_up, routing_text};
+pub use humps::without_humps;
 pub use language::{language, language_name, languages};
 pub use message::{CategoryWords, SmallModels, categories, needs_web, urgency};
+pub use negation::without_negated;
 pub use phase::{phase_by_files, phase_by_keywords, phase_examples};
 pub use script::latin_share;
 pub use structure::structure;

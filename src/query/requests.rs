@@ -55,6 +55,11 @@ static POLITE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Whether a word, in lower case, begins orders to an assistant.
+pub(super) fn is_verb(word: &str) -> bool {
+    VERB.contains(word)
+}
+
 /// The text without "and then", "please", "finally" and their like at its beginning.
 pub(super) fn without_opener(text: &str) -> &str {
     let text = text.trim();
@@ -65,7 +70,7 @@ pub(super) fn without_opener(text: &str) -> &str {
 pub(super) fn is_request(text: &str) -> bool {
     let text = without_opener(text);
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    ASKING.is_match(text) || VERB.contains(word.to_ascii_lowercase().as_str())
+    ASKING.is_match(text) || is_verb(&word.to_ascii_lowercase())
 }
 
 /// "Which …", "is …": a question where a sentence begins, but seldom behind a comma.

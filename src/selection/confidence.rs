@@ -1,7 +1,8 @@
 //! How sure it is that any tool fits the prompt.
 
+use super::fusion::{Fusion, Normalization};
 use super::hybrid::total_without_name;
-use super::retriever::Candidate;
+use super::retriever::{Candidate, Score};
 use crate::embedding::Calibration;
 
 /// What the blended score counts for beside the cosine. Over eleven catalogs, prompts of other
@@ -10,10 +11,20 @@ const BLEND: f32 = 0.5;
 
 /// The evidence that something fits, as one number: the best cosine, and half the best blended
 /// score. `None` without candidates or without meaning (the keyword strategy).
-pub fn evidence(candidates: &[Candidate]) -> Option<f32> {
+pub fn evidence(candidates: &[Candidate], fusion: Fusion) -> Option<f32> {
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
-    let blended = candidates.iter().map(total_without_name).fold(0.0, f32::max);
+    let blended = candidates.iter().map(|candidate| blended(candidate, fusion)).fold(0.0, f32::max);
     Some(cosine + BLEND * blended)
+}
+
+/// A candidate's score on the scale that the threshold was fitted on, whatever the answer is ranked by.
+fn blended(candidate: &Candidate, fusion: Fusion) -> f32 {
+    if matches!(fusion, Fusion::Weighted { normalization: Normalization::Absolute, .. }) {
+        return total_without_name(candidate);
+    }
+    let raw = |part: Option<Score>| part.map_or(0.0, |score| score.raw);
+    Fusion::SEMANTIC_WEIGHT * raw(candidate.semantic)
+        + (1.0 - Fusion::SEMANTIC_WEIGHT) * raw(candidate.keyword) / Fusion::KEYWORD_SCALE
 }
 
 /// The probability that one of `tools` tools fits, 0 to 1: 0.5 at the threshold of the model's
@@ -39,11 +50,37 @@ mod tests {
         Candidate { row: 0, score, semantic: Some(semantic), keyword: Some(keyword), exact_name }
     }
 
+    fn evidence_of(candidates: &[Candidate]) -> Option<f32> {
+        evidence(candidates, Fusion::default())
+    }
+
+    #[test]
+    fn the_evidence_is_the_same_whatever_the_answer_is_ranked_by() {
+        let (semantic, keyword) = ([0.62, 0.31, 0.05], [5.1, 0.0, 1.7]);
+        let of = |fusion: Fusion| {
+            let scores = fusion.apply(&semantic, &keyword, 1.0).into_iter().zip(0u32..);
+            let candidates = scores.map(|((semantic, keyword), row)| Candidate {
+                row,
+                score: semantic.contribution() + keyword.contribution(),
+                semantic: Some(semantic),
+                keyword: Some(keyword),
+                exact_name: 0.0,
+            });
+            evidence(&candidates.collect::<Vec<_>>(), fusion).unwrap()
+        };
+        let expected = of(Fusion::default());
+        for normalization in [Normalization::MinMax, Normalization::ZScore] {
+            let fusion = Fusion::Weighted { semantic_weight: 0.7, normalization };
+            assert!((of(fusion) - expected).abs() < 1e-5, "{normalization:?}");
+        }
+        assert!((of(Fusion::Rrf { k: 60.0 }) - expected).abs() < 1e-5);
+    }
+
     #[test]
     fn it_rises_with_the_best_and_falls_with_the_catalog() {
         let sure = |cosine, tools| {
             let candidates = [candidate(0.1, 0.0), candidate(cosine, 0.0)];
-            confidence(evidence(&candidates).unwrap(), tools, &MODEL)
+            confidence(evidence(&candidates, Fusion::default()).unwrap(), tools, &MODEL)
         };
         assert!(sure(0.8, 100) > 0.9 && sure(0.1, 100) < 0.05);
         assert!(sure(0.5, 10) > sure(0.5, 10_000));
@@ -51,10 +88,11 @@ mod tests {
 
     #[test]
     fn a_name_is_no_evidence_of_meaning_and_words_alone_are_none() {
-        let (named, not) = (evidence(&[candidate(0.4, 1.0)]), evidence(&[candidate(0.4, 0.0)]));
+        let (named, not) =
+            (evidence_of(&[candidate(0.4, 1.0)]), evidence_of(&[candidate(0.4, 0.0)]));
         assert!((named.unwrap() - not.unwrap()).abs() < 1e-5);
         let words = Candidate { semantic: None, ..candidate(0.9, 0.0) };
-        assert_eq!(evidence(&[words]), None);
-        assert_eq!(evidence(&[]), None);
+        assert_eq!(evidence_of(&[words]), None);
+        assert_eq!(evidence_of(&[]), None);
     }
 }

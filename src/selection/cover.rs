@@ -60,14 +60,18 @@ fn highest(scores: impl Iterator<Item = f32>) -> f32 {
     scores.fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// The share of their best rows that two clauses have in common, over all pairs.
+/// The share of their best rows that two clauses have in common beyond what chance gives, over all
+/// pairs: any two quarters of a small catalog share a quarter.
 fn overlap(totals: &[Vec<f32>]) -> f32 {
     let best: Vec<Vec<usize>> = totals.iter().map(|totals| best_rows(totals)).collect();
+    let rows = totals.first().map_or(0, Vec::len).max(1) as f32;
     let (mut common, mut pairs) = (0.0, 0.0);
     for (at, one) in best.iter().enumerate() {
         for other in &best[..at] {
             let both = one.iter().filter(|row| other.binary_search(row).is_ok()).count();
-            common += both as f32 / one.len().max(1) as f32;
+            let chance = one.len() as f32 / rows;
+            let share = both as f32 / one.len().max(1) as f32;
+            common += ((share - chance) / (1.0 - chance).max(f32::MIN_POSITIVE)).max(0.0);
             pairs += 1.0;
         }
     }

@@ -15,6 +15,8 @@ use crate::index::is_unspaced;
 #[derive(Default)]
 pub(super) struct ExactNames {
     rows: HashMap<String, Vec<u32>>,
+    /// The same for names of several words, as their words alone: `createissue` of `create_issue`.
+    folded: HashMap<String, Vec<u32>>,
     /// Bytes of the longest name: what is longer need not be looked up.
     longest: usize,
     /// How many characters the names in scripts without spaces have.
@@ -49,7 +51,17 @@ impl ExactNames {
         if is_run && lower.chars().filter(|c| is_syllable(*c)).count() >= MIN_UNSPACED {
             self.unspaced_chars.push(chars);
         }
+        if let Some(folded) = folded(name) {
+            enter(&mut self.folded, folded, row);
+        }
         enter(&mut self.rows, lower, row);
+    }
+
+    /// The rows of a name that is written with humps or `_` where the tool's own has other joints:
+    /// `createIssue` of `create_issue`. A hyphen is prose too often (`check-in`).
+    fn folded(&self, name: &str) -> Option<&Vec<u32>> {
+        let is_sure = name.contains('_') || has_hump(name);
+        self.folded.get(&folded(name).filter(|_| is_sure)?)
     }
 
     /// Rows whose name the prompt spells out, ascending.
@@ -94,7 +106,7 @@ impl Search<'_> {
         } else {
             self.key.push_str(&name.to_lowercase());
         }
-        let rows = self.names.rows.get(&self.key);
+        let rows = self.names.rows.get(&self.key).or_else(|| self.names.folded(name));
         self.found.extend(rows.map(Vec::as_slice));
         rows.is_some()
     }
@@ -151,6 +163,20 @@ impl Search<'_> {
         rows.dedup();
         rows
     }
+}
+
+/// A name's words without what joins them; `None` where it is one word.
+fn folded(name: &str) -> Option<String> {
+    let name = name.trim_matches('_');
+    let is_joint = |c| matches!(c, '_' | '-');
+    if !name.contains(is_joint) && !has_hump(name) {
+        return None;
+    }
+    Some(name.chars().filter(|c| !is_joint(*c)).flat_map(char::to_lowercase).collect())
+}
+
+fn has_hump(name: &str) -> bool {
+    name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase())
 }
 
 fn is_quote(c: char) -> bool {

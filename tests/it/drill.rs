@@ -136,6 +136,7 @@ impl Drill {
                 tool: Arc::clone(tool),
                 origin: if nth == 0 { Origin::Asked } else { Origin::Equivalent },
                 safe_after_write: false,
+                after_answer: true,
             })
             .collect();
         let request = Request {

@@ -205,6 +205,29 @@ fn the_graph_index_answers_like_the_scan() {
 }
 
 #[test]
+fn a_catalog_without_tools_is_not_taken_for_none_of_these() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("none.json", "[]");
+    let said = sandbox.fails(3, &["route", "weather", "--tools", file.to_str().unwrap()]);
+    assert!(said.contains("no usable tool") && said.contains("none.json"), "{said}");
+}
+
+#[test]
+fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
+    let sandbox = Sandbox::new();
+    let tools = r#"[{"name": "cancel_order", "description": "Cancels an order."},
+        {"name": "hold_order", "description": "Pauses an order until it is resumed."}]"#;
+    let file = sandbox.write("orders.json", tools);
+    let prompt = "don't cancel order 5512, just pause it";
+    let answer = sandbox.json(&["route", "--tools", file.to_str().unwrap(), prompt]);
+    assert_eq!(ids(&answer)[0], "orders__hold_order", "{answer}");
+    assert_eq!(answer["read_as"], "order 5512, just pause it");
+    let named = sandbox.json(&["route", "--tools", file.to_str().unwrap(), "call holdOrder now"]);
+    assert_eq!(ids(&named)[0], "orders__hold_order");
+    assert_eq!(named["confidence"], 1.0, "{named}");
+}
+
+#[test]
 fn any_limit_is_answered() {
     let sandbox = Sandbox::new();
     let tools = samples();

@@ -7,7 +7,7 @@
 mod files;
 mod keys;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -148,16 +148,17 @@ pub fn parse() -> Result<Cli, Refused> {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Refused> {
-    let matches = Cli::command().try_get_matches_from(&typed)?;
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(&typed)?;
+    let leaf = Leaf::of(&command, &matches);
     let named = matches.get_one::<PathBuf>("config").cloned();
     let named = named.or_else(|| set("TOOLROUTE_CONFIG", variables).map(PathBuf::from));
-    let servers = named.clone().filter(|path| is_servers_file(path, leaf(&matches)));
+    let servers = named.clone().filter(|path| is_servers_file(path, &leaf));
     let named = named.filter(|_| servers.is_none());
     let files = files::find(named.as_deref()).map_err(|(unreadable, said)| Failure {
         code: if unreadable { exit::IO } else { exit::BAD_DATA },
         said,
     })?;
-    let leaf = leaf(&matches);
     // Both tell what is wrong themselves.
     let is_config = matches!(matches.subcommand_name(), Some("config" | "doctor"));
     let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
@@ -165,9 +166,9 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
         let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };
         return Err(Failure { code: exit::BAD_DATA, said: format!("{first}{more}") }.into());
     }
-    let effective = resolve(leaf, &files, variables)?;
+    let effective = resolve(&leaf, &files, variables)?;
     let more: Vec<OsString> =
-        effective.iter().filter(|value| may_add(value, leaf)).flat_map(as_flags).collect();
+        effective.iter().filter(|value| may_add(value, &leaf)).flat_map(as_flags).collect();
     let servers = servers.map(|path| {
         let mut flag = OsString::from("--servers=");
         flag.push(path);
@@ -189,19 +190,43 @@ fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
 
 /// Whether the file that `--config` names is the `mcpServers` file that MCP clients have, which is
 /// what they call their configuration; the command must know what to do with it.
-fn is_servers_file(path: &std::path::Path, leaf: &ArgMatches) -> bool {
+fn is_servers_file(path: &std::path::Path, leaf: &Leaf<'_>) -> bool {
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    is_json && leaf.try_contains_id("servers").is_ok_and(|typed| !typed)
+    is_json && leaf.knows("servers") && !leaf.matches.contains_id("servers")
 }
 
-/// The matches of the innermost subcommand.
-fn leaf(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, inner)| leaf(inner))
+/// The innermost subcommand: what was typed for it, and which arguments it has.
+struct Leaf<'m> {
+    matches: &'m ArgMatches,
+    /// `ArgMatches::try_contains_id` would tell, but in builds with debug assertions only.
+    known: HashSet<&'m str>,
+}
+
+impl<'m> Leaf<'m> {
+    /// `command` is the one that parsed `matches`, whose subcommands have the global arguments as well.
+    fn of(command: &'m clap::Command, matches: &'m ArgMatches) -> Self {
+        let inner = matches.subcommand();
+        match inner.and_then(|(name, inner)| Some((command.find_subcommand(name)?, inner))) {
+            Some((command, inner)) => Self::of(command, inner),
+            None => {
+                let known = command.get_arguments().map(|argument| argument.get_id().as_str());
+                Self { matches, known: known.collect() }
+            }
+        }
+    }
+
+    fn knows(&self, id: &str) -> bool {
+        self.known.contains(id)
+    }
+
+    fn was_typed(&self, id: &str) -> bool {
+        self.knows(id) && self.matches.value_source(id) == Some(ValueSource::CommandLine)
+    }
 }
 
 /// Every key's value and origin.
 fn resolve(
-    leaf: &ArgMatches,
+    leaf: &Leaf<'_>,
     files: &[File],
     variables: Variables<'_>,
 ) -> Result<Vec<Effective>, Failure> {
@@ -210,7 +235,7 @@ fn resolve(
 
 fn one(
     key: &'static Key,
-    leaf: &ArgMatches,
+    leaf: &Leaf<'_>,
     files: &[File],
     variables: Variables<'_>,
 ) -> Result<Effective, Failure> {
@@ -238,14 +263,13 @@ fn one(
 }
 
 /// What was typed for a key, if its flag was.
-fn typed(key: &Key, leaf: &ArgMatches) -> Option<Value> {
+fn typed(key: &Key, leaf: &Leaf<'_>) -> Option<Value> {
     let id = key.flag?.replace('-', "_");
-    leaf.try_contains_id(&id).ok()?;
-    if leaf.value_source(&id) != Some(ValueSource::CommandLine) {
+    if !leaf.was_typed(&id) {
         return None;
     }
     let raw: Vec<String> =
-        leaf.get_raw(&id)?.map(|text| text.to_string_lossy().into_owned()).collect();
+        leaf.matches.get_raw(&id)?.map(|text| text.to_string_lossy().into_owned()).collect();
     Some(match &key.kind {
         Kind::Paths => Value::Array(raw.into_iter().map(Value::from).collect()),
         Kind::Flag => Value::Boolean(true),
@@ -255,16 +279,13 @@ fn typed(key: &Key, leaf: &ArgMatches) -> Option<Value> {
 
 /// Whether a value from elsewhere is put to what was typed: where the command knows its flag, and
 /// nothing typed speaks against it.
-fn may_add(value: &Effective, leaf: &ArgMatches) -> bool {
+fn may_add(value: &Effective, leaf: &Leaf<'_>) -> bool {
     let flag = KEYS.iter().find(|key| key.name == value.key).and_then(|key| key.flag);
     let Some(id) = flag.map(|flag| flag.replace('-', "_")) else { return false };
     let from_elsewhere = match value.origin {
         Origin::File { .. } => true,
         Origin::Variable { .. } => !FILLED.contains(&value.key),
         _ => false,
-    };
-    let typed = |id: &str| {
-        leaf.try_contains_id(id).is_ok() && leaf.value_source(id) == Some(ValueSource::CommandLine)
     };
     let against: &[&str] = match value.key {
         "index" => &["no_save", "suite"],
@@ -273,7 +294,7 @@ fn may_add(value: &Effective, leaf: &ArgMatches) -> bool {
         "tool_selection_strategy" => &["suite", "all"],
         _ => &[],
     };
-    from_elsewhere && leaf.try_contains_id(&id).is_ok() && !against.iter().any(|other| typed(other))
+    from_elsewhere && leaf.knows(&id) && !against.iter().any(|other| leaf.was_typed(other))
 }
 
 fn as_flags(value: &Effective) -> Vec<OsString> {

@@ -88,3 +88,35 @@ fn what_is_wrong_is_told_with_its_place() {
     let failure = refused(&[("TOOLROUTE_CONFIG", "/no/such.toml")], &route);
     assert_eq!(failure.code, exit::IO, "{failure}");
 }
+
+#[test]
+fn a_command_gets_only_what_it_has_flags_for() {
+    let file = "tools = [\"somewhere\"]\nlimit = 3\nthreads = 1\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("toolroute.toml");
+    std::fs::write(&path, file).unwrap();
+    for typed in [
+        &["config", "check"][..],
+        &["doctor"],
+        &["index"],
+        &["tools", "list"],
+        &["model", "list"],
+        &["pins", "list"],
+        &["feedback", "stats"],
+        &["completions", "bash"],
+    ] {
+        let mut all = vec!["toolroute", "--config", path.to_str().unwrap()];
+        all.extend(typed);
+        let variables: Variables<'_> =
+            &|name| (name == "TOOLROUTE_STRATEGY").then(|| "keyword".into());
+        let parsed = parse_from(all.into_iter().map(OsString::from).collect(), variables);
+        assert!(parsed.is_ok(), "{typed:?}");
+    }
+    // Told by the command itself: `ArgMatches::try_contains_id` knows in debug builds only.
+    let mut command = Cli::command();
+    let typed = ["toolroute", "pins", "list"];
+    let matches = command.try_get_matches_from_mut(typed).unwrap();
+    let leaf = Leaf::of(&command, &matches);
+    assert!(leaf.knows("held") && leaf.knows("threads") && leaf.knows("pins"));
+    assert!(!leaf.knows("tools") && !leaf.knows("limit") && !leaf.knows("servers"));
+}

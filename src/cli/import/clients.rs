@@ -46,11 +46,13 @@ pub struct Place {
     pub word: &'static str,
     /// The folder that the program would start the servers in.
     pub project: Option<PathBuf>,
+    /// Whether the user named it, or its program: then it must be read.
+    pub was_named: bool,
 }
 
 impl Place {
     pub fn of_file(path: &Path) -> Self {
-        Self { path: path.to_owned(), word: "imported", project: None }
+        Self { path: path.to_owned(), word: "imported", project: None, was_named: true }
     }
 }
 
@@ -67,11 +69,13 @@ pub struct Home {
 impl Home {
     /// Every file in which a program may have servers, the user's own before the project's.
     pub fn places(&self, client: Client) -> Vec<Place> {
-        let user = |path: PathBuf| Place { path, word: client.word(), project: None };
+        let word = client.word();
+        let user = |path: PathBuf| Place { path, word, project: None, was_named: false };
         let project = |path: &str| Place {
             path: self.project.join(path),
-            word: client.word(),
+            word,
             project: Some(self.project.clone()),
+            was_named: false,
         };
         let config = |path: &str| self.config.as_ref().map(|config| user(config.join(path)));
         match client {

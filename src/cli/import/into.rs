@@ -32,6 +32,9 @@ pub struct Put {
     pub backup: Option<PathBuf>,
     #[serde(skip)]
     pub word: &'static str,
+    /// Nothing was written: it says what would be done.
+    #[serde(skip)]
+    pub dry_run: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +53,11 @@ impl fmt::Display for Put {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, word) = (self.file.display(), self.word);
         match self.done {
+            Done::Put if self.dry_run => write!(f, "{file} would have the gateway"),
+            Done::Restored if self.dry_run => write!(f, "{file} would be as it was before"),
+            Done::TakenOut if self.dry_run => {
+                write!(f, "{file} was changed since; the gateway would be taken out of it")
+            }
             Done::Put => write!(
                 f,
                 "{file} has the gateway now; restart {word}. To take it out again: \
@@ -145,7 +153,7 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
     let before = write::read(target)?;
     let text = before.clone().unwrap_or_default();
     let after = wanted.with_gateway(&text).map_err(|error| failed(target, &error))?;
-    let mut put = Put { file: target.to_owned(), done: Done::Put, backup: None, word };
+    let mut put = Put { file: target.to_owned(), done: Done::Put, backup: None, word, dry_run };
     if after == text {
         put.done = Done::AlreadyThere;
         return Ok(put);
@@ -173,7 +181,8 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
 /// Undoes [`put`]: the file as it was, or, where it was changed since, without what we put there.
 pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
     let word = wanted.client.word();
-    let mut put = Put { file: target.to_owned(), done: Done::NothingToUndo, backup: None, word };
+    let mut put =
+        Put { file: target.to_owned(), done: Done::NothingToUndo, backup: None, word, dry_run };
     let (Some(record), Some(text)) = (record(target)?, write::read(target)?) else {
         return Ok(put);
     };

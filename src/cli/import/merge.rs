@@ -22,7 +22,12 @@ struct Found {
 pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow::Result<()> {
     let mut found = Vec::new();
     for place in places {
-        found.extend(of_file(place, allow_private, report)?);
+        match of_file(place, allow_private, report) {
+            Ok(servers) => found.extend(servers),
+            // A program that nobody spoke of must not keep the servers of the others out.
+            Err(error) if !place.was_named => report.notes.push(format!("left out: {error:#}")),
+            Err(error) => return Err(error),
+        }
     }
     let before = write::read(&report.servers)?;
     let start = before.clone().unwrap_or_else(|| "{\n  \"mcpServers\": {}\n}\n".to_owned());

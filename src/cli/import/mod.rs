@@ -128,6 +128,7 @@ fn places(args: &ImportArgs) -> anyhow::Result<Vec<Place>> {
         let home = home(args)?;
         places = clients.into_iter().flat_map(|client| home.places(client)).collect();
         places.retain(|place| place.path.is_file());
+        places.iter_mut().for_each(|place| place.was_named = !every);
     }
     places.extend(named.iter().map(|path| Place::of_file(path)));
     Ok(places)

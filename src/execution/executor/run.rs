@@ -25,6 +25,8 @@ pub(super) struct Run<'a> {
     written: bool,
     /// The first answer that there is nothing, which is what is given if no other has more.
     nothing: Option<(&'a Candidate, Output, Vec<Change>)>,
+    /// A tool has answered, if only that it failed or found nothing.
+    has_answered: bool,
 }
 
 impl<'a> Run<'a> {
@@ -37,6 +39,7 @@ impl<'a> Run<'a> {
             arguments: request.arguments.clone(),
             written: false,
             nothing: None,
+            has_answered: false,
         }
     }
 
@@ -55,6 +58,9 @@ impl<'a> Run<'a> {
             return self.failed();
         }
         for candidate in candidates {
+            if self.has_answered && !candidate.after_answer {
+                continue;
+            }
             if let Some(last) = self.attempts.last().filter(|last| !is_skipped(last)) {
                 let (from, to) = (last.tool.clone(), candidate.tool.id.clone());
                 (self.request.on_event)(Event::FellBack { from, to });
@@ -151,6 +157,7 @@ impl<'a> Run<'a> {
         attempt.error_ids = tried.error_ids;
         match tried.result {
             Ok(output) if output.is_error => {
+                self.has_answered = true;
                 attempt.error_ids.push(self.executor.log(tool, &output.text));
                 attempt.ending = Ending::ToolError { hint: message::hint(&output.text) };
                 attempt.said = Some(self.executor.said(&output.text));
@@ -162,6 +169,7 @@ impl<'a> Run<'a> {
                 attempt.chars = output.text.chars().count();
                 self.executor.sizes.learn(tool, attempt.took_ms, attempt.chars);
                 if output.is_empty() && only_reads(tool) && conditions.empty {
+                    self.has_answered = true;
                     attempt.ending = Ending::Empty;
                     self.attempts.push(attempt);
                     self.nothing.get_or_insert((candidate, output, changes));

@@ -128,6 +128,31 @@ fn a_write_marked_safe_or_never_sent_goes_on() {
 }
 
 #[test]
+fn what_was_only_guessed_to_do_the_same_is_not_asked_after_an_answer() {
+    let guess = || Candidate { origin: Origin::Equivalent, after_answer: false, ..tool("b", true) };
+    let failed = setup(|name, _| match name {
+        "a" => Ok(Output { is_error: true, ..Output::text("no customer with id 4711") }),
+        _ => Ok(Output::text("another record")),
+    });
+    let empty = setup(|name, _| match name {
+        "a" => Ok(Output::text("")),
+        _ => Ok(Output::text("another record")),
+    });
+    for setup in [failed, empty] {
+        let report = call(&setup, &[tool("a", true), guess()]);
+        assert_eq!(*setup.calls.lock().unwrap(), ["a"], "{report:?}");
+        let told = format!("{:?}", report.outcome);
+        assert!(!told.contains("another record"), "{told}");
+    }
+    let setup = setup(|name, _| match name {
+        "a" => Err(broken(false)),
+        _ => Ok(Output::text("found")),
+    });
+    let report = call(&setup, &[tool("a", true), guess()]);
+    assert!(matches!(report.outcome, Outcome::Answered(_)), "{report:?}");
+}
+
+#[test]
 fn a_tools_own_error_goes_to_the_log_and_not_to_the_caller() {
     let seen: Arc<Mutex<Vec<Failure>>> = Arc::default();
     let kept = Arc::clone(&seen);
