@@ -158,9 +158,11 @@ struct Behind {
 /// What servers listed the last time and pins keep out of a catalog.
 fn hidden(args: &ServeArgs, catalog: &Catalog) -> anyhow::Result<BTreeMap<String, Hidden>> {
     let live = &args.catalog.live;
-    let (Some(file), Some(_)) = (file(args)?, live.pinning.open()?) else {
+    // Without servers pins need no folder: a user may have no home.
+    let Some(file) = file(args)? else { return Ok(BTreeMap::new()) };
+    if live.pinning.open()?.is_none() {
         return Ok(BTreeMap::new());
-    };
+    }
     let options = LoadOptions { strict: false, overlays: Vec::new() };
     let lists = servers::kept(&file).into_iter().filter_map(|list| {
         let listed = Catalog::load(&[list.path], &options).ok()?.catalog;
