@@ -15,16 +15,17 @@ use tokio::net::TcpListener;
 use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
+use super::pins::{self, PinArgs, Pinning};
 use super::setup::{self, Wanted};
-use super::{call, paths, pins, render, serve, servers};
+use super::{call, paths, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::engine::{DEFAULT_LIMIT, Engine};
 use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
 use crate::feedback::UsageVectors;
 use crate::server::{
-    Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles, Service, ServiceOptions,
-    Shutdown, serve_mcp,
+    Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Profile, Profiles, Service,
+    ServiceOptions, Shutdown, serve_mcp,
 };
 
 use known::Known;
@@ -128,7 +129,9 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
         let catalog = catalog.map(|catalog| callable(catalog, &file, &options, global));
         (catalog, setup::joined(loading))
     });
-    let engine = engine(args, catalog?, (model?, known.snapshot.as_deref()), global)?;
+    let (catalog, hidden) = catalog?;
+    options.hidden = hidden;
+    let engine = engine(args, catalog, (model?, known.snapshot.as_deref()), global)?;
     let options_of_gateway = GatewayOptions {
         expose: match args.expose {
             ExposeChoice::Search => Expose::Search,
@@ -198,17 +201,24 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         permissions,
         no_fallback: args.no_fallback,
         screen: pins::screen_of(&args.catalog.live.pinning, file)?,
+        approved_only: is_strict(&args.catalog.live.pinning),
         ..ServiceOptions::default()
     })
 }
 
-/// The tools that can be called: what is found must be. Each server's are looked over by themselves.
+/// Whether a person must approve a tool of a server before anything of it is given out.
+pub fn is_strict(pinning: &PinArgs) -> bool {
+    pinning.pin_mode == Some(Pinning::Strict)
+}
+
+/// The tools that can be called, and what is hidden: what is found must be callable. Each server's are
+/// looked over by themselves.
 fn callable(
     catalog: Catalog,
     file: &ServersFile,
     options: &ServiceOptions,
     global: &Global,
-) -> Catalog {
+) -> (Catalog, BTreeMap<String, Hidden>) {
     let mut by_server: BTreeMap<String, Vec<_>> = BTreeMap::new();
     let mut homeless = 0;
     for tool in catalog.iter() {
@@ -221,13 +231,17 @@ fn callable(
         let said = format!("{homeless} tools are of no server of the servers file; left out");
         render::warn(global, &said);
     }
-    let admitted = by_server.into_iter();
-    let admitted = admitted.flat_map(|(name, tools)| Service::admitted(options, &name, tools));
-    let admitted: Vec<_> = admitted.collect();
-    match admitted.len() == catalog.len() {
+    let (mut admitted, mut hidden) = (Vec::new(), BTreeMap::new());
+    for (name, tools) in by_server {
+        let looked_over = Service::admitted(options, &name, tools);
+        admitted.extend(looked_over.tools);
+        hidden.insert(name, looked_over.hidden);
+    }
+    let callable = match admitted.len() == catalog.len() {
         true => catalog,
         false => Catalog::from_tools(admitted).catalog,
-    }
+    };
+    (callable, hidden)
 }
 
 fn engine(

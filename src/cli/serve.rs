@@ -1,7 +1,8 @@
 //! `toolroute serve`: the HTTP API.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use super::args::{Cli, Command, Global, LimitArgs, ListenArgs, RecordArgs, Serve
 use super::exit::{self, Failure};
 use super::setup::{self, Wanted};
 use super::{call, config, environment, mcp, paths, pins, render, servers, stamp};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, LoadOptions};
 use crate::durable::{self, Readers};
 use crate::embedding::Embedder;
 use crate::engine::{CalledFor, Engine, fingerprint};
@@ -23,21 +24,24 @@ use crate::feedback::{StoreOptions, UsageVectors};
 use crate::server::http::{
     self, App, Changes, Conduct, Fresh, HttpOptions, Limits, Persist, Reload,
 };
-use crate::server::{Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
+use crate::server::{Hidden, Keep, OnReport, Service, ServiceOptions, Shutdown, Token};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
-    let catalog = changes.applied(setup::catalog(&args.catalog, global)?)?;
+    let (catalog, broken) = catalog(args, None, global)?;
+    let hidden = hidden(args, &catalog)?;
+    let catalog = changes.applied(catalog)?;
     let embedder = setup::serving_embedder(&args.engine, args.select.strategy, global)?;
     let engine = engine(args, catalog, embedder.clone(), global)?;
-    let service = service(args, Arc::new(engine), None, global)?;
+    let behind = Behind { running: None, hidden };
+    let service = service(args, Arc::new(engine), behind, global)?;
     let options = HttpOptions {
         token,
         changes,
         max_body: args.max_body,
         timeout: Duration::from_secs(args.request_timeout),
-        reload: Some(reload(args, embedder, global)?),
+        reload: Some(reload(args, (embedder, broken), global)?),
         persist: args.persist.as_deref().map(persist),
         conduct: conduct(args)?,
         ..listening(&args.listen)
@@ -144,11 +148,37 @@ pub fn log(args: &RecordArgs) -> Option<(&Path, StoreOptions)> {
     Some((path, StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() }))
 }
 
-/// The service over an engine, with servers that are running already or new ones.
+/// What is there of the servers before the service is.
+struct Behind {
+    /// Those that are running already; else new ones.
+    running: Option<Arc<Executor>>,
+    hidden: BTreeMap<String, Hidden>,
+}
+
+/// What servers listed the last time and pins keep out of a catalog.
+fn hidden(args: &ServeArgs, catalog: &Catalog) -> anyhow::Result<BTreeMap<String, Hidden>> {
+    let live = &args.catalog.live;
+    // Without servers pins need no folder: a user may have no home.
+    let Some(file) = file(args)? else { return Ok(BTreeMap::new()) };
+    if live.pinning.open()?.is_none() {
+        return Ok(BTreeMap::new());
+    }
+    let options = LoadOptions { strict: false, overlays: Vec::new() };
+    let lists = servers::kept(&file).into_iter().filter_map(|list| {
+        let listed = Catalog::load(&[list.path], &options).ok()?.catalog;
+        let ids = listed.iter().map(|tool| tool.id.as_str());
+        let held = ids.filter(|id| catalog.get(id).is_none_or(|tool| tool.id.as_str() != *id));
+        let held = held.map(str::to_owned).collect();
+        Some((list.name, Hidden { held, ..Hidden::default() }))
+    });
+    Ok(lists.collect())
+}
+
+/// The service over an engine.
 fn service(
     args: &ServeArgs,
     engine: Arc<Engine>,
-    running: Option<Arc<Executor>>,
+    Behind { running, hidden }: Behind,
     global: &Global,
 ) -> anyhow::Result<Arc<Service>> {
     let (file, rights) = (file(args)?, &args.limits.rights);
@@ -174,6 +204,8 @@ fn service(
         profiles: mcp::configured(global),
         keep,
         screen,
+        hidden,
+        approved_only: mcp::is_strict(&args.catalog.live.pinning),
         on_report: Some(recorder(Arc::clone(&engine))),
         ..ServiceOptions::default()
     };
@@ -236,11 +268,11 @@ fn persist(path: &Path) -> Persist {
 /// How the sources are read again: as at the start, with the files as they are then.
 fn reload(
     args: &ServeArgs,
-    embedder: Option<Arc<dyn Embedder>>,
+    (embedder, broken): (Option<Arc<dyn Embedder>>, BTreeSet<PathBuf>),
     global: &Global,
 ) -> anyhow::Result<Reload> {
     let rest = rest(args)?;
-    let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)? };
+    let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)?, broken };
     let loaded = Arc::new(Mutex::new(loaded));
     let fresh = move || again(&loaded).map_err(|error| format!("{error:#}"));
     let sources = stamp::Sources::of(&args.catalog, global);
@@ -254,6 +286,35 @@ struct Loaded {
     embedder: Option<Arc<dyn Embedder>>,
     /// Of the servers that are running.
     servers: String,
+    /// Files in directories of which nothing was understood.
+    broken: BTreeSet<PathBuf>,
+}
+
+/// The catalog, and the files of which nothing is understood. At the start these are told and left out,
+/// and so are they from then on. One that was understood before is a reason to keep the catalog that is
+/// there: it may be in the middle of being written.
+fn catalog(
+    args: &ServeArgs,
+    before: Option<&BTreeSet<PathBuf>>,
+    global: &Global,
+) -> anyhow::Result<(Catalog, BTreeSet<PathBuf>)> {
+    let from = &args.catalog;
+    let (catalog, problems) = setup::catalog_with_problems(from, from.strict)?;
+    let suspect = problems.iter().filter(|problem| problem.is_error() && problem.tool.is_none());
+    let suspect = suspect.filter_map(|problem| problem.file.clone());
+    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !from.overlay.contains(file)).collect();
+    let mut broken = BTreeSet::new();
+    for file in suspect {
+        let options = LoadOptions { strict: false, overlays: Vec::new() };
+        // By itself, such a file is an error.
+        let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
+        if before.is_some_and(|before| !before.contains(&file)) {
+            return Err(error.into());
+        }
+        broken.insert(file);
+    }
+    setup::tell(from, &catalog, &problems, global);
+    Ok((catalog, broken))
 }
 
 /// What was typed, with what environment and files say now.
@@ -266,13 +327,17 @@ fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
     let Command::Serve(args) = command else {
         anyhow::bail!("expected the command `serve` to be read again")
     };
-    let catalog = setup::catalog(&args.catalog, &global)?;
+    let present = || loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = present().broken.clone();
+    let (catalog, broken) = catalog(&args, Some(&before), &global)?;
+    present().broken = broken;
+    let hidden = hidden(&args, &catalog)?;
     let config = setup::config(&args.engine, &wanted(&args), &global);
     let rest = rest(&args)?;
     let loaded = Arc::clone(loaded);
     let build = move |catalog: Catalog, present: &Service| {
         let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = replacement(&args, catalog, present, (&mut loaded, &global));
+        let next = replacement(&args, (catalog, hidden), present, (&mut loaded, &global));
         next.map_err(|error| format!("{error:#}"))
     };
     Ok(Fresh { catalog, config, rest, build: Box::new(build) })
@@ -281,7 +346,7 @@ fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
 /// A service in the place of the present one. Servers go on where their entries are the same.
 fn replacement(
     args: &ServeArgs,
-    catalog: Catalog,
+    (catalog, hidden): (Catalog, BTreeMap<String, Hidden>),
     present: &Service,
     (loaded, global): (&mut Loaded, &Global),
 ) -> anyhow::Result<Arc<Service>> {
@@ -292,9 +357,13 @@ fn replacement(
     };
     let running = present.executor().filter(|_| print == loaded.servers).cloned();
     let engine = Arc::new(engine(args, catalog, embedder.clone(), global)?);
-    let next = service(args, engine, running, global)?;
+    let next = service(args, engine, Behind { running, hidden }, global)?;
+    // Before it hears of any list.
+    if let Some(edit) = present.edit() {
+        next.edited_by(edit);
+    }
     next.watch();
-    *loaded = Loaded { rest, embedder, servers: print };
+    (loaded.rest, loaded.embedder, loaded.servers) = (rest, embedder, print);
     Ok(next)
 }
 

@@ -30,6 +30,12 @@ const SHOWN_PROBLEMS: usize = 10;
 /// Loads a catalog and tells its problems on stderr.
 pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
     let (catalog, problems) = catalog_with_problems(args, args.strict)?;
+    tell(args, &catalog, &problems, global);
+    Ok(catalog)
+}
+
+/// Tells the problems of a catalog on stderr.
+pub fn tell(args: &CatalogArgs, catalog: &Catalog, problems: &[Problem], global: &Global) {
     for problem in problems.iter().take(SHOWN_PROBLEMS) {
         render::warn(global, &render::plain(&problem.to_string()));
     }
@@ -47,7 +53,6 @@ pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
         let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
         render::warn(global, &format!("warning: no usable tool in {}", places.join(", ")));
     }
-    Ok(catalog)
 }
 
 pub fn catalog_with_problems(

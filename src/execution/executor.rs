@@ -1,6 +1,7 @@
 //! Calls a tool so that one answer or one message comes of it.
 
 mod attempt;
+mod own;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -227,9 +228,9 @@ impl Executor {
         }
         whole.blocks.clear();
         let handle = self.options.kept.put(&whole.text);
-        if long_data {
-            let data = whole.data.take();
-            whole.data = data.map(|data| output::truncate_value(&data, most, handle.as_deref()));
+        let whole_data = whole.data.take_if(|_| long_data);
+        if let Some(data) = &whole_data {
+            whole.data = Some(output::truncate_value(data, most, handle.as_deref()));
         }
         let shape = output::shape(&whole.text);
         let summary = self.options.summarizer.as_ref().filter(|_| shape == Shape::Text);
@@ -245,7 +246,7 @@ impl Executor {
             }
             None => output::truncate(&whole.text, most, handle.as_deref()),
         };
-        (whole, Some(Truncation { shape, of_chars, summarized, handle }))
+        (whole, Some(Truncation { shape, of_chars, summarized, handle, whole_data }))
     }
 }
 

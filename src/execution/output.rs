@@ -53,6 +53,10 @@ pub struct Truncation {
     /// Under which the whole is kept; `None` where it could not be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
+    /// The whole value, where it was cut: what is left of it need not have the shape that the tool
+    /// promises. For those who pass answers on.
+    #[serde(skip)]
+    pub whole_data: Option<Value>,
 }
 
 /// No limit is below this: a marker alone needs so much.

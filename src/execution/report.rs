@@ -90,6 +90,9 @@ pub struct Attempt {
     /// an agent, which has to learn what to do otherwise. Never for a person.
     #[serde(skip)]
     pub said: Option<String>,
+    /// The whole answer of a tool that says that it failed, for the same; without secrets.
+    #[serde(skip)]
+    pub own: Option<Box<Answer>>,
     /// Under which the raw errors are in the log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub error_ids: Vec<String>,

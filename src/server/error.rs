@@ -10,6 +10,16 @@ pub enum Error {
     #[error("no tool `{}` here{}", cut(.id), suggestion(.near))]
     UnknownTool { id: String, near: Vec<String> },
 
+    #[error(
+        "`{0}` is held back: nobody has agreed to its definition as it is now; the user can look at it \
+         with `toolroute pins diff {0}` and let it in with `toolroute pins approve {0}`", cut(.id)
+    )]
+    HeldBack { id: String },
+
+    /// A tool of a server that has not said yet which tools it has.
+    #[error("no tool `{}` is known: the server `{server}` cannot be had: {because}", cut(.id))]
+    NotListed { id: String, server: String, because: String },
+
     #[error("no profile `{}`; expected one of {}", cut(.name), listed(.known))]
     UnknownProfile { name: String, known: Vec<String> },
 

@@ -201,6 +201,7 @@ impl ServerHandler for Gateway {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.tools_are_known().await;
         let listed = self.listed().await.map_err(|error| internal(&error))?;
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
         Ok(ListToolsResult::with_all_items(listed.tools()))

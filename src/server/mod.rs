@@ -51,7 +51,7 @@ pub use mcp::{
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    CallTool, Find, Found, Handed, Keep, Notice, OnReport, Recent, Screen, ServerState, Service,
-    ServiceOptions, Status, Unavailable,
+    Admitted, CallTool, Edit, Find, Found, Handed, Hidden, Keep, Notice, OnReport, Recent, Screen,
+    ServerState, Service, ServiceOptions, Status, Unavailable,
 };
 pub use shutdown::Shutdown;

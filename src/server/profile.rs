@@ -43,12 +43,24 @@ impl View {
 
     /// Whether the profile lets the tool be seen and called.
     pub fn admits(&self, tool: &Tool) -> bool {
-        let server = tool.server.as_deref().unwrap_or_default();
-        self.admits_server(server)
-            && (self.profile.tools.is_empty() || self.patterns.matches(tool.id.as_str()))
+        self.admits_id(tool.server.as_deref().unwrap_or_default(), tool.id.as_str())
     }
 
-    pub fn admits_server(&self, server: &str) -> bool {
+    /// [`View::admits`] of a tool that is not at hand.
+    pub fn admits_id(&self, server: &str, id: &str) -> bool {
+        self.names_server(server) && (self.profile.tools.is_empty() || self.patterns.matches(id))
+    }
+
+    /// Whether a tool of the server could be let through, whatever its name: for servers that
+    /// were not heard yet.
+    pub fn may_admit(&self, server: &str) -> bool {
+        let start = format!("{server}__");
+        let tools = &self.profile.tools;
+        self.names_server(server)
+            && (tools.is_empty() || tools.iter().any(|pattern| may_begin(pattern, &start)))
+    }
+
+    fn names_server(&self, server: &str) -> bool {
         self.profile.servers.is_empty() || self.profile.servers.iter().any(|name| name == server)
     }
 
@@ -62,7 +74,7 @@ impl View {
         server: Option<&str>,
         catalog: &Catalog,
     ) -> Result<(), Error> {
-        let meant = |name: &str| self.admits_server(name) && server.is_none_or(|one| one == name);
+        let meant = |name: &str| self.names_server(name) && server.is_none_or(|one| one == name);
         let is_open = context.enabled_tools.is_none() && self.profile.tools.is_empty();
         if server.is_some() || !self.profile.servers.is_empty() {
             let known = catalog.iter().filter_map(|tool| tool.server.as_deref());
@@ -86,6 +98,26 @@ impl View {
         }
         Ok(())
     }
+}
+
+/// Whether the pattern may match a text that begins so and goes on. Of alternatives it is not looked
+/// which: they may.
+fn may_begin(pattern: &str, start: &str) -> bool {
+    let may = |pattern: &str| {
+        let mut signs = pattern.chars();
+        for wanted in start.chars() {
+            match signs.next() {
+                Some('*' | '{') => return true,
+                Some('[') => _ = signs.by_ref().skip(1).find(|sign| *sign == ']'),
+                Some('?') => {}
+                Some('\\') if signs.next() == Some(wanted) => {}
+                Some(sign) if sign == wanted => {}
+                _ => return false,
+            }
+        }
+        signs.next().is_some()
+    };
+    may(pattern) || may(&pattern.replacen(':', "__", 1))
 }
 
 /// The pattern that the ids of a server's tools match.
@@ -145,5 +177,29 @@ mod tests {
         assert_eq!(seen(profile(&["*__read"], &["fs", "web"]), Some("web")), ["web__read"]);
         assert_eq!(seen(profile(&[], &["fs"]), Some("web")), [] as [&str; 0]);
         assert_eq!(seen(profile(&["fs:w*"], &[]), None), ["fs__write"]);
+    }
+
+    #[test]
+    fn a_server_that_was_not_heard_may_be_let_through_by_what_the_patterns_begin_with() {
+        for (pattern, may) in [
+            ("full__add", true),
+            ("full:add", true),
+            ("*__add", true),
+            ("f?ll__*", true),
+            ("f[aeu]ll__*", true),
+            ("{full,web}__x", true),
+            ("\\full__x", true),
+            ("other__*", false),
+            ("full", false),
+            ("full__", false),
+            ("fu", false),
+        ] {
+            let tools = vec![pattern.to_owned()];
+            let view = View::new(Profile { tools, ..Profile::default() }).unwrap();
+            assert_eq!(view.may_admit("full"), may, "{pattern}");
+        }
+        let servers = vec!["web".to_owned()];
+        let view = View::new(Profile { servers, ..Profile::default() }).unwrap();
+        assert!(view.may_admit("web") && !view.may_admit("full"));
     }
 }

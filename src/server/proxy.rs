@@ -22,7 +22,7 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http_body_util::{BodyExt as _, Limited};
+use futures_util::stream::{self, StreamExt as _};
 use reqwest::Url;
 use tokio::net::TcpListener;
 
@@ -170,12 +170,19 @@ impl Proxy {
         if !is_looked_into(parts, self.options.max_body) {
             return Ok((reqwest::Body::wrap_stream(body.into_data_stream()), None));
         }
-        let read = Limited::new(body, self.options.max_body).collect().await;
-        let bytes = read.map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
-            true => ApiError::too_large(self.options.max_body),
-            false => ApiError::bad_request("the body ended before it was whole"),
-        })?;
-        let bytes = bytes.to_bytes();
+        let (mut read, mut rest) = (Vec::new(), body.into_data_stream());
+        while let Some(chunk) = rest.next().await {
+            let chunk =
+                chunk.map_err(|_| ApiError::bad_request("the body ended before it was whole"))?;
+            read.extend_from_slice(&chunk);
+            // One that did not say how long it is.
+            if read.len() > self.options.max_body {
+                tracing::info!("a request goes on uncut: its body is too large");
+                let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
+                return Ok((reqwest::Body::wrap_stream(read.chain(rest)), None));
+            }
+        }
+        let bytes = Bytes::from(read);
         match self.cut(&parts.headers, bytes.clone()).await {
             Some((cut, report)) => Ok((cut.into(), Some(report))),
             None => Ok((bytes.into(), None)),

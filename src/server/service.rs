@@ -4,6 +4,7 @@ mod ask;
 mod call;
 mod find;
 mod recent;
+mod seen;
 mod upstream;
 mod watch;
 
@@ -22,6 +23,7 @@ use crate::execution::{Executor, Neighbor, Permissions};
 pub use call::{CallTool, Handed};
 pub use find::{Find, Found, Unavailable};
 pub use recent::Recent;
+pub use seen::{Admitted, Hidden};
 pub use upstream::{ServerState, Status};
 
 /// Keeps the tools that a server lists, and gives back those to search: with what the user adds
@@ -30,6 +32,10 @@ pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
 /// Looks over a server's tools before anybody may find them: what it does not give back is hidden.
 pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+
+/// Makes the user's own changes to what a server lists: what was taken out stays out, what was put in
+/// stays in.
+pub type Edit = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
 /// Told what came of every call.
 pub type OnReport = Arc<dyn Fn(&Handed<'_>) + Send + Sync>;
@@ -46,6 +52,10 @@ pub struct ServiceOptions {
     pub no_fallback: bool,
     pub keep: Option<Keep>,
     pub screen: Option<Screen>,
+    /// By server, what is known to be hidden of the tools that it listed another time.
+    pub hidden: BTreeMap<String, Hidden>,
+    /// Nothing of a server is given out before one of its tools was admitted.
+    pub approved_only: bool,
     pub on_report: Option<OnReport>,
 }
 
@@ -78,6 +88,9 @@ pub struct Service {
     views: BTreeMap<String, View>,
     /// What is known of each server, by name.
     upstreams: RwLock<BTreeMap<String, ServerState>>,
+    /// By server, what it lists and nobody gets.
+    hidden: RwLock<BTreeMap<String, Hidden>>,
+    edit: RwLock<Option<Edit>>,
     /// One change of the catalog at a time: each is made from what the one before left.
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
@@ -103,8 +116,10 @@ impl Service {
         Ok(Arc::new(Self {
             engine,
             views: views?,
+            hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
+            edit: RwLock::default(),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),
@@ -126,21 +141,11 @@ impl Service {
         self.engine.catalog()
     }
 
-    /// The tools of a list that may be found and called at all. What a catalog is made of passes
-    /// through here first, whether it comes from a file or from a server.
-    pub fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
-        let screened = match &options.screen {
-            Some(screen) => screen(server, tools),
-            None => tools,
-        };
-        let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
-        screened.into_iter().filter(may_run).collect()
-    }
-
     /// One tool in full.
     ///
     /// # Errors
-    /// [`Error::UnknownTool`], with ids that may have been meant; [`Error::UnknownProfile`].
+    /// [`Error::UnknownTool`], with ids that may have been meant; [`Error::HeldBack`] and
+    /// [`Error::NotListed`], which say why it is not there; [`Error::UnknownProfile`].
     pub fn describe(&self, id: &str, profile: Option<&str>) -> Result<Arc<Tool>, Error> {
         let view = self.view(profile)?;
         let catalog = self.engine.catalog();
@@ -148,10 +153,7 @@ impl Service {
         if let Some(tool) = found.filter(|tool| view.admits(tool)) {
             return Ok(Arc::clone(tool));
         }
-        let seen = |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
-        // More than are told, since some of them may be hidden here.
-        let near = catalog.near(id, 12).into_iter().filter(seen).take(3);
-        Err(Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() })
+        Err(self.missing(id, view))
     }
 
     /// The profile of a name; the nameless one where none is asked for.
@@ -187,12 +189,19 @@ impl Service {
         Ok(self.view(profile)?.admits(tool))
     }
 
-    /// Whether clients of a profile may see anything of the server.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
-    pub fn sees_server(&self, server: &str, profile: Option<&str>) -> Result<bool, Error> {
-        Ok(self.view(profile)?.admits_server(server))
+    /// Has the user's changes made to every list of a server from now on.
+    pub fn edited_by(&self, edit: Edit) {
+        *self.edit.write().unwrap_or_else(PoisonError::into_inner) = Some(edit);
+    }
+
+    /// Who makes the user's changes, if anybody.
+    pub fn edit(&self) -> Option<Edit> {
+        self.edit.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps servers' lists from being taken in as long as it is held.
+    pub async fn still(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.refreshing.lock().await
     }
 
     /// What changes from now on.

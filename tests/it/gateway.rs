@@ -1,6 +1,7 @@
 //! `toolroute mcp`, as clients see it, with real servers behind.
 
 mod client;
+mod held;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -180,6 +180,31 @@ fn requests_to_a_model_go_on_with_fewer_tools_and_all_others_as_they_are() {
 }
 
 #[test]
+fn a_body_that_is_too_large_goes_on_as_it_is_also_where_it_does_not_say_so() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let to = format!("http://127.0.0.1:{}", upstream.port);
+    let server = proxy(&sandbox, &to, &["--max-body", "100"]);
+    let text = body();
+    assert!(text.len() > 200);
+    let whole = Sent::new(server.port, "POST /v1/responses", &[JSON], text.as_bytes()).reply();
+    assert_eq!((whole.status, upstream.arrived().body), (200, text.clone().into_bytes()));
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let head = format!(
+        "POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\n\
+         transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        server.port
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    for chunk in text.as_bytes().chunks(60) {
+        stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).unwrap();
+        stream.write_all(&[chunk, b"\r\n"].concat()).unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    let reply = Sent { reader: BufReader::new(stream) }.reply();
+    assert_eq!((reply.status, upstream.arrived().body), (200, text.into_bytes()));
+}
+
+#[test]
 fn a_stream_comes_through_as_it_is_sent() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
     let server = proxy(&sandbox, &format!("http://127.0.0.1:{}/v1", upstream.port), &[]);

@@ -114,6 +114,36 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
 }
 
 #[test]
+fn changes_of_a_servers_tools_stay_when_it_lists_them() {
+    let Some(python) = python() else { return };
+    let sandbox = Sandbox::new();
+    let entry =
+        json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
+    let servers =
+        sandbox.write("servers.json", json!({"mcpServers": {"notes": entry}}).to_string());
+    let args = ["serve", "--servers", servers.to_str().unwrap(), "--model", "static"];
+    let server = Server::start(&sandbox, &args);
+    let port = server.port;
+    assert_eq!(send(port, "DELETE /v1/tools/notes__count_notes", &[], &[]).status, 200);
+    let extra = json!({"server": "notes", "name": "extra", "description": "Waters the orchids"});
+    assert_eq!(post(port, "/v1/tools", &extra).status, 201);
+    let edited = json!({"server": "notes", "name": "search_notes", "description": "Edited"});
+    let json_type = [("content-type", "application/json")];
+    let put = "PUT /v1/tools/notes__search_notes";
+    assert_eq!(send(port, put, &json_type, edited.to_string().as_bytes()).status, 200);
+    // The call starts the server, which then lists its tools.
+    let called = post(port, "/v1/call", &json!({"tool": "notes__illustrate_note"})).ok();
+    assert_eq!(called["outcome"], "answered", "{called}");
+    let state = || get(port, "/v1/servers").ok()["servers"][0]["state"].clone();
+    until("the server has listed its tools", || state() == "ready");
+    assert_eq!(get(port, "/v1/tools/notes__count_notes").status, 404);
+    assert_eq!(post(port, "/v1/call", &json!({"tool": "notes__count_notes"})).error().0, 404);
+    assert_eq!(get(port, "/v1/tools/notes__extra").ok()["description"], "Waters the orchids");
+    assert_eq!(get(port, "/v1/tools/notes__search_notes").ok()["description"], "Edited");
+    assert_eq!(get(port, "/v1/tools?server=notes").ok()["total"], 7);
+}
+
+#[test]
 fn other_apis_clients_get_answers_in_their_forms() {
     let sandbox = Sandbox::new();
     let server = serve(&sandbox, &[]);
@@ -354,6 +384,36 @@ fn the_catalog_is_read_again_while_requests_are_answered() {
     let answer =
         post(port, "/v1/select", &json!({"prompt": "mail of mine", "strategy": "keyword"})).ok();
     assert_eq!(ids(&answer).len(), 1);
+}
+
+#[test]
+fn a_file_that_breaks_takes_no_tools_away() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("catalog");
+    std::fs::create_dir_all(&folder).unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let weather =
+        "{\"tools\": [{\"name\": \"weather\", \"description\": \"The weather of a city\"}]}";
+    let mail = "{\"name\": \"mail\", \"description\": \"Sends mail\"}\n";
+    put("weather.json", weather);
+    put("mail.jsonl", mail);
+    put("notes.json", "{never a catalog");
+    let tools = folder.to_str().unwrap();
+    let server = Server::start(&sandbox, &["serve", "--tools", tools, "--strategy", "keyword"]);
+    let port = server.port;
+    let total = || get(port, "/v1/tools").ok()["total"].as_u64().unwrap();
+    assert_eq!(total(), 2);
+    put("weather.json", &weather[..30]);
+    for _ in 0..2 {
+        let refused = post_text(port, "/v1/reload", b"");
+        assert_eq!((refused.error().0, total()), (422, 2), "{}", refused.text());
+        assert!(refused.text().contains("weather.json"), "{}", refused.text());
+    }
+    // One line is not the file, and what was never understood holds nothing up.
+    put("weather.json", weather);
+    put("mail.jsonl", &format!("{mail}{{\"description\": \"no name\"}}\n{{broken\n"));
+    let reloaded = post_text(port, "/v1/reload", b"").ok();
+    assert_eq!((&reloaded["changed"], total()), (&json!(0), 2));
 }
 
 /// A request that takes a while: texts for the encoder.

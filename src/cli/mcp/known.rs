@@ -101,7 +101,8 @@ fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
     let exposed = if args.expose == ExposeChoice::Search { "search" } else { "selected" };
     let rights = {
         let RightsArgs { allow, deny, read_only, .. } = &args.rights;
-        format!("{allow:?} {deny:?} {read_only} {:?}", args.catalog.tools)
+        let pinned = args.catalog.live.pinning.pin_mode;
+        format!("{allow:?} {deny:?} {read_only} {:?} {pinned:?}", args.catalog.tools)
     };
     fingerprint(&[&prints, &profiles, exposed, &rights])[..16].to_owned()
 }

@@ -159,8 +159,9 @@ impl<'a> Run<'a> {
             Ok(output) if output.is_error => {
                 self.has_answered = true;
                 attempt.error_ids.push(self.executor.log(tool, &output.text));
-                attempt.said = Some(self.executor.said(&output.text));
                 attempt.ending = Ending::ToolError { hint: message::hint(&output.text) };
+                attempt.said = Some(self.executor.said(&output.text));
+                attempt.own = self.executor.own(self.request, tool, output);
                 self.attempts.push(attempt);
                 Turn::next_if(conditions.error)
             }
@@ -214,6 +215,7 @@ impl<'a> Run<'a> {
             estimate: self.executor.sizes.estimate(&candidate.tool),
             chars: 0,
             said: None,
+            own: None,
             error_ids: Vec::new(),
         }
     }

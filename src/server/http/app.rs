@@ -68,7 +68,7 @@ pub struct App {
     service: RwLock<Arc<Service>>,
     pub(super) options: HttpOptions,
     pub(super) gate: Gate,
-    pub(super) changes: Mutex<Changes>,
+    pub(super) changes: Arc<Mutex<Changes>>,
     /// One reload, or one change of tools, at a time.
     pub(super) changing: tokio::sync::Mutex<()>,
     /// One conducted request at a time: the ledger has one writer.
@@ -85,10 +85,15 @@ const HAPPENINGS: usize = 256;
 
 impl App {
     pub fn new(service: Arc<Service>, options: HttpOptions) -> Arc<Self> {
+        let changes = Arc::new(Mutex::new(options.changes.clone()));
+        let made = Arc::clone(&changes);
+        service.edited_by(Arc::new(move |server: &str, listed| {
+            made.lock().unwrap_or_else(PoisonError::into_inner).over(server, listed)
+        }));
         Arc::new(Self {
             service: RwLock::new(service),
             gate: Gate::new(options.workers, options.queue),
-            changes: Mutex::new(options.changes.clone()),
+            changes,
             options,
             changing: tokio::sync::Mutex::default(),
             conducting: tokio::sync::Mutex::default(),

@@ -67,6 +67,16 @@ impl Changes {
         self.by_id.insert(id.to_owned(), None);
     }
 
+    /// What a server lists, with these changes made.
+    pub fn over(&self, server: &str, listed: Vec<Tool>) -> Vec<Tool> {
+        let is_as_listed = |tool: &Tool| !self.by_id.contains_key(tool.id.as_str());
+        let mut tools: Vec<Tool> = listed.into_iter().filter(is_as_listed).collect();
+        let own = self.by_id.values().flatten();
+        let own = own.filter(|tool| tool.server.as_deref() == Some(server));
+        tools.extend(own.cloned());
+        tools
+    }
+
     /// A catalog with these changes made.
     ///
     /// # Errors
@@ -102,6 +112,14 @@ mod tests {
         let ids: Vec<&str> = after.iter().map(|tool| tool.id.as_str()).collect();
         assert_eq!(ids, ["s__a", "s__c"]);
         assert_eq!(after.get("s__a").unwrap().description, "new");
+        let listed = ["a", "b", "d"].map(|name| tool(name, "listed")).to_vec();
+        let over: Vec<String> = read
+            .over("s", listed)
+            .iter()
+            .map(|tool| format!("{} {}", tool.id, tool.description))
+            .collect();
+        assert_eq!(over, ["s__d listed", "s__a new", "s__c comes"]);
+        assert!(read.over("t", Vec::new()).is_empty());
         let none = Changes::parse(&Changes::default().to_json()).unwrap();
         assert!(none.applied(Catalog::default()).unwrap().is_empty());
         assert!(Changes::parse("{}").is_err());

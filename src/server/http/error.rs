@@ -97,6 +97,8 @@ impl From<Error> for ApiError {
         match error {
             Error::Engine(error) => error.into(),
             Error::UnknownTool { .. }
+            | Error::HeldBack { .. }
+            | Error::NotListed { .. }
             | Error::UnknownProfile { .. }
             | Error::UnknownServer { .. } => Self::not_found(error.to_string()),
             Error::NoExecutor => {

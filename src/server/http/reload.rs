@@ -109,6 +109,9 @@ impl App {
             tools: next.catalog().len(),
             changed: None,
         };
+        if let Some(edit) = service.edit() {
+            next.edited_by(edit);
+        }
         self.replace_service(next);
         Ok(told)
     }

@@ -166,7 +166,10 @@ impl App {
         problems: Vec<Problem>,
     ) -> Result<Changed, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
-        let (service, noted) = (self.service(), changes.clone());
+        let present = self.service();
+        // What a server lists is put under the changes that are noted, so none may come between.
+        let _still = present.still().await;
+        let (service, noted) = (Arc::clone(&present), changes.clone());
         let made = self.work(move || service.engine().change(changes)).await?;
         let ChangeReport { version, tools, embedded, mut warnings, .. } = made?;
         warnings.extend(problems);

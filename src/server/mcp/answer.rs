@@ -4,28 +4,56 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::json;
 
 use crate::catalog::Tool;
-use crate::execution::{Answer, Attempt, Outcome, Report};
+use crate::execution::{Answer, Attempt, Ending, Outcome, Report};
+
+/// What is done with a structured content that is too long to be read by an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooLong {
+    /// It goes on whole: the client checks it against the schema that it was listed.
+    Whole,
+    /// Its beginning goes into the text.
+    AsText,
+}
 
 /// The result of `tools/call`.
-pub fn result(asked: &Tool, report: &Report) -> CallToolResult {
+pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResult {
     match &report.outcome {
-        Outcome::Answered(answer) => answered(asked, answer),
+        Outcome::Answered(answer) => answered(asked, answer, too_long),
         Outcome::Confirm { message, .. } => error(format!(
             "{message} Ask the user. Once they agree, call it again by call_tool with \"confirm\": true."
         )),
         Outcome::Clarify { message, .. } => {
             error(format!("{message} describe_tool {} gives its schema.", asked.id))
         }
-        outcome => {
-            let mut said = outcome.message().unwrap_or("No answer.").to_owned();
-            for attempt in &report.attempts {
-                if let Some(words) = own_words(attempt) {
-                    said.push_str(&format!("\n{} said: {words}", attempt.tool));
-                }
-            }
-            error(said)
+        _ => failed(asked, report),
+    }
+}
+
+/// Where the tool itself says that it failed, its own answer; and what came of others, if any.
+fn failed(asked: &Tool, report: &Report) -> CallToolResult {
+    let mut owns = report.attempts.iter().filter_map(|attempt| attempt.own.as_deref());
+    let Some(own) = owns.find(|own| own.tool == asked.id) else {
+        return error(said(report, |_| true));
+    };
+    let mut result = answered(asked, own, TooLong::AsText);
+    result.is_error = Some(true);
+    let is_other = |attempt: &Attempt| attempt.tool != asked.id;
+    let was_tried = |attempt: &Attempt| !matches!(attempt.ending, Ending::Skipped { .. });
+    if report.attempts.iter().any(|attempt| is_other(attempt) && was_tried(attempt)) {
+        result.content.push(ContentBlock::text(said(report, is_other)));
+    }
+    result
+}
+
+/// Our message, and the words of those tools that are meant.
+fn said(report: &Report, is_meant: impl Fn(&Attempt) -> bool) -> String {
+    let mut said = report.outcome.message().unwrap_or("No answer.").to_owned();
+    for attempt in report.attempts.iter().filter(|attempt| is_meant(attempt)) {
+        if let Some(words) = own_words(attempt) {
+            said.push_str(&format!("\n{} said: {words}", attempt.tool));
         }
     }
+    said
 }
 
 /// An answer that the agent reads as a failure.
@@ -37,7 +65,7 @@ fn own_words(attempt: &Attempt) -> Option<&str> {
     attempt.said.as_deref().map(str::trim).filter(|words| !words.is_empty())
 }
 
-fn answered(asked: &Tool, answer: &Answer) -> CallToolResult {
+fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult {
     let mut content = content(answer);
     let mut meta = MetaObject::default();
     if answer.tool != asked.id {
@@ -51,10 +79,33 @@ fn answered(asked: &Tool, answer: &Answer) -> CallToolResult {
         let changes: Vec<String> = answer.changes.iter().map(ToString::to_string).collect();
         meta.0.insert("toolroute/changes".to_owned(), json!(changes));
     }
+    let whole = answer.truncation.as_ref().and_then(|truncation| truncation.whole_data.as_ref());
+    let structured = match (whole, too_long) {
+        (None, _) => answer.output.data.clone(),
+        (Some(whole), TooLong::Whole) => Some(whole.clone()),
+        (Some(_), TooLong::AsText) => {
+            content.extend(instead(answer).map(ContentBlock::text));
+            meta.0.insert("toolroute/structured_content".to_owned(), json!(LEFT_OUT));
+            None
+        }
+    };
     let mut result = CallToolResult::success(content);
-    result.structured_content = answer.output.data.clone();
+    result.structured_content = structured;
     result.meta = (!meta.0.is_empty()).then_some(meta);
     result
+}
+
+/// What is said of a structured content that is not there. What is left of one that was cut may not
+/// have the shape that its schema promises, so it is a text.
+const LEFT_OUT: &str = "left out: it is too long";
+
+/// The texts in the place of a structured content.
+fn instead(answer: &Answer) -> impl Iterator<Item = String> {
+    let text = answer.output.text.trim_start();
+    // Most often the text is the same value, cut as well.
+    let is_there = text.starts_with(['{', '[']);
+    let beginning = answer.output.data.as_ref().filter(|_| !is_there).map(ToString::to_string);
+    [format!("[the structured content is {LEFT_OUT}]")].into_iter().chain(beginning)
 }
 
 fn content(answer: &Answer) -> Vec<ContentBlock> {

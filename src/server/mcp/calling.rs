@@ -8,6 +8,7 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
 
 use super::super::{CallTool, Error};
+use super::answer::TooLong;
 use super::arguments::{self, Called};
 use super::definition::Definition;
 use super::meta::Meta;
@@ -33,6 +34,7 @@ impl Gateway {
         match Meta::of(&request.name) {
             Some(meta) => self.meta(meta, given, context).await,
             None => {
+                self.shared.service.first_lists().await;
                 // Who was listed a tool knows its hints; who only found it was told its id.
                 let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
                 let called = Called { tool: request.name.into(), arguments: given, confirmed };
@@ -92,6 +94,9 @@ impl Gateway {
         let on_event = move |event: Event| {
             tell.send(event).ok();
         };
+        // A client that knows a tool's output schema takes nothing that has another shape, so no
+        // other tool's answer either.
+        let is_checked = way == Way::Direct && has_output_schema(&tool);
         let session = Session::default();
         let call = service.call(CallTool {
             id: tool.id.as_str(),
@@ -100,8 +105,7 @@ impl Gateway {
             confirmed: called.confirmed,
             question: "",
             profile,
-            // A client that knows a tool's output schema takes no other tool's answer for it.
-            alone: way == Way::Direct && has_output_schema(&tool),
+            alone: is_checked,
             on_event: &on_event,
         });
         tokio::pin!(call);
@@ -117,7 +121,10 @@ impl Gateway {
             }
         };
         match report {
-            Ok(report) => Ok(answer::result(&tool, &report)),
+            Ok(report) => {
+                let too_long = if is_checked { TooLong::Whole } else { TooLong::AsText };
+                Ok(answer::result(&tool, &report, too_long))
+            }
             Err(error) => told(Err(error)),
         }
     }

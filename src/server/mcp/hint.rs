@@ -26,10 +26,8 @@ const EMPTY_WORDS: [&str; 28] = [
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
-    for state in service.servers() {
-        if service.sees_server(&state.name, profile)? {
-            by_server.entry(state.name).or_default();
-        }
+    for state in service.seen_servers(profile)? {
+        by_server.entry(state.name).or_default();
     }
     for tool in catalog.iter() {
         if service.sees(tool, profile)? {

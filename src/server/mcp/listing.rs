@@ -27,6 +27,16 @@ impl Listed {
 }
 
 impl Gateway {
+    /// Waits for servers that are asked for the first time, where their tools are listed.
+    pub(super) async fn tools_are_known(&self) {
+        let service = &self.shared.service;
+        let profile = service.profile(self.shared.profile.as_deref());
+        let is_pinned = profile.is_ok_and(|profile| !profile.pinned.is_empty());
+        if is_pinned || self.shared.expose == Expose::Selected {
+            service.first_lists().await;
+        }
+    }
+
     /// What is listed now: the same until the catalog changes.
     pub(super) async fn listed(&self) -> Result<Listed, Error> {
         let shared = Arc::clone(&self.shared);

@@ -50,7 +50,7 @@ impl Gateway {
         &self,
         request: GetPromptRequestParams,
     ) -> Result<GetPromptResult, ErrorData> {
-        let (server, name) = self.server_of(&request.name)?;
+        let (server, name) = self.server_of(&request.name).await?;
         let params = json!({ "name": name, "arguments": request.arguments.unwrap_or_default() });
         read(self.ask(&server, "prompts/get", params).await?)
     }
@@ -73,7 +73,7 @@ impl Gateway {
         let Some(name) = params["ref"]["name"].as_str().map(str::to_owned) else {
             return read(self.first(METHOD, params).await?);
         };
-        let (server, name) = self.server_of(&name)?;
+        let (server, name) = self.server_of(&name).await?;
         params["ref"]["name"] = Value::String(name);
         read(self.ask(&server, METHOD, params).await?)
     }
@@ -113,15 +113,14 @@ impl Gateway {
 
     /// The server and the name there of `server__name` or `server:name`. A server's name may hold
     /// both itself, so the longest that is known counts.
-    fn server_of(&self, name: &str) -> Result<(String, String), ErrorData> {
+    async fn server_of(&self, name: &str) -> Result<(String, String), ErrorData> {
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
-        let states = service.servers().into_iter();
-        let visible =
-            states.filter(|state| service.sees_server(&state.name, profile).unwrap_or(false));
-        let split = visible.filter_map(|state| {
-            let rest = name.strip_prefix(&state.name)?;
+        service.first_lists().await;
+        let open = service.open_servers(profile).map_err(|error| internal(&error))?;
+        let split = open.into_iter().filter_map(|server| {
+            let rest = name.strip_prefix(&server)?;
             let rest = rest.strip_prefix("__").or_else(|| rest.strip_prefix(':'))?.to_owned();
-            Some((state.name, rest))
+            Some((server, rest))
         });
         split.max_by_key(|(server, _)| server.len()).ok_or_else(|| {
             let said = format!("expected the name of a prompt as server__prompt, found `{name}`");

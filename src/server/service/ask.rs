@@ -41,9 +41,10 @@ impl Service {
         params: &Value,
         profile: Option<&str>,
     ) -> Result<Vec<(String, Result<Value, Error>)>, Error> {
-        let view = self.view(profile)?;
+        self.first_lists().await;
+        let open = self.open_servers(profile)?;
         let mut asked = tokio::task::JoinSet::new();
-        for (name, invoker) in self.invokers(|name| view.admits_server(name)) {
+        for (name, invoker) in self.invokers(|name| open.contains(name)) {
             let (method, params) = (method.to_owned(), params.clone());
             asked.spawn(async move {
                 let answered = tokio::time::timeout(LONGEST, invoker.ask(&method, params)).await;
@@ -76,9 +77,10 @@ impl Service {
         member: &str,
         profile: Option<&str>,
     ) -> Result<Vec<(String, Vec<Value>)>, Error> {
-        let view = self.view(profile)?;
+        self.first_lists().await;
+        let open = self.open_servers(profile)?;
         let mut asked = tokio::task::JoinSet::new();
-        for (name, invoker) in self.invokers(|name| view.admits_server(name)) {
+        for (name, invoker) in self.invokers(|name| open.contains(name)) {
             let (method, member) = (method.to_owned(), member.to_owned());
             asked.spawn(async move {
                 let listed = tokio::time::timeout(LONGEST, pages(&invoker, &method, &member)).await;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::recent::{Recent, now_ms};
-use super::{Error, Service, Status, off_thread};
+use super::{Error, Service, off_thread};
 use crate::engine::{SelectContext, SelectRequest, Selection};
 
 /// What to find.
@@ -86,28 +86,24 @@ impl Service {
 
     fn unavailable(&self, find: &Find) -> Result<Vec<Unavailable>, Error> {
         let view = self.view(find.profile.as_deref())?;
-        let states = self.servers();
+        let (states, named) = (self.servers(), self.named(view));
         if let Some(server) = &find.server {
             let catalog = self.engine.catalog();
             let mut known: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
             known.extend(catalog.iter().filter_map(|tool| tool.server.clone()));
             known.sort();
             known.dedup();
-            known.retain(|name| view.admits_server(name));
+            known.retain(|name| named(name));
             if !known.contains(server) {
                 return Err(Error::UnknownServer { name: server.clone(), known });
             }
         }
         let meant = |name: &str| find.server.as_deref().is_none_or(|server| server == name);
         let states = states.into_iter();
-        let meant = states.filter(|state| view.admits_server(&state.name) && meant(&state.name));
+        let meant = states.filter(|state| named(&state.name) && meant(&state.name));
         Ok(meant
             .filter_map(|state| {
-                let because = match state.status {
-                    Status::Unavailable { because } => because,
-                    Status::Connecting if state.tools == 0 => "it is still starting".to_owned(),
-                    _ => return None,
-                };
+                let because = state.lacking()?;
                 Some(Unavailable { server: state.name, because })
             })
             .collect())

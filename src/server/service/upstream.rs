@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::recent::now_ms;
-use super::{Error, Notice, Service, ServiceOptions, off_thread};
+use super::{Admitted, Error, Notice, Service, ServiceOptions, off_thread};
 use crate::catalog::{Catalog, Change, Tool, ToolId};
 use crate::engine::Engine;
 
@@ -38,6 +38,17 @@ pub enum Status {
     Ready,
     /// It did not list its tools when it was last asked.
     Unavailable { because: String },
+}
+
+impl ServerState {
+    /// Why tools of it may be missing, if they may.
+    pub(super) fn lacking(&self) -> Option<String> {
+        match &self.status {
+            Status::Unavailable { because } => Some(because.clone()),
+            Status::Connecting if self.tools == 0 => Some("it is still starting".to_owned()),
+            _ => None,
+        }
+    }
 }
 
 /// Every server that the executor knows or that has tools, before any is asked.
@@ -133,9 +144,15 @@ impl Service {
     async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
+        let before = self.standing(name);
         let (count, changed) = off_thread(move || service.replace_tools(&server, tools)).await??;
         if changed {
             self.tell(Notice::Tools);
+        }
+        // With its tools the rest of the server comes or goes.
+        if self.standing(name) != before {
+            self.tell(Notice::Prompts);
+            self.tell(Notice::Resources);
         }
         Ok(count)
     }
@@ -146,7 +163,11 @@ impl Service {
             Some(keep) => keep(server, tools),
             None => tools,
         };
-        let tools = Self::admitted(&self.options, server, tools);
+        let Admitted { tools, hidden } = Self::admitted(&self.options, server, tools);
+        let tools = match self.edit() {
+            Some(edit) => edit(server, tools),
+            None => tools,
+        };
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");
@@ -156,6 +177,9 @@ impl Service {
         if is_other {
             self.engine.change(changes)?;
         }
+        let mut known = self.hidden.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(server.to_owned(), hidden);
+        drop(known);
         self.count(server, loaded.catalog.len());
         Ok((loaded.catalog.len(), is_other))
     }

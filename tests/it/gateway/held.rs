@@ -1,0 +1,159 @@
+//! What a client does not get, and what it is told of it.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Site;
+use super::client::{Client, text};
+use crate::drill::python;
+use crate::support::repo;
+
+/// A sandbox with the notes server under two names.
+fn two(python: &Path) -> Site {
+    let script = repo("tests/servers/notes.py");
+    Site::new(python, json!({"other": {"command": python, "args": [script, "x"]}}))
+}
+
+fn prompts(client: &mut Client) -> Vec<String> {
+    let listed = client.ask("prompts/list", json!({}));
+    let prompts = listed["prompts"].as_array().expect("prompts");
+    prompts.iter().map(|prompt| prompt["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+fn reads(client: &mut Client) -> bool {
+    let number = client.send("resources/read", json!({"uri": "note://today"}));
+    client.answer_to(number).get("result").is_some()
+}
+
+#[test]
+fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
+    let Some(python) = python() else { return };
+    let site = two(&python);
+    site.sandbox.write("toolroute.toml", "[profiles]\nonly = [\"notes__search_notes\"]\n");
+    for (args, wanted) in [
+        (&["--profile", "only"][..], &["notes__summarise"][..]),
+        (&["--deny", "notes__*"], &["other__summarise"]),
+        (&["--deny", "*"], &[]),
+        (&[], &["notes__summarise", "other__summarise"]),
+    ] {
+        let mut client = site.client(args);
+        client.begin();
+        let listed = client.ask("tools/list", json!({}));
+        let hint = listed["tools"][0]["description"].as_str().unwrap().to_owned();
+        assert_eq!(hint.contains(" other"), wanted.contains(&"other__summarise"), "{hint}");
+        assert_eq!(prompts(&mut client), wanted, "{args:?}");
+        assert_eq!(reads(&mut client), !wanted.is_empty(), "{args:?}");
+        let hidden = json!({"name": "other__summarise", "arguments": {"title": "x"}});
+        let number = client.send("prompts/get", hidden);
+        let got = client.answer_to(number);
+        assert_eq!(got.get("result").is_some(), wanted.contains(&"other__summarise"), "{got}");
+    }
+}
+
+#[test]
+fn strict_pins_hold_back_a_server_until_one_of_its_tools_is_approved() {
+    let Some(python) = python() else { return };
+    let site = two(&python);
+    let mut client = site.client(&["--pin-mode", "strict"]);
+    client.begin();
+    assert_eq!(prompts(&mut client), [] as [&str; 0]);
+    assert!(!reads(&mut client));
+    client.end();
+    let approved = site.sandbox.run(&["pins", "approve", "--server", "other"]);
+    assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stderr));
+    let mut client = site.client(&["--pin-mode", "strict"]);
+    client.begin();
+    assert_eq!(prompts(&mut client), ["other__summarise"]);
+    assert!(reads(&mut client));
+}
+
+#[test]
+fn the_first_list_and_the_first_call_wait_for_the_servers() {
+    let Some(python) = python() else { return };
+    let names = |client: &mut Client| {
+        let listed = client.ask("tools/list", json!({}));
+        listed["tools"].as_array().expect("tools").len()
+    };
+    let slow = ["--slow", "1"];
+    let site = Site::with(&python, json!({}), &slow);
+    let mut client = site.client(&["--expose", "selected"]);
+    client.begin();
+    assert_eq!(names(&mut client), 7);
+    let site = Site::with(&python, json!({}), &slow);
+    let mut client = site.client(&["--pinned", "notes__count_notes"]);
+    client.begin();
+    assert_eq!(names(&mut client), 4);
+    let site = Site::with(&python, json!({}), &slow);
+    let mut client = site.client(&[]);
+    client.begin();
+    let found = client.call("notes__search_notes", json!({"query": "rye"}));
+    assert_eq!(text(&found), "found: rye");
+}
+
+/// A sandbox with the server whose answers have parts, beside the notes.
+fn parts(python: &Path) -> Site {
+    let script = repo("tests/servers/parts.py");
+    Site::new(python, json!({"parts": {"command": python, "args": [script, "x"]}}))
+}
+
+#[test]
+fn an_error_keeps_its_parts_and_its_structure() {
+    let Some(python) = python() else { return };
+    let site = parts(&python);
+    let mut client = site.client(&["--no-fallback"]);
+    client.begin();
+    for result in [
+        client.call("call_tool", json!({"tool_name": "parts__scan_page"})),
+        client.call("parts__scan_page", json!({})),
+    ] {
+        let content = json!([
+            {"type": "text", "text": "the paper is stuck"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+        ]);
+        assert_eq!((&result["isError"], &result["content"]), (&json!(true), &content), "{result}");
+        assert_eq!(result["structuredContent"], json!({"page": 3}));
+    }
+}
+
+#[test]
+fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
+    let Some(python) = python() else { return };
+    let site = parts(&python);
+    let mut client = site.client(&[]);
+    client.begin();
+    let cut = client.call("call_tool", json!({"tool_name": "parts__list_cities"}));
+    assert!(cut.get("structuredContent").is_none(), "{cut}");
+    assert_eq!(cut["_meta"]["toolroute/structured_content"], "left out: it is too long");
+    assert_eq!(text(&cut), "see the value");
+    let said = cut["content"][1]["text"].as_str().unwrap();
+    assert!(said.contains("structured content is left out"), "{said}");
+    let beginning = cut["content"][2]["text"].as_str().unwrap();
+    assert!(beginning.contains("city 0") && beginning.contains("_truncated"), "{beginning}");
+    let whole = client.call("parts__list_cities", json!({}));
+    let value = whole["structuredContent"].as_object().unwrap();
+    assert_eq!((value.len(), value["rows"].as_array().unwrap().len()), (1, 4000));
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_told_with_the_reason() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({"dead": {"command": "/no/such/program"}}));
+    let mut client = site.client(&["--pin-mode", "strict"]);
+    client.begin();
+    let mut said = |tool: &str| {
+        let result = client.call("call_tool", json!({"tool_name": tool}));
+        assert_eq!(result["isError"], true, "{result}");
+        let direct = client.call(tool, json!({}));
+        assert_eq!(text(&direct), text(&result));
+        text(&result).to_owned()
+    };
+    for tool in ["notes__count_notes", "notes:count_notes"] {
+        let held = said(tool);
+        assert!(held.contains("is held back"), "{held}");
+        assert!(held.contains("toolroute pins approve notes__count_notes"), "{held}");
+    }
+    let dead = said("dead__anything");
+    assert!(dead.contains("the server `dead` cannot be had: cannot be reached"), "{dead}");
+    assert!(said("none__such").contains("no tool `none__such` here"));
+}
