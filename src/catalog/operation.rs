@@ -10,7 +10,7 @@ pub enum Place {
     Path,
     Query,
     Header,
-    /// A member of the JSON object that is the body.
+    /// A member of the JSON object that is the body, or a field of the form.
     Member,
     /// The body itself.
     Body,
@@ -27,6 +27,22 @@ pub struct OperationArgument {
     pub joined: bool,
 }
 
+/// A body that is not JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationBody {
+    pub media_type: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+}
+
+impl OperationBody {
+    /// Whether it is what an HTML form sends.
+    pub fn is_form(&self) -> bool {
+        let essence = self.media_type.split(';').next().unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    }
+}
+
 /// An HTTP operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
@@ -39,4 +55,7 @@ pub struct Operation {
     pub server: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<OperationArgument>,
+    /// What the body is; JSON where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<OperationBody>,
 }

@@ -2,18 +2,22 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value, json};
 
 use super::super::details::{self, Details};
 use super::super::row::{Fields, Row};
 use super::super::source::Source;
 use super::super::validate;
-use super::super::{
-    Hints, Operation as Sent, OperationArgument, Place, Problem, Schema, Severity, Tool, ToolId,
-};
+use super::super::{Hints, Operation as Sent, Problem, Schema, Severity, Tool, ToolId};
 use super::refs::Refs;
 use super::{Found, Import};
+
+mod input;
+#[cfg(test)]
+mod tests;
+
+use input::Input;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
@@ -52,8 +56,16 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     // Said once, not for every operation; where it cannot be read, none has it.
     import.problems.extend(problems);
     let shared_bytes = to_raw_value(&root[EXTENSION]).map_or(0, |raw| raw.get().len());
-    let mut api =
-        Api { root: &root, server, source, shared, shared_bytes, unfolded: 0, cut: Vec::new() };
+    let mut api = Api {
+        root: &root,
+        server,
+        source,
+        shared,
+        shared_bytes,
+        unfolded: 0,
+        cut: Vec::new(),
+        unmade: Vec::new(),
+    };
     let limit = MAX_UNFOLDED.max(raw.get().len() * MAX_TIMES);
     for at in operations(&root) {
         if api.unfolded > limit {
@@ -63,6 +75,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         api.operation(&at, &mut import);
     }
     import.problems.extend(api.cut_schemas());
+    import.problems.extend(api.unmade_bodies());
     import
 }
 
@@ -110,6 +123,8 @@ struct Api<'a> {
     unfolded: usize,
     /// The tools whose schemas were not unfolded to the end.
     cut: Vec<ToolId>,
+    /// The tools with a body that cannot be made, and its media type.
+    unmade: Vec<(ToolId, String)>,
 }
 
 struct Operation<'a> {
@@ -127,10 +142,14 @@ impl Api<'_> {
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
         let (input, cut) = self.input(at);
-        tool.operation = Some(self.sent(at, input.arguments.clone()));
+        tool.operation = Some(self.sent(at, &input));
         tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
             self.cut.push(tool.id.clone());
+        }
+        let body = tool.operation.as_ref().and_then(|sent| sent.body.as_ref());
+        if let Some(body) = body.filter(|body| !body.is_form()) {
+            self.unmade.push((tool.id.clone(), body.media_type.clone()));
         }
         self.unfolded += self.shared_bytes + size(&tool);
         self.shared.apply(&mut tool);
@@ -156,6 +175,16 @@ impl Api<'_> {
         Some(problem.tool(first.as_str()).field("input_schema"))
     }
 
+    /// Said beside the tools: those that need no body, and those that can do without, still work.
+    fn unmade_bodies(&self) -> Option<Problem> {
+        let (first, _) = self.unmade.first()?;
+        let each = self.unmade.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
+        let cure = "a call is refused where the body is required, and sent without it elsewhere";
+        let expected = "bodies of JSON or a form";
+        let problem = Problem::new(Severity::Warning, expected, listed(each), cure);
+        Some(problem.tool(first.as_str()).field("requestBody"))
+    }
+
     /// One object of all parameters and the body's members. A body that is no object, or has a
     /// member named like a parameter, becomes the one property `body`.
     ///
@@ -166,22 +195,20 @@ impl Api<'_> {
         for parameter in self.parameters(at) {
             input.parameter(parameter, &mut refs);
         }
-        let body = refs.follow(&at.operation["requestBody"]);
-        if let Some(schema) = body["content"].as_object().and_then(json_schema) {
-            input.body(refs.resolve(schema), body["required"] == json!(true));
-        }
+        input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
         (input, refs.was_cut())
     }
 
     /// How the operation is sent. The nearest list of servers counts, and its first.
-    fn sent(&self, at: &Operation<'_>, arguments: Vec<OperationArgument>) -> Sent {
+    fn sent(&self, at: &Operation<'_>, input: &Input) -> Sent {
         let owners = [at.operation, at.item, self.root];
         let server = owners.iter().find_map(|owner| owner["servers"][0]["url"].as_str());
         Sent {
             method: at.method.to_uppercase(),
             path: at.path.to_owned(),
             server: server.map(str::to_owned),
-            arguments,
+            arguments: input.arguments.clone(),
+            body: input.unlike_json.clone(),
         }
     }
 
@@ -204,80 +231,6 @@ impl Api<'_> {
     }
 }
 
-#[derive(Default)]
-struct Input {
-    properties: Map<String, Value>,
-    required: Vec<Value>,
-    arguments: Vec<OperationArgument>,
-}
-
-impl Input {
-    fn parameter(&mut self, parameter: &Value, refs: &mut Refs<'_>) {
-        let Some(name) = parameter["name"].as_str() else { return };
-        let content = parameter["content"].as_object().and_then(json_schema);
-        let mut schema = match content.or_else(|| parameter.get("schema")) {
-            Some(schema) => refs.resolve(schema),
-            None => json!({}),
-        };
-        if let (Some(members), Some(text)) = (schema.as_object_mut(), parameter.get("description"))
-            && !members.contains_key("description")
-            && let Some(text) = refs.copy(text)
-        {
-            members.insert("description".to_owned(), text);
-        }
-        if parameter["required"] == json!(true) {
-            self.required.push(json!(name));
-        }
-        self.properties.insert(name.to_owned(), schema);
-        let place = match parameter["in"].as_str() {
-            Some("path") => Place::Path,
-            Some("header") => Place::Header,
-            _ => Place::Query,
-        };
-        let joined = parameter["explode"] == json!(false);
-        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined });
-    }
-
-    fn body_argument(&mut self, name: &str, place: Place) {
-        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined: false });
-    }
-
-    fn body(&mut self, schema: Value, required: bool) {
-        let members = schema["properties"].as_object();
-        let mergeable = members.filter(|m| !m.keys().any(|k| self.properties.contains_key(k)));
-        if let Some(members) = mergeable {
-            members.keys().for_each(|name| self.body_argument(name, Place::Member));
-            self.properties.extend(members.clone());
-            if required {
-                self.required.extend(schema["required"].as_array().into_iter().flatten().cloned());
-            }
-            return;
-        }
-        if required {
-            self.required.push(json!("body"));
-        }
-        self.body_argument("body", Place::Body);
-        self.properties.insert("body".to_owned(), schema);
-    }
-
-    fn into_schema(self) -> Value {
-        let mut schema = json!({"type": "object", "properties": self.properties});
-        if !self.required.is_empty() {
-            schema["required"] = Value::Array(self.required);
-        }
-        schema
-    }
-}
-
-/// The schema of the JSON variant among a body's media types.
-fn json_schema(content: &Map<String, Value>) -> Option<&Value> {
-    let is_json = |kind: &str| {
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_lowercase();
-        kind == "application/json" || kind.ends_with("+json") || kind == "*/*"
-    };
-    content.iter().find(|(kind, _)| is_json(kind))?.1.get("schema")
-}
-
 /// What the method promises by HTTP's own rules (RFC 9110, section 9.2).
 fn hints(method: &str) -> Hints {
     let read_only = matches!(method, "get" | "head" | "options" | "trace");
@@ -287,6 +240,14 @@ fn hints(method: &str) -> Hints {
         destructive: (read_only || method == "delete").then_some(method == "delete"),
         idempotent: idempotent.then_some(true),
     }
+}
+
+/// The first few of many, for a problem's one line.
+fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
+    const FEW: usize = 8;
+    let more = many.len().saturating_sub(FEW);
+    let few = many.take(FEW).collect::<Vec<_>>().join(", ");
+    if more == 0 { few } else { format!("{few} and {more} more") }
 }
 
 /// Bytes of what a tool takes from the document by copying.

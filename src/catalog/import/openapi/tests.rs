@@ -1,0 +1,68 @@
+//! Tests of what becomes of operations.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::super::source::Source;
+use super::super::super::{Operation, Place};
+use super::super::{Import, read};
+
+/// An API of these paths.
+fn api(paths: Value) -> Import {
+    read_text(&json!({"openapi": "3.0.3", "paths": paths}).to_string())
+}
+
+fn read_text(text: &str) -> Import {
+    let source = Source::new(Path::new("api.json"), text);
+    read(&source).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+fn sent(import: &Import, at: usize) -> &Operation {
+    import.tools[at].tool.operation.as_ref().unwrap()
+}
+
+fn schema(import: &Import, at: usize) -> Value {
+    import.tools[at].tool.input_schema.as_ref().unwrap().to_value().unwrap()
+}
+
+#[test]
+fn a_form_is_imported_as_json_is() {
+    let text = json!({"type": "string"});
+    let form = json!({"type": "object", "required": ["to"], "properties": {"to": text, "ids": {"type": "array"}}});
+    let kind = "application/x-www-form-urlencoded";
+    let encoding = json!({"ids": {"explode": false}});
+    let import = api(json!({
+        "/form": {"post": {"requestBody": {"required": true, "content": {kind: {"schema": form, "encoding": encoding}}}}},
+        "/both": {"post": {"requestBody": {"content": {kind: {"schema": form}, "application/json": {"schema": form}}}}},
+        "/any": {"post": {"requestBody": {"required": true, "content": {"application/json": {}}}}},
+    }));
+    assert_eq!(import.problems, []);
+    let body = sent(&import, 0).body.as_ref().unwrap();
+    assert!(body.is_form() && body.required);
+    assert_eq!(schema(&import, 0), form);
+    let members: Vec<_> =
+        sent(&import, 0).arguments.iter().map(|a| (a.name.as_str(), a.place, a.joined)).collect();
+    assert_eq!(members, [("to", Place::Member, false), ("ids", Place::Member, true)]);
+    assert_eq!(sent(&import, 1).body, None, "JSON before a form");
+    assert_eq!(schema(&import, 2)["required"], json!(["body"]), "a body without a schema");
+}
+
+#[test]
+fn a_body_that_cannot_be_made_is_told() {
+    let file = |required: bool| {
+        let content = json!({"multipart/form-data": {"schema": {"type": "object"}}});
+        json!({"post": {"requestBody": {"required": required, "content": content}}})
+    };
+    let import = api(json!({"/must": file(true), "/may": file(false)}));
+    assert_eq!(import.tools.len(), 2);
+    let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+    let said = problem.to_string();
+    assert!(!problem.is_error(), "{said}");
+    assert!(
+        said.contains("multipart/form-data (post_must)") && said.contains("post_may"),
+        "{said}"
+    );
+    let required = [0, 1].map(|at| sent(&import, at).body.as_ref().unwrap().required);
+    assert_eq!(required, [true, false]);
+}
