@@ -14,10 +14,12 @@ use super::refs::Refs;
 use super::{Found, Import};
 
 mod input;
+mod names;
 #[cfg(test)]
 mod tests;
 
 use input::Input;
+use names::Names;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
@@ -58,6 +60,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     let shared_bytes = to_raw_value(&root[EXTENSION]).map_or(0, |raw| raw.get().len());
     let mut api = Api {
         root: &root,
+        names: names::by_path(operations(&root)),
         server,
         source,
         shared,
@@ -114,6 +117,7 @@ fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
 
 struct Api<'a> {
     root: &'a Value,
+    names: Names<'a>,
     server: Option<String>,
     source: &'a Source<'a>,
     /// What the top of the document declares for every tool, and its bytes.
@@ -136,9 +140,9 @@ struct Operation<'a> {
 
 impl Api<'_> {
     fn operation(&mut self, at: &Operation<'_>, import: &mut Import) {
-        let name = at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty());
-        let name = name.map_or_else(|| named_by_path(at), str::to_owned);
-        let mut tool = Tool::new(self.server.as_deref(), &name, &described(at));
+        let by_path = || self.names.get(&(at.method, at.path)).map(String::as_str);
+        let name = names::own(at).or_else(by_path).unwrap_or_default();
+        let mut tool = Tool::new(self.server.as_deref(), name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
         let (input, cut) = self.input(at);
@@ -269,10 +273,6 @@ fn described(at: &Operation<'_>) -> String {
     }
     let stop = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{summary}{stop} {description}")
-}
-
-fn named_by_path(at: &Operation<'_>) -> String {
-    slug(&format!("{} {}", at.method, at.path), '_')
 }
 
 fn strings(list: &Value) -> Vec<String> {

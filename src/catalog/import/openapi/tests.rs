@@ -66,3 +66,28 @@ fn a_body_that_cannot_be_made_is_told() {
     let required = [0, 1].map(|at| sent(&import, at).body.as_ref().unwrap().required);
     assert_eq!(required, [true, false]);
 }
+
+#[test]
+fn every_operation_is_a_tool_of_its_own() {
+    let names = |paths: &[&str]| -> Vec<String> {
+        let paths: Value =
+            paths.iter().map(|path| (path.to_string(), json!({"get": {}}))).collect();
+        let import = api(paths);
+        assert_eq!(import.problems, []);
+        import.tools.iter().map(|found| found.tool.name.clone()).collect()
+    };
+    assert_eq!(names(&["/pets/{id}", "/pets"]), ["get_pets_id", "get_pets"], "as ever");
+    for (paths, expected) in [
+        (["/users/{me}", "/users/me"], ["get_users_by_me", "get_users_me"]),
+        (["/users/me", "/users/{me}"], ["get_users_me", "get_users_by_me"]),
+        (["/a_b", "/a/b"], ["get_a_b_2", "get_a_b"]),
+        (["/a/b", "/a/b/"], ["get_a_b", "get_a_b_2"]),
+    ] {
+        assert_eq!(names(&paths), expected, "{paths:?}");
+    }
+    let numbered = names(&["/a/b", "/a_b", "/a_b_2", "/a-b"]);
+    assert_eq!(numbered, ["get_a_b_3", "get_a_b_4", "get_a_b_2", "get_a_b"]);
+    let own = api(json!({"/a": {"get": {}}, "/b": {"get": {"operationId": "get_a"}}}));
+    let names: Vec<&str> = own.tools.iter().map(|found| found.tool.name.as_str()).collect();
+    assert_eq!(names, ["get_a_2", "get_a"]);
+}
