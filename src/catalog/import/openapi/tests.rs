@@ -91,3 +91,15 @@ fn every_operation_is_a_tool_of_its_own() {
     let names: Vec<&str> = own.tools.iter().map(|found| found.tool.name.as_str()).collect();
     assert_eq!(names, ["get_a_2", "get_a"]);
 }
+
+#[test]
+fn yaml_has_two_words_for_booleans() {
+    let import = read_text(
+        "openapi: 3.0.3\npaths:\n  /a:\n    get:\n      parameters:\n      - name: country\n        in: query\n        \
+         required: true\n        schema: {enum: [SE, NO, on, yes, y, true, False, 12]}\n",
+    );
+    let schema = schema(&import, 0);
+    let expected = json!(["SE", "NO", "on", "yes", "y", true, false, 12]);
+    assert_eq!(schema["properties"]["country"]["enum"], expected);
+    assert_eq!(schema["required"], json!(["country"]));
+}
