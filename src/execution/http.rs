@@ -103,6 +103,10 @@ impl HttpOperations {
                 }
                 segments.push(&part);
             }
+            // `/items/` is another address than `/items`.
+            if operation.path.ends_with('/') {
+                segments.push("");
+            }
         }
         for (argument, value) in given(operation, arguments) {
             if argument.place == Place::Query {
@@ -289,6 +293,17 @@ mod tests {
             ..Remote::default()
         };
         assert!(HttpOperations::new(refused).is_err());
+    }
+
+    #[test]
+    fn a_slash_at_the_end_stays() {
+        let to = |path: &str| {
+            let operation = Operation { path: path.to_owned(), ..operation() };
+            sent_as(&operation, json!({"id": 1})).unwrap().url().path().to_owned()
+        };
+        assert_eq!(to("/items/"), "/api/items/");
+        assert_eq!(to("/items/{id}/"), "/api/items/1/");
+        assert_eq!((to("/items"), to("/")), ("/api/items".to_owned(), "/api/".to_owned()));
     }
 
     #[test]

@@ -206,11 +206,11 @@ impl Api<'_> {
     /// How the operation is sent. The nearest list of servers counts, and its first.
     fn sent(&self, at: &Operation<'_>, input: &Input) -> Sent {
         let owners = [at.operation, at.item, self.root];
-        let server = owners.iter().find_map(|owner| owner["servers"][0]["url"].as_str());
+        let server = owners.iter().find_map(|owner| address(&owner["servers"][0]));
         Sent {
             method: at.method.to_uppercase(),
             path: at.path.to_owned(),
-            server: server.map(str::to_owned),
+            server,
             arguments: input.arguments.clone(),
             body: input.unlike_json.clone(),
         }
@@ -244,6 +244,21 @@ fn hints(method: &str) -> Hints {
         destructive: (read_only || method == "delete").then_some(method == "delete"),
         idempotent: idempotent.then_some(true),
     }
+}
+
+/// A server's address, with its variables at their defaults.
+fn address(server: &Value) -> Option<String> {
+    let mut url = server["url"].as_str()?.to_owned();
+    for (name, variable) in server["variables"].as_object().into_iter().flatten() {
+        // A port without quotes is a number.
+        let default = match &variable["default"] {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => continue,
+        };
+        url = url.replace(&format!("{{{name}}}"), &default);
+    }
+    Some(url)
 }
 
 /// The first few of many, for a problem's one line.

@@ -103,3 +103,15 @@ fn yaml_has_two_words_for_booleans() {
     assert_eq!(schema["properties"]["country"]["enum"], expected);
     assert_eq!(schema["required"], json!(["country"]));
 }
+
+#[test]
+fn a_servers_variables_have_their_defaults() {
+    let variables =
+        json!({"v": {"default": "v1", "enum": ["v1", "v2"]}, "port": {"default": 8443}});
+    let text = json!({"openapi": "3.0.3", "paths": {"/a/": {"get": {}}},
+        "servers": [{"url": "https://h.example:{port}/{v}/{v}/{other}", "variables": variables}]});
+    let import = read_text(&text.to_string());
+    let operation = sent(&import, 0);
+    assert_eq!(operation.server.as_deref(), Some("https://h.example:8443/v1/v1/{other}"));
+    assert_eq!(operation.path, "/a/");
+}
