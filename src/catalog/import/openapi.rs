@@ -246,19 +246,30 @@ fn hints(method: &str) -> Hints {
     }
 }
 
-/// A server's address, with its variables at their defaults.
+/// A server's address, with its variables at their defaults. What a default holds is not looked
+/// through again, and an address that grows out of measure stays as it is.
 fn address(server: &Value) -> Option<String> {
-    let mut url = server["url"].as_str()?.to_owned();
-    for (name, variable) in server["variables"].as_object().into_iter().flatten() {
-        // A port without quotes is a number.
-        let default = match &variable["default"] {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            _ => continue,
-        };
-        url = url.replace(&format!("{{{name}}}"), &default);
+    const MOST: usize = 2_048;
+    let url = server["url"].as_str()?;
+    let mut address = String::new();
+    let mut rest = url;
+    while let Some((before, (name, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        address.push_str(before);
+        match &server["variables"][name]["default"] {
+            Value::String(text) => address.push_str(text),
+            // A port without quotes is a number.
+            Value::Number(number) => address.push_str(&number.to_string()),
+            _ => address.extend(["{", name, "}"]),
+        }
+        if address.len() > MOST {
+            return Some(url.to_owned());
+        }
+        rest = after;
     }
-    Some(url)
+    address.push_str(rest);
+    Some(address)
 }
 
 /// The first few of many, for a problem's one line.
