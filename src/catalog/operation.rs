@@ -16,7 +16,8 @@ pub enum Place {
     Body,
 }
 
-/// One argument of an operation. A name may stand in two places; the value then goes to both.
+/// One argument of an operation. In rows of before, a name may stand in two places; the value
+/// then goes to both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationArgument {
     pub name: String,
@@ -25,6 +26,16 @@ pub struct OperationArgument {
     /// A list in a query as `a=1,2` instead of `a=1&a=2`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
+    /// Its name in the request, where another argument has that name here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_as: Option<String>,
+}
+
+impl OperationArgument {
+    /// Its name in the request.
+    pub fn sent_name(&self) -> &str {
+        self.sent_as.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// A body that is not JSON.

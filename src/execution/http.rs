@@ -71,13 +71,13 @@ impl HttpOperations {
         let mut request = self.client.request(method, url);
         for (argument, value) in given(operation, arguments) {
             match argument.place {
-                Place::Header if is_reserved(&argument.name) => {
+                Place::Header if is_reserved(argument.sent_name()) => {
                     return Err(refused(format!(
                         "header `{}` is not an argument's",
                         argument.name
                     )));
                 }
-                Place::Header => request = request.header(&argument.name, plain(value)),
+                Place::Header => request = request.header(argument.sent_name(), plain(value)),
                 Place::Path | Place::Query | Place::Member | Place::Body => {}
             }
         }
@@ -135,7 +135,7 @@ fn given<'a>(
 fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<String, String> {
     let mut filled = part.to_owned();
     for (argument, value) in given(operation, arguments) {
-        let slot = format!("{{{}}}", argument.name);
+        let slot = format!("{{{}}}", argument.sent_name());
         if argument.place == Place::Path && filled.contains(&slot) {
             let value = plain(value);
             if value.is_empty() {
@@ -157,11 +157,11 @@ fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
     match value {
         Value::Array(items) if !argument.joined => {
             for item in items {
-                query.append_pair(&argument.name, &plain(item));
+                query.append_pair(argument.sent_name(), &plain(item));
             }
         }
         value => {
-            query.append_pair(&argument.name, &plain(value));
+            query.append_pair(argument.sent_name(), &plain(value));
         }
     }
 }
@@ -233,8 +233,12 @@ mod tests {
     use crate::catalog::OperationBody;
 
     fn operation() -> Operation {
-        let at =
-            |name: &str, place, joined| OperationArgument { name: name.to_owned(), place, joined };
+        let at = |name: &str, place, joined| OperationArgument {
+            name: name.to_owned(),
+            place,
+            joined,
+            sent_as: None,
+        };
         Operation {
             method: "POST".to_owned(),
             path: "/pets/{id}/notes".to_owned(),
@@ -296,6 +300,21 @@ mod tests {
     }
 
     #[test]
+    fn an_argument_goes_by_its_name_in_the_request() {
+        let mut operation = operation();
+        for (name, place) in [("tag_header", Place::Header), ("id_member", Place::Member)] {
+            let sent_as = name.split_once('_').map(|(sent, _)| sent.to_owned());
+            let name = name.to_owned();
+            operation.arguments.push(OperationArgument { name, place, joined: false, sent_as });
+        }
+        let given = json!({"id": 1, "tag": "q", "tag_header": "h", "id_member": 2});
+        let request = sent_as(&operation, given).unwrap();
+        assert_eq!(request.url().query(), Some("tag=q"));
+        assert_eq!(request.headers()["tag"], "h");
+        assert_eq!(request.body().unwrap().as_bytes().unwrap(), br#"{"id":2}"#);
+    }
+
+    #[test]
     fn a_slash_at_the_end_stays() {
         let to = |path: &str| {
             let operation = Operation { path: path.to_owned(), ..operation() };
@@ -322,6 +341,7 @@ mod tests {
             name: name.to_owned(),
             place: Place::Member,
             joined,
+            sent_as: None,
         };
         operation.arguments.extend([list("to", false), list("cc", true)]);
         let media_type = media_type.to_owned();
@@ -349,7 +369,7 @@ mod tests {
         let mut operation = operation();
         operation.path = "/notes".to_owned();
         let (name, place) = ("body".to_owned(), Place::Body);
-        operation.arguments = vec![OperationArgument { name, place, joined: false }];
+        operation.arguments = vec![OperationArgument { name, place, joined: false, sent_as: None }];
         let media_type = "application/x-www-form-urlencoded; charset=utf-8".to_owned();
         operation.body = Some(OperationBody { media_type, required: true });
         let request = sent_as(&operation, json!({"body": {"a": [1, 2], "b": null}})).unwrap();

@@ -226,6 +226,7 @@ impl Api<'_> {
                 let parameter = refs.follow(parameter);
                 let (name, place) = (parameter["name"].as_str(), parameter["in"].as_str());
                 let asked = matches!(place, Some("path" | "query" | "header"));
+                let asked = asked && !(place == Some("header") && name.is_some_and(is_ignored));
                 if asked && name.is_some() && seen.insert((name, place)) {
                     kept.push(parameter);
                 }
@@ -244,6 +245,11 @@ fn hints(method: &str) -> Hints {
         destructive: (read_only || method == "delete").then_some(method == "delete"),
         idempotent: idempotent.then_some(true),
     }
+}
+
+/// OpenAPI has these said elsewhere: by the security scheme and the media types.
+fn is_ignored(header: &str) -> bool {
+    ["accept", "content-type", "authorization"].iter().any(|name| name.eq_ignore_ascii_case(header))
 }
 
 /// A server's address, with its variables at their defaults. What a default holds is not looked

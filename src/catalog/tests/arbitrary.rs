@@ -197,8 +197,9 @@ prop_compose! {
 fn operation() -> impl Strategy<Value = Operation> {
     use prop::sample::select;
     let place = select(vec![Place::Path, Place::Query, Place::Header, Place::Member, Place::Body]);
-    let argument = (".{1,8}", place, any::<bool>())
-        .prop_map(|(name, place, joined)| OperationArgument { name, place, joined });
+    let argument = (".{1,8}", place, any::<bool>(), option::of(".{1,8}")).prop_map(
+        |(name, place, joined, sent_as)| OperationArgument { name, place, joined, sent_as },
+    );
     let body = (".{1,12}", any::<bool>())
         .prop_map(|(media_type, required)| OperationBody { media_type, required });
     (".{1,6}", ".{1,12}", option::of(".{1,12}"), vec(argument, 0..4), option::of(body)).prop_map(

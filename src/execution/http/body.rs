@@ -37,7 +37,7 @@ fn add_json(
         return request.json(whole);
     }
     let members: Arguments = members(operation, arguments)
-        .map(|(argument, value)| (argument.name.clone(), value.clone()))
+        .map(|(argument, value)| (argument.sent_name().to_owned(), value.clone()))
         .collect();
     if members.is_empty() { request } else { request.json(&members) }
 }
@@ -72,7 +72,7 @@ fn add_form(
 }
 
 fn field(name: &str) -> OperationArgument {
-    OperationArgument { name: name.to_owned(), place: Place::Member, joined: false }
+    OperationArgument { name: name.to_owned(), place: Place::Member, joined: false, sent_as: None }
 }
 
 fn members<'a>(

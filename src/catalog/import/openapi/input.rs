@@ -28,17 +28,29 @@ impl Input {
         {
             members.insert("description".to_owned(), text);
         }
+        let (place, suffix) = match parameter["in"].as_str() {
+            Some("path") => (Place::Path, "path"),
+            Some("header") => (Place::Header, "header"),
+            _ => (Place::Query, "query"),
+        };
+        let sent = name;
+        let name = self.free(name, suffix);
         if parameter["required"] == json!(true) {
             self.required.push(json!(name));
         }
-        self.properties.insert(name.to_owned(), schema);
-        let place = match parameter["in"].as_str() {
-            Some("path") => Place::Path,
-            Some("header") => Place::Header,
-            _ => Place::Query,
-        };
+        self.properties.insert(name.clone(), schema);
         let joined = parameter["explode"] == json!(false);
-        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined });
+        let sent_as = (name != sent).then(|| sent.to_owned());
+        self.arguments.push(OperationArgument { name, place, joined, sent_as });
+    }
+
+    /// The name, or where another argument has it already, `name_suffix`, or that with a number.
+    fn free(&self, name: &str, suffix: &str) -> String {
+        let first = [name.to_owned(), format!("{name}_{suffix}")];
+        let numbered = (2..).map(|number| format!("{name}_{suffix}_{number}"));
+        let mut names = first.into_iter().chain(numbered);
+        let is_free = |name: &String| !self.properties.contains_key(name);
+        names.find(is_free).expect("numbers do not end. This is a bug.")
     }
 
     /// JSON where the operation takes it, else a form. Of any other body only the type is kept.
@@ -66,7 +78,7 @@ impl Input {
             for name in members.keys() {
                 let joined = encoding[name]["explode"] == json!(false);
                 let (name, place) = (name.clone(), Place::Member);
-                self.arguments.push(OperationArgument { name, place, joined });
+                self.arguments.push(OperationArgument { name, place, joined, sent_as: None });
             }
             self.properties.extend(members.clone());
             if required {
@@ -74,12 +86,12 @@ impl Input {
             }
             return;
         }
+        let (name, place) = (self.free("body", "content"), Place::Body);
         if required {
-            self.required.push(json!("body"));
+            self.required.push(json!(name));
         }
-        let (name, place) = ("body".to_owned(), Place::Body);
-        self.arguments.push(OperationArgument { name, place, joined: false });
-        self.properties.insert("body".to_owned(), schema);
+        self.properties.insert(name.clone(), schema);
+        self.arguments.push(OperationArgument { name, place, joined: false, sent_as: None });
     }
 
     pub fn into_schema(self) -> Value {

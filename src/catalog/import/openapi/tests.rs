@@ -115,3 +115,35 @@ fn a_servers_variables_have_their_defaults() {
     assert_eq!(operation.server.as_deref(), Some("https://h.example:8443/v1/v1/{other}"));
     assert_eq!(operation.path, "/a/");
 }
+
+#[test]
+fn one_name_in_two_places_is_two_arguments() {
+    let at = |name: &str, place: &str| json!({"name": name, "in": place, "required": true, "schema": {"type": place}});
+    let parameters = json!([at("limit", "query"), at("limit", "header"), at("body", "query")]);
+    let body =
+        json!({"required": true, "content": {"application/json": {"schema": {"type": "array"}}}});
+    let import = api(json!({"/a": {"post": {"parameters": parameters, "requestBody": body}}}));
+    let schema = schema(&import, 0);
+    assert_eq!(schema["required"], json!(["limit", "limit_header", "body", "body_content"]));
+    assert_eq!(schema["properties"]["limit"]["type"], "query");
+    assert_eq!(schema["properties"]["limit_header"]["type"], "header");
+    let arguments = &sent(&import, 0).arguments;
+    let sent: Vec<_> =
+        arguments.iter().map(|a| (a.name.as_str(), a.place, a.sent_name())).collect();
+    let expected = [
+        ("limit", Place::Query, "limit"),
+        ("limit_header", Place::Header, "limit"),
+        ("body", Place::Query, "body"),
+        ("body_content", Place::Body, "body_content"),
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn headers_that_are_said_elsewhere_are_no_arguments() {
+    let named = |name: &str| json!({"name": name, "in": "header", "required": true});
+    let parameters = ["Authorization", "ACCEPT", "Content-Type", "X-Trace"].map(named);
+    let import = api(json!({"/a": {"get": {"parameters": parameters}}}));
+    assert_eq!(schema(&import, 0)["required"], json!(["X-Trace"]));
+    assert_eq!(sent(&import, 0).arguments.len(), 1);
+}
