@@ -1,6 +1,6 @@
 //! Each operation of an OpenAPI 3 description as a tool.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -68,6 +68,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         unfolded: 0,
         cut: Vec::new(),
         unmade: Vec::new(),
+        lost: lost_paths(&root),
     };
     let limit = MAX_UNFOLDED.max(raw.get().len() * MAX_TIMES);
     for at in operations(&root) {
@@ -79,6 +80,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     }
     import.problems.extend(api.cut_schemas());
     import.problems.extend(api.unmade_bodies());
+    import.problems.extend(api.lost_references());
     import
 }
 
@@ -108,6 +110,15 @@ fn operations(root: &Value) -> impl Iterator<Item = Operation<'_>> {
     })
 }
 
+/// The references to paths that are not here.
+fn lost_paths(root: &Value) -> BTreeSet<String> {
+    let mut refs = Refs::new(root);
+    for item in root["paths"].as_object().into_iter().flat_map(|paths| paths.values()) {
+        refs.note(refs.follow(item));
+    }
+    refs.into_lost()
+}
+
 fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
     let expected = format!("operations that unfold to at most {} MiB", limit >> 20);
     let found = format!("more; {} {} and what follows were left out", at.method, at.path);
@@ -129,6 +140,8 @@ struct Api<'a> {
     cut: Vec<ToolId>,
     /// The tools with a body that cannot be made, and its media type.
     unmade: Vec<(ToolId, String)>,
+    /// The references that could not be followed.
+    lost: BTreeSet<String>,
 }
 
 struct Operation<'a> {
@@ -145,7 +158,8 @@ impl Api<'_> {
         let mut tool = Tool::new(self.server.as_deref(), name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
-        let (input, cut) = self.input(at);
+        let (input, cut, lost) = self.input(at);
+        self.lost.extend(lost);
         tool.operation = Some(self.sent(at, &input));
         tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
@@ -189,18 +203,27 @@ impl Api<'_> {
         Some(problem.tool(first.as_str()).field("requestBody"))
     }
 
+    /// What stands behind them is missing from the arguments, or unchecked in them.
+    fn lost_references(&self) -> Option<Problem> {
+        let found = (!self.lost.is_empty()).then(|| listed(self.lost.iter().cloned()))?;
+        let cure = "write what they name into the same file; without it arguments, or whole \
+                    operations, are missing or not checked";
+        let expected = "references within the file";
+        Some(Problem::new(Severity::Warning, expected, found, cure).field("$ref"))
+    }
+
     /// One object of all parameters and the body's members. A body that is no object, or has a
     /// member named like a parameter, becomes the one property `body`.
     ///
-    /// Also tells whether the limits cut it.
-    fn input(&self, at: &Operation<'_>) -> (Input, bool) {
+    /// Also tells whether the limits cut it, and which references could not be followed.
+    fn input(&self, at: &Operation<'_>) -> (Input, bool, BTreeSet<String>) {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
         for parameter in self.parameters(at) {
             input.parameter(parameter, &mut refs);
         }
         input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
-        (input, refs.was_cut())
+        (input, refs.was_cut(), refs.into_lost())
     }
 
     /// How the operation is sent. The nearest list of servers counts, and its first.
@@ -227,7 +250,8 @@ impl Api<'_> {
                 let (name, place) = (parameter["name"].as_str(), parameter["in"].as_str());
                 let asked = matches!(place, Some("path" | "query" | "header"));
                 let asked = asked && !(place == Some("header") && name.is_some_and(is_ignored));
-                if asked && name.is_some() && seen.insert((name, place)) {
+                let lost = parameter.get("$ref").is_some();
+                if lost || asked && name.is_some() && seen.insert((name, place)) {
                     kept.push(parameter);
                 }
             }

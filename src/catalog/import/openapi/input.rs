@@ -16,7 +16,7 @@ pub(super) struct Input {
 
 impl Input {
     pub fn parameter(&mut self, parameter: &Value, refs: &mut Refs<'_>) {
-        let Some(name) = parameter["name"].as_str() else { return };
+        let Some(name) = parameter["name"].as_str() else { return refs.note(parameter) };
         let content = parameter["content"].as_object().and_then(json_schema);
         let mut schema = match content.or_else(|| parameter.get("schema")) {
             Some(schema) => refs.resolve(schema),
@@ -55,6 +55,7 @@ impl Input {
 
     /// JSON where the operation takes it, else a form. Of any other body only the type is kept.
     pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
+        refs.note(body);
         let required = body["required"] == json!(true);
         let Some(content) = body["content"].as_object() else { return };
         let json = content.iter().find(|(kind, _)| is_json(kind));

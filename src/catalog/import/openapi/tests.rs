@@ -147,3 +147,23 @@ fn headers_that_are_said_elsewhere_are_no_arguments() {
     assert_eq!(schema(&import, 0)["required"], json!(["X-Trace"]));
     assert_eq!(sent(&import, 0).arguments.len(), 1);
 }
+
+#[test]
+fn references_that_cannot_be_followed_are_told() {
+    let reference = |to: &str| json!({"$ref": to});
+    let schema_of = |to: &str| json!({"name": "p", "in": "query", "schema": reference(to)});
+    let import = api(json!({
+        "/a": {"get": {"parameters": [schema_of("https://schemas.example/a.json"), reference("#/nowhere")]}},
+        "/b": {"post": {"requestBody": reference("bodies.yaml#/B")}},
+        "/c": reference("paths/c.yaml"),
+        "/d": {"get": {"parameters": [schema_of("#/no/schema")]}},
+    }));
+    assert_eq!(import.tools.len(), 3);
+    let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+    assert!(!problem.is_error(), "{problem}");
+    let expected =
+        "#/no/schema, #/nowhere, bodies.yaml#/B, https://schemas.example/a.json, paths/c.yaml";
+    assert_eq!(problem.found, expected);
+    let kept = json!({"$ref": "https://schemas.example/a.json"});
+    assert_eq!(schema(&import, 0)["properties"], json!({"p": kept}), "as it stands");
+}
