@@ -250,7 +250,7 @@ impl Api<'_> {
                 let (name, place) = (parameter["name"].as_str(), parameter["in"].as_str());
                 let asked = matches!(place, Some("path" | "query" | "header"));
                 let asked = asked && !(place == Some("header") && name.is_some_and(is_ignored));
-                let lost = parameter.get("$ref").is_some();
+                let lost = name.is_none() && parameter.get("$ref").is_some();
                 if lost || asked && name.is_some() && seen.insert((name, place)) {
                     kept.push(parameter);
                 }
