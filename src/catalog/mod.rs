@@ -52,7 +52,7 @@ pub use error::Error;
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
-pub use operation::{Operation, OperationArgument, Place};
+pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use problem::{Problem, Severity};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};

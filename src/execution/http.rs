@@ -13,6 +13,8 @@ use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending
 use super::servers::Remote;
 use crate::catalog::{Operation, OperationArgument, Place};
 
+mod body;
+
 const MOST_BODY: usize = 64 << 20;
 
 /// The header that APIs know a repeated request by: the draft of the HTTP API working group.
@@ -53,7 +55,7 @@ impl HttpOperations {
         }
         let response = request.send().await.map_err(|error| of_error(&error))?;
         let status = response.status();
-        let body = body(response).await?;
+        let body = answered(response).await?;
         answer(status, &body)
     }
 
@@ -67,24 +69,19 @@ impl HttpOperations {
         let method = method.map_err(|_| refused(format!("method {}", operation.method)))?;
         let url = self.url(operation, arguments).map_err(refused)?;
         let mut request = self.client.request(method, url);
-        let mut members = Arguments::new();
         for (argument, value) in given(operation, arguments) {
             match argument.place {
-                Place::Header if is_reserved(&argument.name) => {
+                Place::Header if is_reserved(argument.sent_name()) => {
                     return Err(refused(format!(
                         "header `{}` is not an argument's",
                         argument.name
                     )));
                 }
-                Place::Header => request = request.header(&argument.name, plain(value)),
-                Place::Member => {
-                    members.insert(argument.name.clone(), value.clone());
-                }
-                Place::Body => request = request.json(value),
-                Place::Path | Place::Query => {}
+                Place::Header => request = request.header(argument.sent_name(), plain(value)),
+                Place::Path | Place::Query | Place::Member | Place::Body => {}
             }
         }
-        Ok(if members.is_empty() { request } else { request.json(&members) })
+        body::add(request, operation, arguments).map_err(refused)
     }
 
     fn url(&self, operation: &Operation, arguments: &Arguments) -> Result<Url, String> {
@@ -106,10 +103,14 @@ impl HttpOperations {
                 }
                 segments.push(&part);
             }
+            // `/items/` is another address than `/items`.
+            if operation.path.ends_with('/') {
+                segments.push("");
+            }
         }
         for (argument, value) in given(operation, arguments) {
             if argument.place == Place::Query {
-                add_query(&mut url, argument, value);
+                add_pairs(&mut url, argument, value);
             }
         }
         Ok(url)
@@ -134,7 +135,7 @@ fn given<'a>(
 fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<String, String> {
     let mut filled = part.to_owned();
     for (argument, value) in given(operation, arguments) {
-        let slot = format!("{{{}}}", argument.name);
+        let slot = format!("{{{}}}", argument.sent_name());
         if argument.place == Place::Path && filled.contains(&slot) {
             let value = plain(value);
             if value.is_empty() {
@@ -151,16 +152,16 @@ fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<St
 
 /// OpenAPI's default style `form`: a list is repeated, or joined by commas where it does not
 /// explode.
-fn add_query(url: &mut Url, argument: &OperationArgument, value: &Value) {
+fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
     let mut query = url.query_pairs_mut();
     match value {
         Value::Array(items) if !argument.joined => {
             for item in items {
-                query.append_pair(&argument.name, &plain(item));
+                query.append_pair(argument.sent_name(), &plain(item));
             }
         }
         value => {
-            query.append_pair(&argument.name, &plain(value));
+            query.append_pair(argument.sent_name(), &plain(value));
         }
     }
 }
@@ -187,7 +188,7 @@ fn of_error(error: &reqwest::Error) -> Fault {
     }
 }
 
-async fn body(mut response: reqwest::Response) -> Result<Vec<u8>, Fault> {
+async fn answered(mut response: reqwest::Response) -> Result<Vec<u8>, Fault> {
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.map_err(|error| of_error(&error))? {
         body.extend_from_slice(&part);
@@ -229,10 +230,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::catalog::OperationBody;
 
     fn operation() -> Operation {
-        let at =
-            |name: &str, place, joined| OperationArgument { name: name.to_owned(), place, joined };
+        let at = |name: &str, place, joined| OperationArgument {
+            name: name.to_owned(),
+            place,
+            joined,
+            sent_as: None,
+        };
         Operation {
             method: "POST".to_owned(),
             path: "/pets/{id}/notes".to_owned(),
@@ -244,14 +250,19 @@ mod tests {
                 at("X-Trace", Place::Header, false),
                 at("text", Place::Member, false),
             ],
+            body: None,
         }
     }
 
     fn sent(arguments: Value) -> Result<reqwest::Request, Fault> {
+        sent_as(&operation(), arguments)
+    }
+
+    fn sent_as(operation: &Operation, arguments: Value) -> Result<reqwest::Request, Fault> {
         let remote = Remote { url: "http://127.0.0.1:9/api/".to_owned(), ..Remote::default() };
         let api = HttpOperations::new(remote).unwrap();
         let Value::Object(arguments) = arguments else { panic!("an object") };
-        Ok(api.request(&operation(), &arguments)?.build().unwrap())
+        Ok(api.request(operation, &arguments)?.build().unwrap())
     }
 
     #[test]
@@ -289,10 +300,89 @@ mod tests {
     }
 
     #[test]
+    fn an_argument_goes_by_its_name_in_the_request() {
+        let mut operation = operation();
+        for (name, place) in [("tag_header", Place::Header), ("id_member", Place::Member)] {
+            let sent_as = name.split_once('_').map(|(sent, _)| sent.to_owned());
+            let name = name.to_owned();
+            operation.arguments.push(OperationArgument { name, place, joined: false, sent_as });
+        }
+        let given = json!({"id": 1, "tag": "q", "tag_header": "h", "id_member": 2});
+        let request = sent_as(&operation, given).unwrap();
+        assert_eq!(request.url().query(), Some("tag=q"));
+        assert_eq!(request.headers()["tag"], "h");
+        assert_eq!(request.body().unwrap().as_bytes().unwrap(), br#"{"id":2}"#);
+    }
+
+    #[test]
+    fn a_slash_at_the_end_stays() {
+        let to = |path: &str| {
+            let operation = Operation { path: path.to_owned(), ..operation() };
+            sent_as(&operation, json!({"id": 1})).unwrap().url().path().to_owned()
+        };
+        assert_eq!(to("/items/"), "/api/items/");
+        assert_eq!(to("/items/{id}/"), "/api/items/1/");
+        assert_eq!((to("/items"), to("/")), ("/api/items".to_owned(), "/api/".to_owned()));
+    }
+
+    #[test]
     fn an_argument_cannot_leave_the_path() {
         for id in ["..", ".", ""] {
             assert!(!sent(json!({"id": id})).unwrap_err().reached, "{id}");
         }
         assert!(sent(json!({})).is_err());
+    }
+
+    /// What is sent to an operation with a body of this type: the type, and the body.
+    fn body_of(media_type: &str, required: bool, arguments: Value) -> Result<[String; 2], Fault> {
+        let mut operation = operation();
+        operation.path = "/notes".to_owned();
+        let list = |name: &str, joined| OperationArgument {
+            name: name.to_owned(),
+            place: Place::Member,
+            joined,
+            sent_as: None,
+        };
+        operation.arguments.extend([list("to", false), list("cc", true)]);
+        let media_type = media_type.to_owned();
+        operation.body = Some(OperationBody { media_type, required });
+        let request = sent_as(&operation, arguments)?;
+        let kind = request.headers().get("content-type").map(|kind| kind.to_str().unwrap());
+        let body = request.body().map(|body| body.as_bytes().unwrap().to_vec());
+        let body = String::from_utf8(body.unwrap_or_default()).unwrap();
+        Ok([kind.unwrap_or_default().to_owned(), body])
+    }
+
+    #[test]
+    fn a_form_goes_out_as_a_form() {
+        let form = "application/x-www-form-urlencoded";
+        let sent = |arguments| body_of(form, true, arguments).unwrap();
+        let given = json!({"text": "a b&c=é", "to": [1, "x"], "cc": ["y", "z"], "tag": "no"});
+        assert_eq!(sent(given), [form, "text=a+b%26c%3D%C3%A9&to=1&to=x&cc=y%2Cz"]);
+        assert_eq!(sent(json!({"text": {"a": [1]}}))[1], "text=%7B%22a%22%3A%5B1%5D%7D");
+        assert_eq!(sent(json!({})), [form, ""], "an empty form where one is required");
+        assert_eq!(body_of(form, false, json!({})).unwrap(), ["", ""]);
+    }
+
+    #[test]
+    fn a_form_may_be_one_argument() {
+        let mut operation = operation();
+        operation.path = "/notes".to_owned();
+        let (name, place) = ("body".to_owned(), Place::Body);
+        operation.arguments = vec![OperationArgument { name, place, joined: false, sent_as: None }];
+        let media_type = "application/x-www-form-urlencoded; charset=utf-8".to_owned();
+        operation.body = Some(OperationBody { media_type, required: true });
+        let request = sent_as(&operation, json!({"body": {"a": [1, 2], "b": null}})).unwrap();
+        assert_eq!(request.body().unwrap().as_bytes().unwrap(), b"a=1&a=2");
+        assert!(sent_as(&operation, json!({"body": [1]})).is_err());
+        assert!(sent_as(&operation, json!({})).is_err());
+    }
+
+    #[test]
+    fn a_call_without_the_body_that_it_needs_is_refused() {
+        let fault = body_of("multipart/form-data", true, json!({})).unwrap_err();
+        assert!(!fault.reached && fault.kind == FaultKind::Refused, "{fault}");
+        assert!(fault.detail.contains("multipart/form-data"), "{fault}");
+        assert_eq!(body_of("image/png", false, json!({})).unwrap(), ["", ""]);
     }
 }

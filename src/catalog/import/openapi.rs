@@ -1,19 +1,25 @@
 //! Each operation of an OpenAPI 3 description as a tool.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value, json};
 
 use super::super::details::{self, Details};
 use super::super::row::{Fields, Row};
 use super::super::source::Source;
 use super::super::validate;
-use super::super::{
-    Hints, Operation as Sent, OperationArgument, Place, Problem, Schema, Severity, Tool, ToolId,
-};
+use super::super::{Hints, Operation as Sent, Problem, Schema, Severity, Tool, ToolId};
 use super::refs::Refs;
 use super::{Found, Import};
+
+mod input;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use input::Input;
+use names::Names;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
@@ -52,8 +58,18 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     // Said once, not for every operation; where it cannot be read, none has it.
     import.problems.extend(problems);
     let shared_bytes = to_raw_value(&root[EXTENSION]).map_or(0, |raw| raw.get().len());
-    let mut api =
-        Api { root: &root, server, source, shared, shared_bytes, unfolded: 0, cut: Vec::new() };
+    let mut api = Api {
+        root: &root,
+        names: names::by_path(operations(&root)),
+        server,
+        source,
+        shared,
+        shared_bytes,
+        unfolded: 0,
+        cut: Vec::new(),
+        unmade: Vec::new(),
+        lost: lost_paths(&root),
+    };
     let limit = MAX_UNFOLDED.max(raw.get().len() * MAX_TIMES);
     for at in operations(&root) {
         if api.unfolded > limit {
@@ -63,6 +79,8 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         api.operation(&at, &mut import);
     }
     import.problems.extend(api.cut_schemas());
+    import.problems.extend(api.unmade_bodies());
+    import.problems.extend(api.lost_references());
     import
 }
 
@@ -92,6 +110,15 @@ fn operations(root: &Value) -> impl Iterator<Item = Operation<'_>> {
     })
 }
 
+/// The references to paths that are not here.
+fn lost_paths(root: &Value) -> BTreeSet<String> {
+    let mut refs = Refs::new(root);
+    for item in root["paths"].as_object().into_iter().flat_map(|paths| paths.values()) {
+        refs.note(refs.follow(item));
+    }
+    refs.into_lost()
+}
+
 fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
     let expected = format!("operations that unfold to at most {} MiB", limit >> 20);
     let found = format!("more; {} {} and what follows were left out", at.method, at.path);
@@ -101,6 +128,7 @@ fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
 
 struct Api<'a> {
     root: &'a Value,
+    names: Names<'a>,
     server: Option<String>,
     source: &'a Source<'a>,
     /// What the top of the document declares for every tool, and its bytes.
@@ -110,6 +138,10 @@ struct Api<'a> {
     unfolded: usize,
     /// The tools whose schemas were not unfolded to the end.
     cut: Vec<ToolId>,
+    /// The tools with a body that cannot be made, and its media type.
+    unmade: Vec<(ToolId, String)>,
+    /// The references that could not be followed.
+    lost: BTreeSet<String>,
 }
 
 struct Operation<'a> {
@@ -121,16 +153,21 @@ struct Operation<'a> {
 
 impl Api<'_> {
     fn operation(&mut self, at: &Operation<'_>, import: &mut Import) {
-        let name = at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty());
-        let name = name.map_or_else(|| named_by_path(at), str::to_owned);
-        let mut tool = Tool::new(self.server.as_deref(), &name, &described(at));
+        let by_path = || self.names.get(&(at.method, at.path)).map(String::as_str);
+        let name = names::own(at).or_else(by_path).unwrap_or_default();
+        let mut tool = Tool::new(self.server.as_deref(), name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
-        let (input, cut) = self.input(at);
-        tool.operation = Some(self.sent(at, input.arguments.clone()));
+        let (input, cut, lost) = self.input(at);
+        self.lost.extend(lost);
+        tool.operation = Some(self.sent(at, &input));
         tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
             self.cut.push(tool.id.clone());
+        }
+        let body = tool.operation.as_ref().and_then(|sent| sent.body.as_ref());
+        if let Some(body) = body.filter(|body| !body.is_form()) {
+            self.unmade.push((tool.id.clone(), body.media_type.clone()));
         }
         self.unfolded += self.shared_bytes + size(&tool);
         self.shared.apply(&mut tool);
@@ -156,32 +193,49 @@ impl Api<'_> {
         Some(problem.tool(first.as_str()).field("input_schema"))
     }
 
+    /// Said beside the tools: those that need no body, and those that can do without, still work.
+    fn unmade_bodies(&self) -> Option<Problem> {
+        let (first, _) = self.unmade.first()?;
+        let each = self.unmade.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
+        let cure = "a call is refused where the body is required, and sent without it elsewhere";
+        let expected = "bodies of JSON or a form";
+        let problem = Problem::new(Severity::Warning, expected, listed(each), cure);
+        Some(problem.tool(first.as_str()).field("requestBody"))
+    }
+
+    /// What stands behind them is missing from the arguments, or unchecked in them.
+    fn lost_references(&self) -> Option<Problem> {
+        let found = (!self.lost.is_empty()).then(|| listed(self.lost.iter().cloned()))?;
+        let cure = "write what they name into the same file; without it arguments, or whole \
+                    operations, are missing or not checked";
+        let expected = "references within the file";
+        Some(Problem::new(Severity::Warning, expected, found, cure).field("$ref"))
+    }
+
     /// One object of all parameters and the body's members. A body that is no object, or has a
     /// member named like a parameter, becomes the one property `body`.
     ///
-    /// Also tells whether the limits cut it.
-    fn input(&self, at: &Operation<'_>) -> (Input, bool) {
+    /// Also tells whether the limits cut it, and which references could not be followed.
+    fn input(&self, at: &Operation<'_>) -> (Input, bool, BTreeSet<String>) {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
         for parameter in self.parameters(at) {
             input.parameter(parameter, &mut refs);
         }
-        let body = refs.follow(&at.operation["requestBody"]);
-        if let Some(schema) = body["content"].as_object().and_then(json_schema) {
-            input.body(refs.resolve(schema), body["required"] == json!(true));
-        }
-        (input, refs.was_cut())
+        input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
+        (input, refs.was_cut(), refs.into_lost())
     }
 
     /// How the operation is sent. The nearest list of servers counts, and its first.
-    fn sent(&self, at: &Operation<'_>, arguments: Vec<OperationArgument>) -> Sent {
+    fn sent(&self, at: &Operation<'_>, input: &Input) -> Sent {
         let owners = [at.operation, at.item, self.root];
-        let server = owners.iter().find_map(|owner| owner["servers"][0]["url"].as_str());
+        let server = owners.iter().find_map(|owner| address(&owner["servers"][0]));
         Sent {
             method: at.method.to_uppercase(),
             path: at.path.to_owned(),
-            server: server.map(str::to_owned),
-            arguments,
+            server,
+            arguments: input.arguments.clone(),
+            body: input.unlike_json.clone(),
         }
     }
 
@@ -195,87 +249,15 @@ impl Api<'_> {
                 let parameter = refs.follow(parameter);
                 let (name, place) = (parameter["name"].as_str(), parameter["in"].as_str());
                 let asked = matches!(place, Some("path" | "query" | "header"));
-                if asked && name.is_some() && seen.insert((name, place)) {
+                let asked = asked && !(place == Some("header") && name.is_some_and(is_ignored));
+                let lost = name.is_none() && parameter.get("$ref").is_some();
+                if lost || asked && name.is_some() && seen.insert((name, place)) {
                     kept.push(parameter);
                 }
             }
         }
         kept
     }
-}
-
-#[derive(Default)]
-struct Input {
-    properties: Map<String, Value>,
-    required: Vec<Value>,
-    arguments: Vec<OperationArgument>,
-}
-
-impl Input {
-    fn parameter(&mut self, parameter: &Value, refs: &mut Refs<'_>) {
-        let Some(name) = parameter["name"].as_str() else { return };
-        let content = parameter["content"].as_object().and_then(json_schema);
-        let mut schema = match content.or_else(|| parameter.get("schema")) {
-            Some(schema) => refs.resolve(schema),
-            None => json!({}),
-        };
-        if let (Some(members), Some(text)) = (schema.as_object_mut(), parameter.get("description"))
-            && !members.contains_key("description")
-            && let Some(text) = refs.copy(text)
-        {
-            members.insert("description".to_owned(), text);
-        }
-        if parameter["required"] == json!(true) {
-            self.required.push(json!(name));
-        }
-        self.properties.insert(name.to_owned(), schema);
-        let place = match parameter["in"].as_str() {
-            Some("path") => Place::Path,
-            Some("header") => Place::Header,
-            _ => Place::Query,
-        };
-        let joined = parameter["explode"] == json!(false);
-        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined });
-    }
-
-    fn body_argument(&mut self, name: &str, place: Place) {
-        self.arguments.push(OperationArgument { name: name.to_owned(), place, joined: false });
-    }
-
-    fn body(&mut self, schema: Value, required: bool) {
-        let members = schema["properties"].as_object();
-        let mergeable = members.filter(|m| !m.keys().any(|k| self.properties.contains_key(k)));
-        if let Some(members) = mergeable {
-            members.keys().for_each(|name| self.body_argument(name, Place::Member));
-            self.properties.extend(members.clone());
-            if required {
-                self.required.extend(schema["required"].as_array().into_iter().flatten().cloned());
-            }
-            return;
-        }
-        if required {
-            self.required.push(json!("body"));
-        }
-        self.body_argument("body", Place::Body);
-        self.properties.insert("body".to_owned(), schema);
-    }
-
-    fn into_schema(self) -> Value {
-        let mut schema = json!({"type": "object", "properties": self.properties});
-        if !self.required.is_empty() {
-            schema["required"] = Value::Array(self.required);
-        }
-        schema
-    }
-}
-
-/// The schema of the JSON variant among a body's media types.
-fn json_schema(content: &Map<String, Value>) -> Option<&Value> {
-    let is_json = |kind: &str| {
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_lowercase();
-        kind == "application/json" || kind.ends_with("+json") || kind == "*/*"
-    };
-    content.iter().find(|(kind, _)| is_json(kind))?.1.get("schema")
 }
 
 /// What the method promises by HTTP's own rules (RFC 9110, section 9.2).
@@ -287,6 +269,45 @@ fn hints(method: &str) -> Hints {
         destructive: (read_only || method == "delete").then_some(method == "delete"),
         idempotent: idempotent.then_some(true),
     }
+}
+
+/// OpenAPI has these said elsewhere: by the security scheme and the media types.
+fn is_ignored(header: &str) -> bool {
+    ["accept", "content-type", "authorization"].iter().any(|name| name.eq_ignore_ascii_case(header))
+}
+
+/// A server's address, with its variables at their defaults. What a default holds is not looked
+/// through again, and an address that grows out of measure stays as it is.
+fn address(server: &Value) -> Option<String> {
+    const MOST: usize = 2_048;
+    let url = server["url"].as_str()?;
+    let mut address = String::new();
+    let mut rest = url;
+    while let Some((before, (name, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        address.push_str(before);
+        match &server["variables"][name]["default"] {
+            Value::String(text) => address.push_str(text),
+            // A port without quotes is a number.
+            Value::Number(number) => address.push_str(&number.to_string()),
+            _ => address.extend(["{", name, "}"]),
+        }
+        if address.len() > MOST {
+            return Some(url.to_owned());
+        }
+        rest = after;
+    }
+    address.push_str(rest);
+    Some(address)
+}
+
+/// The first few of many, for a problem's one line.
+fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
+    const FEW: usize = 8;
+    let more = many.len().saturating_sub(FEW);
+    let few = many.take(FEW).collect::<Vec<_>>().join(", ");
+    if more == 0 { few } else { format!("{few} and {more} more") }
 }
 
 /// Bytes of what a tool takes from the document by copying.
@@ -308,10 +329,6 @@ fn described(at: &Operation<'_>) -> String {
     }
     let stop = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{summary}{stop} {description}")
-}
-
-fn named_by_path(at: &Operation<'_>) -> String {
-    slug(&format!("{} {}", at.method, at.path), '_')
 }
 
 fn strings(list: &Value) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Local `$ref`s of an API description, put in place.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 /// Schemas that refer to each other widely grow exponentially when put in place; no tool's
@@ -28,16 +30,39 @@ pub(super) struct Refs<'a> {
     values: usize,
     bytes: usize,
     cut: bool,
+    lost: BTreeSet<String>,
 }
 
 impl<'a> Refs<'a> {
     pub fn new(root: &'a Value) -> Self {
-        Self { root, open: Vec::new(), depth: 0, values: 0, bytes: 0, cut: false }
+        Self {
+            root,
+            open: Vec::new(),
+            depth: 0,
+            values: 0,
+            bytes: 0,
+            cut: false,
+            lost: BTreeSet::new(),
+        }
     }
 
     /// Whether something was left empty because of the limits.
     pub fn was_cut(&self) -> bool {
         self.cut
+    }
+
+    /// The references that lead out of the document, or nowhere.
+    pub fn into_lost(self) -> BTreeSet<String> {
+        self.lost
+    }
+
+    /// Notes a value that is a reference still, after it was followed.
+    pub fn note(&mut self, followed: &Value) {
+        /// An address is not longer; a problem has one line.
+        const MOST: usize = 200;
+        if let Some(reference) = followed.get("$ref").and_then(Value::as_str) {
+            self.lost.insert(reference.chars().take(MOST).collect());
+        }
     }
 
     /// The value that a chain of local references ends at; for parts that are read, not copied.
@@ -81,8 +106,11 @@ impl<'a> Refs<'a> {
         self.depth += 1;
         let resolved = match value {
             Value::Object(members) => match local(value) {
-                Some(path) => self.replace(path, members),
-                None => Value::Object(self.members(members)),
+                Some(path) => self.replace(path, value, members),
+                None => {
+                    self.note(value);
+                    Value::Object(self.members(members))
+                }
             },
             Value::Array(items) => {
                 Value::Array(items.iter().map(|item| self.schema(item)).collect())
@@ -117,7 +145,7 @@ impl<'a> Refs<'a> {
     }
 
     /// OpenAPI 3.1 lets a description stand beside a reference; what stands beside it wins.
-    fn replace(&mut self, path: &str, beside: &Map<String, Value>) -> Value {
+    fn replace(&mut self, path: &str, reference: &Value, beside: &Map<String, Value>) -> Value {
         if self.is_spent() || self.depth > MAX_DEPTH {
             self.cut = true;
             return json!({});
@@ -126,6 +154,7 @@ impl<'a> Refs<'a> {
             return json!({"description": format!("again the value of #{path}")});
         }
         let Some(target) = self.root.pointer(path) else {
+            self.note(reference);
             return Value::Object(self.members(beside));
         };
         self.open.push(path.to_owned());

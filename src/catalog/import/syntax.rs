@@ -44,7 +44,7 @@ pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'
         Ok(value) => return Ok(converted(value)),
         Err(error) => error,
     };
-    match serde_saphyr::from_str::<serde_json::Value>(text) {
+    match yaml(text) {
         Ok(value) if value.is_object() || value.is_array() => Ok(converted(value)),
         Ok(_) => Err(Box::new(no_syntax())),
         Err(error) if is_second_document(&error) => Err(Box::new(second_document())),
@@ -54,6 +54,12 @@ pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'
         }
         Err(error) => Err(Box::new(unreadable("JSON, TOML or YAML", &error))),
     }
+}
+
+/// By the core schema of YAML 1.2, as OpenAPI has it: `no` is Norway, and only `false` is false.
+fn yaml(text: &str) -> Result<serde_json::Value, serde_saphyr::Error> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options)
 }
 
 fn json_values(text: &str) -> Result<Vec<Cow<'_, RawValue>>, serde_json::Error> {

@@ -12,8 +12,8 @@ use crate::catalog::import::{self, Found};
 use crate::catalog::source::Source;
 use crate::catalog::{
     CallHints, Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
-    OperationArgument, ParameterHints, Place, Reliability, Routing, Schema, Tool, ToolId,
-    embedding_text, keyword_fields,
+    OperationArgument, OperationBody, ParameterHints, Place, Reliability, Routing, Schema, Tool,
+    ToolId, embedding_text, keyword_fields,
 };
 
 fn json() -> impl Strategy<Value = Value> {
@@ -197,10 +197,20 @@ prop_compose! {
 fn operation() -> impl Strategy<Value = Operation> {
     use prop::sample::select;
     let place = select(vec![Place::Path, Place::Query, Place::Header, Place::Member, Place::Body]);
-    let argument = (".{1,8}", place, any::<bool>())
-        .prop_map(|(name, place, joined)| OperationArgument { name, place, joined });
-    (".{1,6}", ".{1,12}", option::of(".{1,12}"), vec(argument, 0..4))
-        .prop_map(|(method, path, server, arguments)| Operation { method, path, server, arguments })
+    let argument = (".{1,8}", place, any::<bool>(), option::of(".{1,8}")).prop_map(
+        |(name, place, joined, sent_as)| OperationArgument { name, place, joined, sent_as },
+    );
+    let body = (".{1,12}", any::<bool>())
+        .prop_map(|(media_type, required)| OperationBody { media_type, required });
+    (".{1,6}", ".{1,12}", option::of(".{1,12}"), vec(argument, 0..4), option::of(body)).prop_map(
+        |(method, path, server, arguments, body)| Operation {
+            method,
+            path,
+            server,
+            arguments,
+            body,
+        },
+    )
 }
 
 fn read(text: &str) -> Option<Vec<Tool>> {

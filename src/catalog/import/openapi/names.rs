@@ -1,0 +1,51 @@
+//! The names of operations that have none of their own.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Operation, slug};
+
+/// The name of each operation, by method and path, where it has no `operationId`.
+pub(super) type Names<'a> = HashMap<(&'a str, &'a str), String>;
+
+pub(super) fn own<'a>(at: &Operation<'a>) -> Option<&'a str> {
+    at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty())
+}
+
+/// `GET /users/{me}` → `get_users_me`. Where that is taken, `get_users_by_me`, and then a number;
+/// the path with the fewest parameters keeps the plain name, whatever the document's order.
+pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Names<'a> {
+    let mut taken = HashSet::new();
+    let mut nameless = Vec::new();
+    for at in operations {
+        match own(&at) {
+            Some(name) => _ = taken.insert(name.to_owned()),
+            None => nameless.push((at.path.matches('{').count(), at.path, at.method)),
+        }
+    }
+    nameless.sort_unstable();
+    // The plain names first: none that is alone with its name loses it to a number.
+    let plain = |path: &str, method: &str| slug(&format!("{method} {path}"), '_');
+    let mut names = Names::new();
+    let mut late = Vec::new();
+    for (_, path, method) in nameless {
+        let name = plain(path, method);
+        if taken.insert(name.clone()) {
+            names.insert((method, path), name);
+        } else {
+            late.push((path, method));
+        }
+    }
+    for (path, method) in late {
+        let name = free(&plain(&path.replace('{', " by "), method), &taken);
+        taken.insert(name.clone());
+        names.insert((method, path), name);
+    }
+    names
+}
+
+/// The name, or with the first number from 2 on that makes it one of its own.
+fn free(name: &str, taken: &HashSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !taken.contains(name)).expect("numbers do not end. This is a bug.")
+}
