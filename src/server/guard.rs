@@ -90,7 +90,10 @@ impl Guard {
             return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_origin", said));
         }
         match &self.token {
-            Some(token) if !is_open(uri.path()) => self.check(token, headers),
+            // What has a header of its own for the token is a proxy, whose paths are another's.
+            Some(token) if self.token_header.is_some() || !is_open(uri.path()) => {
+                self.check(token, headers)
+            }
             _ => Ok(()),
         }
     }
@@ -302,6 +305,12 @@ mod tests {
         }
         assert_eq!(asked(&guard, "/v1/select", &[("host", "localhost")]), Err(401));
         assert_eq!(asked(&guard, "/healthz", &[("host", "localhost")]), Ok(()));
+        let proxy = Guard { token_header: Some("x-token"), ..guard };
+        for path in ["/", "/healthz", "/page.js"] {
+            assert_eq!(asked(&proxy, path, &[("host", "localhost")]), Err(401), "{path}");
+        }
+        let given = [("host", "localhost"), ("x-token", "0123456789abcdef")];
+        assert_eq!(asked(&proxy, "/healthz", &given), Ok(()));
     }
 
     #[tokio::test]

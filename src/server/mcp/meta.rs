@@ -14,7 +14,7 @@ pub const FIND_ALIAS: &str = "search_tools";
 pub const MOST_TOOLS: u64 = 50;
 
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
-    what you want to do, in plain words; it gives the ids and parameters of the tools that fit. \
+    what you want to do, in plain English; it gives the ids and parameters of the tools that fit. \
     Then call call_tool with such an id and its arguments. describe_tool gives the whole schema of \
     one tool.";
 
@@ -63,7 +63,7 @@ fn find(hint: &str) -> Value {
             "properties": {
                 "query": {
                     "type": "string",
-                    "description": "What you want to do, in plain words; or the name of a tool"
+                    "description": "What you want to do, in plain English; or the name of a tool"
                 },
                 "limit": {
                     "type": "integer", "minimum": 1, "maximum": MOST_TOOLS,
