@@ -182,7 +182,11 @@ fn may_repeat(text: &str, most: usize) -> bool {
     let mut counts = [0_usize; 256];
     words(text).any(|(_, word)| {
         let add = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        let hash = lower(word).bytes().fold(0, add);
+        // Nearly every word: nothing to allocate, and the same letters as `lower` has.
+        let hash = match word.is_ascii() {
+            true => word.bytes().fold(0, |hash, byte| add(hash, byte.to_ascii_lowercase())),
+            false => lower(word).bytes().fold(0, add),
+        };
         let count = &mut counts[(hash >> 24) as usize];
         *count += 1;
         *count > most

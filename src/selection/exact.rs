@@ -51,7 +51,9 @@ impl ExactNames {
         if is_run && lower.chars().filter(|c| is_syllable(*c)).count() >= MIN_UNSPACED {
             self.unspaced_chars.push(chars);
         }
-        if let Some(folded) = folded(name) {
+        // Ids are copied; names are what people spell their own way.
+        let is_id = name.contains("__") || name.contains(':');
+        if let (false, Some(folded)) = (is_id, folded(name)) {
             enter(&mut self.folded, folded, row);
         }
         enter(&mut self.rows, lower, row);
@@ -172,7 +174,12 @@ fn folded(name: &str) -> Option<String> {
     if !name.contains(is_joint) && !has_hump(name) {
         return None;
     }
-    Some(name.chars().filter(|c| !is_joint(*c)).flat_map(char::to_lowercase).collect())
+    let mut words = name.replace(is_joint, "");
+    match words.is_ascii() {
+        true => words.make_ascii_lowercase(),
+        false => words = words.to_lowercase(),
+    }
+    Some(words)
 }
 
 fn has_hump(name: &str) -> bool {
@@ -255,6 +262,23 @@ mod tests {
         assert_eq!(find("use fs__read_file."), [0]);
         assert_eq!(find("what does evalmath do"), NONE);
         assert_eq!(find("what does EvalMath do?"), [3]);
+    }
+
+    #[test]
+    fn a_name_is_found_however_its_words_are_joined() {
+        let names = [
+            (0, "create_issue"),
+            (1, "deletePage"),
+            (2, "git-log"),
+            (3, "email"),
+            (4, "fs__read_file"),
+        ];
+        let find = |prompt: &str| ExactNames::new(names.into_iter()).find(prompt);
+        assert_eq!(find("please createIssue for it"), [0]);
+        assert_eq!(find("call CreateIssue(title)"), [0]);
+        assert_eq!(find("delete_page it is"), [1]);
+        assert_eq!(find("git_log"), [2]);
+        assert_eq!(find("send an e-mail, create-issue is prose"), NONE);
     }
 
     #[test]
