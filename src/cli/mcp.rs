@@ -17,7 +17,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::pins::{self, PinArgs, Pinning};
 use super::setup::{self, Wanted};
-use super::{call, paths, render, serve, servers};
+use super::{call, lists, paths, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::engine::{DEFAULT_LIMIT, Engine};
@@ -102,7 +102,7 @@ async fn http(
 /// Asks the servers whose tools are not known or are old, and keeps what came of it for the next
 /// start: their tools (each as it comes), the vectors, and what is said of the catalog.
 async fn connect(service: Arc<Service>, known: Known) {
-    service.connect(known.stale.clone()).await;
+    service.connect(known.lists.stale.clone()).await;
     let kept = tokio::task::spawn_blocking(move || known.keep(&service)).await;
     if let Ok(Err(error)) = kept {
         tracing::warn!("the next start will take longer: {error:#}");
@@ -211,37 +211,23 @@ pub fn is_strict(pinning: &PinArgs) -> bool {
     pinning.pin_mode == Some(Pinning::Strict)
 }
 
-/// The tools that can be called, and what is hidden: what is found must be callable. Each server's are
-/// looked over by themselves.
+/// The tools of the servers, without those that nobody could call.
 fn callable(
     catalog: Catalog,
     file: &ServersFile,
     options: &ServiceOptions,
     global: &Global,
 ) -> (Catalog, BTreeMap<String, Hidden>) {
-    let mut by_server: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    let mut homeless = 0;
-    for tool in catalog.iter() {
-        match tool.server.as_ref().filter(|server| file.entries.contains_key(*server)) {
-            Some(server) => by_server.entry(server.clone()).or_default().push(tool.clone()),
-            None => homeless += 1,
-        }
-    }
-    if homeless > 0 {
+    let homeless = catalog.iter().filter(|tool| lists::home(tool, file).is_none()).count();
+    let catalog = if homeless == 0 {
+        catalog
+    } else {
         let said = format!("{homeless} tools are of no server of the servers file; left out");
         render::warn(global, &said);
-    }
-    let (mut admitted, mut hidden) = (Vec::new(), BTreeMap::new());
-    for (name, tools) in by_server {
-        let looked_over = Service::admitted(options, &name, tools);
-        admitted.extend(looked_over.tools);
-        hidden.insert(name, looked_over.hidden);
-    }
-    let callable = match admitted.len() == catalog.len() {
-        true => catalog,
-        false => Catalog::from_tools(admitted).catalog,
+        let at_home = catalog.iter().filter(|tool| lists::home(tool, file).is_some());
+        Catalog::from_tools(at_home.cloned().collect()).catalog
     };
-    (callable, hidden)
+    lists::callable(catalog, file, options)
 }
 
 fn engine(

@@ -43,6 +43,8 @@ mod index;
 mod learn;
 mod ledger;
 mod limit;
+#[cfg(feature = "server")]
+mod lists;
 mod logging;
 #[cfg(feature = "server")]
 mod mcp;

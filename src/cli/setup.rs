@@ -30,12 +30,13 @@ const SHOWN_PROBLEMS: usize = 10;
 /// Loads a catalog and tells its problems on stderr.
 pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
     let (catalog, problems) = catalog_with_problems(args, args.strict)?;
-    tell(args, &catalog, &problems, global);
+    tell_problems(&problems, global);
+    tell_empty(args, &catalog, global);
     Ok(catalog)
 }
 
 /// Tells the problems of a catalog on stderr.
-pub fn tell(args: &CatalogArgs, catalog: &Catalog, problems: &[Problem], global: &Global) {
+pub fn tell_problems(problems: &[Problem], global: &Global) {
     for problem in problems.iter().take(SHOWN_PROBLEMS) {
         render::warn(global, &render::plain(&problem.to_string()));
     }
@@ -44,6 +45,10 @@ pub fn tell(args: &CatalogArgs, catalog: &Catalog, problems: &[Problem], global:
         let said = format!("and {more} more; `toolroute tools validate` lists them all");
         render::warn(global, &said);
     }
+}
+
+/// Tells where no tool was found, if none was.
+pub fn tell_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     if catalog.is_empty() {
         let places = args
             .tools
@@ -55,14 +60,20 @@ pub fn tell(args: &CatalogArgs, catalog: &Catalog, problems: &[Problem], global:
     }
 }
 
-pub fn catalog_with_problems(
-    args: &CatalogArgs,
-    strict: bool,
-) -> anyhow::Result<(Catalog, Vec<Problem>)> {
+/// Whether any source of tools is named.
+pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     if args.tools.is_empty() && args.live.servers().is_none() {
         let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     }
+    Ok(())
+}
+
+pub fn catalog_with_problems(
+    args: &CatalogArgs,
+    strict: bool,
+) -> anyhow::Result<(Catalog, Vec<Problem>)> {
+    expect_sources(args)?;
     let options = LoadOptions { strict, overlays: args.overlay.clone() };
     #[cfg(feature = "mcp")]
     let paths = [args.tools.clone(), super::servers::catalogs(&args.live)?].concat();

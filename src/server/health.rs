@@ -44,13 +44,20 @@ pub async fn alive() -> Json<Alive> {
     Json(Alive { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// Whether it can do its work: the catalog, the model and the file of vectors, each by its name.
+/// Whether it can do its work: the catalog, the model, the servers' first lists (which nobody waits for
+/// longer than some seconds) and the file of vectors, each by its name.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses(
     (status = 200, body = Ready), (status = 503, body = Ready)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let service = app.service();
     // Not in its turn: a program under load is ready all the same.
-    let checking = tokio::task::spawn_blocking(move || service.engine().health().report());
+    let checking = tokio::task::spawn_blocking(move || {
+        let listed = || match service.is_listed() {
+            true => Ok(()),
+            false => Err("servers are asked for their tools for the first time".to_owned()),
+        };
+        service.engine().health().with("servers", listed).report()
+    });
     let report: HealthReport = checking.await.map_err(|error| ApiError::internal(&error))?;
     let status = if report.healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok((status, Json(report)).into_response())

@@ -96,13 +96,16 @@ pub fn router(
         token: app.options.token.clone(),
         token_header: None,
     });
+    let listed = || middleware::from_fn_with_state(Arc::clone(&app), listed);
     // Calls and conducted requests take as long as the tools behind them, and events have no end.
     let long = Router::new()
         .route("/v1/call", post(call::call))
         .route("/v1/conduct", post(conduct::conduct))
+        .layer(listed())
         .route("/v1/events", get(watch::events))
         .layer(axum::Extension(shutdown.clone()));
-    let short = short().layer(middleware::from_fn_with_state(app.options.timeout, in_time));
+    let short = of_tools().layer(listed()).merge(others());
+    let short = short.layer(middleware::from_fn_with_state(app.options.timeout, in_time));
     let present: Present = {
         let app = Arc::clone(&app);
         Arc::new(move || app.service())
@@ -121,16 +124,21 @@ pub fn router(
     Ok(all)
 }
 
-fn short() -> Router<Arc<App>> {
+/// What reads or changes the catalog.
+fn of_tools() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/select", post(select::select))
         .route("/v1/tools", get(tools::list).post(tools::register))
-        .route("/v1/tools/filter", post(filter::filter))
         .route("/v1/tools/{id}", get(tools::show).put(tools::update).delete(tools::remove))
         .route("/v1/feedback", post(feedback::add))
+        .route("/v1/map", get(map::map))
+}
+
+fn others() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/tools/filter", post(filter::filter))
         .route("/v1/servers", get(watch::servers))
         .route("/v1/recent", get(watch::recent))
-        .route("/v1/map", get(map::map))
         .route("/v1/reload", post(reload::reload))
         .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/rerank", post(rerank::rerank))
@@ -142,6 +150,12 @@ fn short() -> Router<Arc<App>> {
         .route("/", get(page::index))
         .route("/page.css", get(page::style))
         .route("/page.js", get(page::script))
+}
+
+/// Waits for the first lists of servers at the very first start.
+async fn listed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    app.service().first_lists().await;
+    next.run(request).await
 }
 
 /// Answers that take too long are given up; work that has begun goes on to its end unseen.

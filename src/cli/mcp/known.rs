@@ -1,22 +1,19 @@
 //! What the last time left for this one: tools by server, vectors, and words on the catalog.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use super::super::args::{ExposeChoice, Global, McpArgs, RightsArgs};
-use super::super::{paths, render, servers, setup};
-use crate::catalog::{Catalog, LoadOptions, Tool};
+use super::super::lists::Lists;
+use super::super::{paths, render, setup};
+use crate::catalog::{Catalog, LoadOptions};
 use crate::engine::fingerprint;
 use crate::execution::ServersFile;
 use crate::server::{Keep, Profiles, Service, Status, catalog_hint};
 
 /// The files of the last time.
 pub(super) struct Known {
-    /// The file of each server's tools.
-    lists: BTreeMap<String, PathBuf>,
-    /// Servers to ask now: their tools are not known, or are old.
-    pub stale: Vec<String>,
+    pub lists: Lists,
     pub snapshot: Option<PathBuf>,
     hints: PathBuf,
     profiles: Vec<String>,
@@ -26,15 +23,9 @@ pub(super) struct Known {
 
 impl Known {
     pub fn of(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> anyhow::Result<Self> {
-        let kept = servers::kept(file);
-        let is_stale = |kept: &&servers::KeptList| args.catalog.live.refresh || !kept.is_fresh;
-        let stale = kept.iter().filter(is_stale).map(|kept| kept.name.clone()).collect();
-        let lists = kept.into_iter().map(|kept| (kept.name, kept.path)).collect();
-        let strategy = setup::snapshot_path(&args.catalog, &args.engine);
         Ok(Self {
-            lists,
-            stale,
-            snapshot: strategy,
+            lists: Lists::of(file, args.catalog.live.refresh),
+            snapshot: setup::snapshot_path(&args.catalog, &args.engine),
             hints: super::hints_path(&revision(args, file, profiles)),
             profiles: profiles.keys().cloned().collect(),
             tools: args.catalog.tools.clone(),
@@ -44,9 +35,7 @@ impl Known {
 
     /// The tools of files, and those that the servers had the last time.
     pub fn catalog(&self, global: &Global) -> anyhow::Result<Catalog> {
-        let there = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
-        let lists = self.lists.values().filter(there).cloned();
-        let paths: Vec<PathBuf> = self.tools.iter().cloned().chain(lists).collect();
+        let paths: Vec<PathBuf> = self.tools.iter().cloned().chain(self.lists.there()).collect();
         let options = LoadOptions { strict: false, overlays: self.overlays.clone() };
         let loaded = Catalog::load(&paths, &options)?;
         for problem in &loaded.problems {
@@ -55,17 +44,8 @@ impl Known {
         Ok(loaded.catalog)
     }
 
-    /// Keeps what a server lists, and gives it back with what overlays add.
     pub fn keeper(&self) -> Keep {
-        let (lists, overlays) = (self.lists.clone(), self.overlays.clone());
-        Arc::new(move |server: &str, tools: Vec<Tool>| {
-            let Some(path) = lists.get(server) else { return tools };
-            let kept = keep_list(path, &tools, &overlays);
-            kept.unwrap_or_else(|error| {
-                tracing::warn!(server, "its tools are not kept: {error:#}");
-                tools
-            })
-        })
+        self.lists.keeper(&self.overlays)
     }
 
     /// What is said of the catalog in this revision of the configuration; nothing where all
@@ -77,7 +57,7 @@ impl Known {
 
     /// Keeps vectors, and words on the catalog, where there are none yet and every server was heard.
     pub fn keep(&self, service: &Service) -> anyhow::Result<()> {
-        if let (Some(path), false) = (&self.snapshot, self.stale.is_empty()) {
+        if let (Some(path), false) = (&self.snapshot, self.lists.stale.is_empty()) {
             service.engine().save_vectors(path)?;
         }
         let lost = |status: &Status| matches!(status, Status::Unavailable { .. });
@@ -105,15 +85,4 @@ fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
         format!("{allow:?} {deny:?} {read_only} {:?} {pinned:?}", args.catalog.tools)
     };
     fingerprint(&[&prints, &profiles, exposed, &rights])[..16].to_owned()
-}
-
-/// Keeps a server's tools for the next start, and gives them back with what overlays add.
-pub fn keep_list(path: &Path, tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Tool>> {
-    servers::keep(path, &Catalog::from_tools(tools.to_vec()).catalog)?;
-    if overlays.is_empty() || tools.is_empty() {
-        return Ok(tools.to_vec());
-    }
-    let options = LoadOptions { strict: false, overlays: overlays.to_vec() };
-    let loaded = Catalog::load(&[path.to_owned()], &options)?;
-    Ok(loaded.catalog.iter().cloned().collect())
 }

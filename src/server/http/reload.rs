@@ -31,6 +31,8 @@ pub struct Fresh {
     /// engines of equal catalogs and configurations.
     pub rest: String,
     pub build: Build,
+    /// Told the service that stays, with these tools in its catalog, where nothing was to be built.
+    pub same: Box<dyn FnOnce(Arc<Service>) + Send>,
 }
 
 /// How the sources are read again. Whoever starts the server says it: it knows the files.
@@ -96,11 +98,9 @@ impl App {
         let before = rest.get_or_insert_with(|| reload.rest.clone());
         if *engine.config() == fresh.config && *before == fresh.rest {
             let changed = change(engine, &catalog)?;
-            return Ok(Reloaded {
-                version: engine.version(),
-                tools: engine.catalog().len(),
-                changed: Some(changed),
-            });
+            let (version, tools) = (engine.version(), engine.catalog().len());
+            (fresh.same)(service);
+            return Ok(Reloaded { version, tools, changed: Some(changed) });
         }
         let next = (fresh.build)(catalog, &service)?;
         *before = fresh.rest;

@@ -86,7 +86,12 @@ impl Service {
 
     fn unavailable(&self, find: &Find) -> Result<Vec<Unavailable>, Error> {
         let view = self.view(find.profile.as_deref())?;
-        let (states, named) = (self.servers(), self.named(view));
+        let states = self.servers();
+        if find.server.is_none() && states.iter().all(|state| state.lacking().is_none()) {
+            // As nearly always; who may be named takes a walk through the catalog.
+            return Ok(Vec::new());
+        }
+        let named = self.named(view);
         if let Some(server) = &find.server {
             let catalog = self.engine.catalog();
             let mut known: Vec<String> = states.iter().map(|state| state.name.clone()).collect();

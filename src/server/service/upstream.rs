@@ -75,15 +75,25 @@ impl Service {
     /// Waits for the first lists of servers whose tools are not known from another time, though not
     /// beyond the first seconds of the program: an agent that asks at once would find nothing.
     pub async fn first_lists(&self) {
+        if self.began.elapsed() >= FIRST_LISTS {
+            return;
+        }
         let mut notices = self.notices();
-        let unknown = |state: &ServerState| state.tools == 0 && state.status == Status::Connecting;
         let end = tokio::time::Instant::from_std(self.began + FIRST_LISTS);
-        while self.servers().iter().any(unknown) {
+        while !self.is_listed() {
             match tokio::time::timeout_at(end, notices.recv()).await {
                 Ok(Ok(_) | Err(RecvError::Lagged(_))) => {}
                 Ok(Err(RecvError::Closed)) | Err(_) => return,
             }
         }
+    }
+
+    /// Whether nothing is to be waited for: the first seconds are over, or some tools are known of every
+    /// server that was asked.
+    pub fn is_listed(&self) -> bool {
+        let unknown = |state: &ServerState| state.tools == 0 && state.status == Status::Connecting;
+        let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
+        self.began.elapsed() >= FIRST_LISTS || !states.values().any(unknown)
     }
 
     /// The state of every server, by name.

@@ -1,0 +1,181 @@
+//! From arguments to a service, before any server behind was asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::super::args::{Global, ServeArgs};
+use super::super::lists::{self, Lists};
+use super::super::setup::{self, Wanted};
+use super::super::{call, mcp, pins, servers};
+use crate::catalog::{Catalog, LoadOptions, Problem};
+use crate::embedding::Embedder;
+use crate::engine::Engine;
+use crate::execution::{Executor, ServersFile};
+use crate::feedback::UsageVectors;
+use crate::server::{Hidden, Service, ServiceOptions};
+
+/// What the sources say.
+pub struct Opened {
+    pub catalog: Catalog,
+    /// Files in directories of which nothing was understood.
+    pub broken: BTreeSet<PathBuf>,
+    pub behind: Behind,
+}
+
+/// What is known of the servers.
+pub struct Behind {
+    file: Option<ServersFile>,
+    lists: Lists,
+    hidden: BTreeMap<String, Hidden>,
+    /// Those that are running already; else new ones.
+    pub running: Option<Arc<Executor>>,
+    pub asking: Asking,
+}
+
+/// Who is asked for tools while the program answers already, and where the new vectors are kept.
+#[derive(Clone)]
+pub struct Asking {
+    stale: Vec<String>,
+    vectors: Option<PathBuf>,
+}
+
+impl Asking {
+    /// Asks them. What one of them lists is taken in, and kept for the next start, as it comes.
+    pub async fn ask(self, service: Arc<Service>) {
+        if self.stale.is_empty() {
+            return;
+        }
+        service.connect(self.stale).await;
+        let Some(path) = self.vectors else { return };
+        let engine = Arc::clone(service.engine());
+        let kept = tokio::task::spawn_blocking(move || engine.save_vectors(&path)).await;
+        if let Ok(Err(error)) = kept {
+            tracing::warn!("the next start will take longer: {error:#}");
+        }
+    }
+}
+
+impl Opened {
+    /// The catalog of files and of what servers listed the last time. Of files of which nothing is
+    /// understood those at the start are told and left out, and so are they from then on. One that was
+    /// understood `before` is an error, and a reason to keep the catalog that is there: it may be in the
+    /// middle of being written.
+    pub fn of(
+        args: &ServeArgs,
+        before: Option<&BTreeSet<PathBuf>>,
+        global: &Global,
+    ) -> anyhow::Result<Self> {
+        let from = &args.catalog;
+        setup::expect_sources(from)?;
+        let file = servers_file(args)?;
+        let lists = file.as_ref().map(|file| Lists::of(file, from.live.refresh));
+        let lists = lists.unwrap_or_default();
+        let paths: Vec<PathBuf> = from.tools.iter().cloned().chain(lists.there()).collect();
+        let options = LoadOptions { strict: from.strict, overlays: from.overlay.clone() };
+        let loaded = Catalog::load(&paths, &options)?;
+        let broken = broken(&loaded.problems, &from.overlay, before)?;
+        setup::tell_problems(&loaded.problems, global);
+        let (catalog, hidden) = match &file {
+            Some(file) => lists::callable(loaded.catalog, file, &looks(args, file)?),
+            None => (loaded.catalog, BTreeMap::new()),
+        };
+        if lists.stale.is_empty() {
+            setup::tell_empty(from, &catalog, global);
+        }
+        let stale = lists.stale.clone();
+        let asking = Asking { stale, vectors: setup::snapshot_path(from, &args.engine) };
+        let behind = Behind { file, lists, hidden, running: None, asking };
+        Ok(Self { catalog, broken, behind })
+    }
+}
+
+/// Files of which nothing was understood.
+fn broken(
+    problems: &[Problem],
+    overlays: &[PathBuf],
+    before: Option<&BTreeSet<PathBuf>>,
+) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let suspect = problems.iter().filter(|problem| problem.is_error() && problem.tool.is_none());
+    let suspect = suspect.filter_map(|problem| problem.file.clone());
+    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !overlays.contains(file)).collect();
+    let mut broken = BTreeSet::new();
+    for file in suspect {
+        let options = LoadOptions { strict: false, overlays: Vec::new() };
+        // By itself, such a file is an error.
+        let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
+        if before.is_some_and(|before| !before.contains(&file)) {
+            return Err(error.into());
+        }
+        broken.insert(file);
+    }
+    Ok(broken)
+}
+
+/// What the lists of servers are looked over with.
+fn looks(args: &ServeArgs, file: &ServersFile) -> anyhow::Result<ServiceOptions> {
+    let pinning = &args.catalog.live.pinning;
+    Ok(ServiceOptions {
+        permissions: call::permissions(&args.limits.rights, file)?,
+        screen: pins::screen_of(pinning, file)?,
+        approved_only: mcp::is_strict(pinning),
+        ..ServiceOptions::default()
+    })
+}
+
+pub fn servers_file(args: &ServeArgs) -> anyhow::Result<Option<ServersFile>> {
+    args.catalog.live.servers().map(|path| servers::read(path)).transpose()
+}
+
+pub fn wanted(args: &ServeArgs) -> Wanted {
+    Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit) }
+}
+
+pub fn engine(
+    args: &ServeArgs,
+    catalog: Catalog,
+    embedder: Option<Arc<dyn Embedder>>,
+    global: &Global,
+) -> anyhow::Result<Engine> {
+    let wanted = wanted(args);
+    let mut builder = Engine::builder(catalog).config(setup::config(&args.engine, &wanted, global));
+    if let Some(embedder) = embedder {
+        builder = setup::snapshot(builder.embedder(embedder), &args.catalog, &args.engine);
+        if let Some(path) = &wanted.usage {
+            builder = builder.usage(UsageVectors::load(path)?);
+        }
+    }
+    if let Some((path, options)) = super::log(&args.record) {
+        builder = builder.feedback(path, options);
+    }
+    Ok(builder.build()?)
+}
+
+/// The service over an engine.
+pub fn service(
+    args: &ServeArgs,
+    engine: Arc<Engine>,
+    Behind { file, lists, hidden, running, .. }: Behind,
+    global: &Global,
+) -> anyhow::Result<Arc<Service>> {
+    let mut options = match &file {
+        Some(file) => {
+            let new = || {
+                let options = call::options(&args.limits.rights, file)?;
+                anyhow::Ok(Arc::new(Executor::new(servers::open(file), options)))
+            };
+            let executor = running.map_or_else(new, Ok)?;
+            engine.join(&executor);
+            let keep = Some(lists.keeper(&args.catalog.overlay));
+            ServiceOptions { executor: Some(executor), keep, ..looks(args, file)? }
+        }
+        None => ServiceOptions {
+            permissions: call::permissions(&args.limits.rights, &ServersFile::default())?,
+            ..ServiceOptions::default()
+        },
+    };
+    options.profiles = mcp::configured(global);
+    options.hidden = hidden;
+    options.on_report = Some(super::recorder(Arc::clone(&engine)));
+    Ok(Service::new(engine, options)?)
+}
