@@ -78,7 +78,8 @@ pub struct Selection {
     /// Why `auto` fell back to words alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degraded>,
-    /// What the prompt was read as, where it goes on with the conversation or says what not to do.
+    /// What the prompt was read as, where it goes on with the conversation, has a slip of
+    /// the fingers or says what not to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
     pub tools: Vec<Selected>,

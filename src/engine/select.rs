@@ -58,7 +58,7 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let read = select_context::read(request);
+        let read = select_context::read(request, self.vocabulary().as_ref());
         let read_as = read_as(request, &read);
         Ok(Selection { read_as, ..self.select_read(&read)? })
     }
@@ -83,8 +83,9 @@ impl State {
     }
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let read: Vec<SelectRequest> =
-            requests.iter().map(|request| select_context::read(request).into_owned()).collect();
+        let words = self.vocabulary();
+        let read = |request| select_context::read(request, words.as_ref()).into_owned();
+        let read: Vec<SelectRequest> = requests.iter().map(read).collect();
         let mut answers = self.select_many_read(&read);
         for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
             if let Ok(answer) = answer {

@@ -50,6 +50,12 @@ impl KeywordRetriever {
         self.exact.find(text)
     }
 
+    /// The words of the tools as they are written, in alphabetical order, and how many tools have
+    /// each. Put together when first asked for.
+    pub fn words(&self) -> &[(Box<str>, u32)] {
+        self.bm25.words()
+    }
+
     fn hits(&self, prompt: &Prompt<'_>, named: &[u32]) -> Result<Vec<Hit>, Error> {
         match prompt.rows {
             Rows::All => {

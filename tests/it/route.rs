@@ -228,6 +228,30 @@ fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
 }
 
 #[test]
+fn slips_of_the_fingers_are_mended_and_content_is_not() {
+    let sandbox = Sandbox::new();
+    let tools = r#"[{"name": "delete_branch", "description": "Deletes a branch of a repository."},
+        {"name": "list_tags", "description": "Lists the tags of a repository."}]"#;
+    let file = sandbox.write("git.json", tools);
+    let ask = |strategy: &str, prompt: &str| {
+        sandbox.json(&["route", "-s", strategy, "--tools", file.to_str().unwrap(), prompt])
+    };
+    for strategy in ["hybrid", "semantic"] {
+        let answer = ask(strategy, "Delte the brnach of Kowalsky");
+        assert_eq!(answer["read_as"], "Delete the branch of Kowalsky", "{answer}");
+        assert_eq!(ids(&answer)[0], "delete_branch");
+    }
+    let both = ask("hybrid", "don't delte the brnach, list the tags of it");
+    assert_eq!(both["read_as"], "the branch, list the tags of it");
+    for prompt in
+        ["delete the branch \"brnach\"", "lösche den brnach", "delete the branch of kowalsky"]
+    {
+        let answer = ask("hybrid", prompt);
+        assert!(answer["read_as"].is_null(), "{answer}");
+    }
+}
+
+#[test]
 fn any_limit_is_answered() {
     let sandbox = Sandbox::new();
     let tools = samples();
