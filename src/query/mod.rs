@@ -29,6 +29,7 @@ mod humps;
 mod keywords;
 mod labelled;
 mod language;
+mod mentions;
 mod message;
 mod negation;
 mod phase;
@@ -52,6 +53,7 @@ pub use features::{
 pub use follow_up::{is_follow_up, routing_text};
 pub use humps::without_humps;
 pub use language::{language, language_name, languages};
+pub use mentions::without_mentions;
 pub use message::{CategoryWords, SmallModels, categories, needs_web, urgency};
 pub use negation::without_negated;
 pub use phase::{phase_by_files, phase_by_keywords, phase_examples};

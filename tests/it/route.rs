@@ -225,6 +225,9 @@ fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
     let named = sandbox.json(&["route", "--tools", file.to_str().unwrap(), "call holdOrder now"]);
     assert_eq!(ids(&named)[0], "hold_order");
     assert_eq!(named["confidence"], 1.0, "{named}");
+    let prompt = "rename the function hold_order in the tests";
+    let told = sandbox.json(&["route", "--tools", file.to_str().unwrap(), prompt]);
+    assert!(told["confidence"].as_f64().unwrap() < 1.0, "{told}");
 }
 
 #[test]
