@@ -122,7 +122,7 @@ pub(super) fn read<'a>(
 }
 
 /// What a further step makes of a text, which stays as it is where the step changes nothing.
-fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+pub(super) fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     match step(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(changed) => Cow::Owned(changed),

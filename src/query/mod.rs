@@ -25,6 +25,7 @@ mod depth;
 mod error;
 mod features;
 mod follow_up;
+mod foreign;
 mod humps;
 mod keywords;
 mod labelled;
@@ -51,13 +52,14 @@ pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
 pub use follow_up::{is_follow_up, routing_text};
+pub use foreign::is_foreign;
 pub use humps::without_humps;
 pub use language::{language, language_name, languages};
 pub use mentions::without_mentions;
 pub use message::{CategoryWords, SmallModels, categories, needs_web, urgency};
 pub use negation::without_negated;
 pub use phase::{phase_by_files, phase_by_keywords, phase_examples};
-pub use script::latin_share;
+pub use script::{latin_part, latin_share};
 pub use spelling::{KnownWords, without_typos};
 pub use structure::structure;
 pub use task::{task_by_keywords, task_examples};

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
+use super::foreign::foreign_words;
 use super::requests::{is_verb, verbs};
 
 /// What is known of words. All of them are in lower case.
@@ -47,12 +48,6 @@ const TRADE: &str = "admin agile airtable alexa ansible asana async auth avro ba
     safari sentry shopify slack sonar spotify sqlite ssh stderr stdin stdout stripe svelte svg swift tarball teams \
     telnet terraform todo todoist todos trello twilio twitch typo typos ubuntu undo unix utils uuid vercel vite \
     webhook webhooks webpack wget whatsapp wifi wiki xcode yaml yarn zapier zendesk zip zoom zsh";
-
-/// Words of other languages that hardly any sentence of theirs does without, and no English one has.
-const FOREIGN: &str = "aber alle alles auf avec bitte comment con das dem den der des die dies eine einem einen einer \
-    este est faire fur het ich ist las les los mein meine meinen mich mir mit mon mostrar nach nicht nous oder para por \
-    pour que qui quiero sind sur todas todos tous toutes una und une uno van voor vous welche wie wir zeig zeige zum zur \
-    crear borrar buscar del della di de du el gli il la le";
 
 /// Endings that words of English may take on, in place of a last `e` or behind a doubled letter.
 const OPEN: [&str; 16] = [
@@ -186,9 +181,7 @@ impl Quotes {
 
 /// Whether nothing in the text says that it is not.
 fn may_be_english(text: &str) -> bool {
-    let foreign = |word: &str| FOREIGN.split(' ').any(|known| known.eq_ignore_ascii_case(word));
-    text.chars().all(|c| c.is_ascii() || !c.is_alphabetic())
-        && !text.split(|c: char| !c.is_ascii_alphabetic()).any(foreign)
+    text.chars().all(|c| c.is_ascii() || !c.is_alphabetic()) && foreign_words(text) == 0
 }
 
 /// Whether it is two words in one, of four letters each at least: `snapshot`.

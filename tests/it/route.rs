@@ -255,6 +255,23 @@ fn slips_of_the_fingers_are_mended_and_content_is_not() {
 }
 
 #[test]
+fn a_language_that_the_model_does_not_read_is_said_to_be_the_reason() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    for (prompt, unread) in [
+        ("lösche den alten Kram von gestern", true),
+        ("מחק את הכל", true),
+        ("why do cats purr", false),
+    ] {
+        let answer = sandbox.json(&["route", "--tools", &tools, prompt]);
+        assert_eq!(answer["abstained"], true, "{answer}");
+        assert_eq!(answer["degraded"] == "unread_language", unread, "{answer}");
+        let said = sandbox.run(&["route", "--tools", &tools, prompt]).stdout;
+        assert_eq!(String::from_utf8(said).unwrap().contains("ask in English"), unread, "{prompt}");
+    }
+}
+
+#[test]
 fn any_limit_is_answered() {
     let sandbox = Sandbox::new();
     let tools = samples();
