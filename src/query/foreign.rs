@@ -26,7 +26,7 @@ pub(super) fn foreign_words(text: &str) -> usize {
 /// assert!(!is_foreign("book a table at La Boca for Zoë"));
 /// ```
 pub fn is_foreign(text: &str) -> bool {
-    let words = text.split_whitespace().count();
+    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
     let is_accented = |c: char| c.is_alphabetic() && !c.is_ascii();
     match foreign_words(text) {
         0 => false,

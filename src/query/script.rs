@@ -35,7 +35,9 @@ pub fn latin_part(text: &str) -> Cow<'_, str> {
     let parts = text.split(is_other).flat_map(str::split_whitespace);
     let parts = parts.filter(|part| part.contains(char::is_alphanumeric));
     let latin = parts.collect::<Vec<_>>().join(" ");
-    if content_words(&latin) >= ENOUGH { Cow::Owned(latin) } else { Cow::Borrowed(text) }
+    // Numbers and the joints of names say nothing.
+    let words = latin.replace(|c: char| !c.is_alphabetic(), " ");
+    if content_words(&words) >= ENOUGH { Cow::Owned(latin) } else { Cow::Borrowed(text) }
 }
 
 /// Words that say something: one alone is a name as a rule, and does not say what is to be done.
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn the_latin_part_is_taken_where_it_says_enough() {
         for (text, part) in [
-            ("在 jira 里创建一个 bug：登录失败", "jira bug"),
+            ("在 jira 里创建一个 bug: 登录失败", "jira bug:"),
             ("请用create_issue在 GitHub", "create_issue GitHub"),
             ("réserver une table", "réserver une table"),
             ("列出所有 bucket", "列出所有 bucket"),
