@@ -13,7 +13,7 @@ use comfy_table::{
 use serde::Serialize;
 
 use super::args::{Global, RouteArgs};
-use crate::engine::{Explanation, Selected, Selection, Strategy, Tiers, Timings};
+use crate::engine::{Degraded, Explanation, Selected, Selection, Strategy, Tiers, Timings};
 use crate::eval::BadRow;
 use crate::feedback::RowUsage;
 
@@ -166,9 +166,11 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
         line("no tools were asked for: --limit is 0")?;
     } else if selection.abstained {
         let sure = selection.confidence.unwrap_or_default();
-        line(&format!(
-            "none of these tools fits (confidence {sure:.2}; --min-confidence 0 answers all the same)"
-        ))?;
+        let found = match selection.degraded {
+            Some(Degraded::UnreadLanguage) => "no tool is sure to fit",
+            _ => "none of these tools fits",
+        };
+        line(&format!("{found} (confidence {sure:.2}; --min-confidence 0 answers all the same)"))?;
     } else if selection.tools.is_empty() {
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
@@ -180,6 +182,9 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
                 note(&format!("warning: {}: {}", plain(found.tool.id.as_str()), plain(&said)))
             });
         }
+    }
+    if let Some(because @ Degraded::UnreadLanguage) = selection.degraded {
+        line(&because.to_string())?;
     }
     if let (true, Some(read_as)) = (args.explain, &selection.read_as) {
         line(&format!("read as: {}", plain(read_as)))?;

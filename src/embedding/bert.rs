@@ -235,6 +235,10 @@ impl Embedder for BertEmbedder {
         *self.latin_only.get_or_init(|| self.tokenizer.is_latin_only())
     }
 
+    fn knows_word(&self, word: &str) -> bool {
+        self.tokenizer.knows(word) || !self.reads_latin_only()
+    }
+
     fn calibration(&self) -> Option<Calibration> {
         self.calibration
     }

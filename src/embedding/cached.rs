@@ -70,6 +70,10 @@ impl Embedder for CachedEmbedder {
         self.inner.reads_latin_only()
     }
 
+    fn knows_word(&self, word: &str) -> bool {
+        self.inner.knows_word(word)
+    }
+
     fn calibration(&self) -> Option<Calibration> {
         self.inner.calibration()
     }

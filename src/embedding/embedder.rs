@@ -70,6 +70,13 @@ pub trait Embedder: Send + Sync {
         false
     }
 
+    /// Whether the model reads a word, in lower case, as one: then it is no slip of the fingers. Who
+    /// knows no English vocabulary to look it up in, says so of every word.
+    fn knows_word(&self, word: &str) -> bool {
+        let _ = word;
+        true
+    }
+
     /// How to tell from this model's scores that nothing fits; `None` where nobody measured it.
     fn calibration(&self) -> Option<Calibration> {
         None

@@ -138,6 +138,10 @@ impl Embedder for StaticEmbedder {
         *self.latin_only.get_or_init(|| self.pieces.is_latin_only())
     }
 
+    fn knows_word(&self, word: &str) -> bool {
+        self.pieces.knows(word) || !self.reads_latin_only()
+    }
+
     fn calibration(&self) -> Option<Calibration> {
         self.calibration
     }

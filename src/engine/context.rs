@@ -16,7 +16,7 @@ pub(super) struct Classifiers {
 }
 
 /// Share of Latin letters below which an encoder that knows no others is not asked.
-const READABLE: f32 = 0.5;
+pub(super) const READABLE: f32 = 0.5;
 
 impl Engine {
     /// The features of a context: phase and kind of work by the model where there is one, and by

@@ -75,10 +75,12 @@ pub struct Selection {
     pub strategy: Strategy,
     /// Why this one.
     pub because: Because,
-    /// Why `auto` fell back to words alone.
+    /// Why the answer is not as good as it could be: `auto` fell back to words alone, or nothing was
+    /// found for a prompt that the model cannot read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degraded>,
-    /// What the prompt was read as, where it goes on with the conversation or says what not to do.
+    /// What the prompt was read as, where it goes on with the conversation, has a slip of
+    /// the fingers or says what not to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
     pub tools: Vec<Selected>,
@@ -132,6 +134,19 @@ impl fmt::Display for Because {
 pub enum Degraded {
     /// No model was given to the engine.
     NoModel,
+    /// Nothing was found, and the prompt is in a language that the model does not read.
+    UnreadLanguage,
+}
+
+impl fmt::Display for Degraded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoModel => "no model is at hand; the tools are found by words alone",
+            Self::UnreadLanguage => {
+                "the prompt is in a language that the model does not read; ask in English, or take a model of several languages (`toolroute model pull OWNER/NAME`)"
+            }
+        })
+    }
 }
 
 /// One tool of an answer.

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use super::context::READABLE;
 use super::judge::{Judge, Moment, read_as};
 use super::ranking::{Ranked, fitting};
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+use super::select_context::then;
 use super::state::State;
 use super::{Error, fingerprint, select_context};
 use crate::catalog::Tool;
@@ -58,7 +60,7 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let read = select_context::read(request);
+        let read = select_context::read(request, self.vocabulary().as_ref());
         let read_as = read_as(request, &read);
         Ok(Selection { read_as, ..self.select_read(&read)? })
     }
@@ -71,7 +73,7 @@ impl State {
         }
         let start = Instant::now();
         let clauses = self.clauses(request, strategy);
-        let texts: Vec<Cow<'_, str>> = texts(request, &clauses).collect();
+        let texts: Vec<Cow<'_, str>> = self.texts(request, &clauses).collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
         let embedding = Embedding {
@@ -83,8 +85,9 @@ impl State {
     }
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let read: Vec<SelectRequest> =
-            requests.iter().map(|request| select_context::read(request).into_owned()).collect();
+        let words = self.vocabulary();
+        let read = |request| select_context::read(request, words.as_ref()).into_owned();
+        let read: Vec<SelectRequest> = requests.iter().map(read).collect();
         let mut answers = self.select_many_read(&read);
         for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
             if let Ok(answer) = answer {
@@ -107,7 +110,7 @@ impl State {
             .collect();
         let embed = requests.iter().zip(&clauses).filter_map(|(r, c)| Some((r, c.as_deref()?)));
         let texts: Vec<Cow<'_, str>> =
-            embed.flat_map(|(request, clauses)| texts(request, clauses)).collect();
+            embed.flat_map(|(request, clauses)| self.texts(request, clauses)).collect();
         let (all, places) = distinct(texts.iter().map(AsRef::as_ref));
         let start = Instant::now();
         let embedded = match &self.embedder {
@@ -219,6 +222,8 @@ impl State {
             self.selected(retriever, &request.prompt, found, beyond)
         });
         let tools = tools.collect();
+        let is_unread = (ranked.chosen.is_empty() || abstained) && self.is_unread(&request.prompt);
+        let degraded = degraded.or(is_unread.then_some(Degraded::UnreadLanguage));
         let excluded = self.excluded(ranked.excluded);
         let timings = timings(embedding, times, policy_time + start.elapsed());
         Ok(Selection {
@@ -291,6 +296,26 @@ impl State {
             Some(embedder) if share < 1.0 && embedder.reads_latin_only() => share,
             _ => 1.0,
         }
+    }
+
+    /// Whether the prompt is in a language or a script that the encoder does not read.
+    fn is_unread(&self, prompt: &str) -> bool {
+        let is_unread = query::latin_share(prompt) < READABLE || query::is_foreign(prompt);
+        is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
+    }
+
+    /// What is embedded for a request: the prompt, then its clauses. Identifiers stand as words, as
+    /// they do in what is embedded of tools, and what the encoder cannot read is left out.
+    fn texts<'a>(
+        &self,
+        request: &'a SelectRequest,
+        clauses: &'a [String],
+    ) -> impl Iterator<Item = Cow<'a, str>> {
+        let whole = std::iter::once(request.prompt.as_str());
+        whole.chain(clauses.iter().map(String::as_str)).map(move |text| match self.trust(text) {
+            trust if trust < 1.0 => then(query::latin_part(text), query::without_humps),
+            _ => query::without_humps(text),
+        })
     }
 
     /// Retrieves and ranks. Where an approximate index gave too few that the policy admits, all
@@ -382,16 +407,6 @@ fn timings(embedding: Embedding<'_>, times: StageTimes, policy: Duration) -> Tim
     let Embedding { tokenize, embed, .. } = embedding;
     let StageTimes { search, keyword, fuse } = times;
     Timings { tokenize, embed, search, keyword, fuse, policy }
-}
-
-/// What is embedded for a request: the prompt, then its clauses. Identifiers stand as words, as they do
-/// in what is embedded of tools.
-fn texts<'a>(
-    request: &'a SelectRequest,
-    clauses: &'a [String],
-) -> impl Iterator<Item = Cow<'a, str>> {
-    let whole = std::iter::once(request.prompt.as_str());
-    whole.chain(clauses.iter().map(String::as_str)).map(query::without_humps)
 }
 
 /// Texts without their repetitions, and the place of each among them: several strategies may be

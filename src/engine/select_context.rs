@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{EngineConfig, Error, SelectRequest};
-use crate::query::{self, ContextFeatures, Speaker, Stage, Turn};
+use crate::query::{self, ContextFeatures, KnownWords, Speaker, Stage, Turn};
 use crate::selection::ToolFilter;
 
 /// Tools in an answer at most where a context does not say otherwise, as Victor has it.
@@ -102,21 +102,30 @@ impl EngineConfig {
 }
 
 /// A request whose prompt says by itself what it wants: where it goes on with a conversation, it is
-/// read with what was said, and what it says not to do is left out.
-pub(super) fn read(request: &SelectRequest) -> Cow<'_, SelectRequest> {
-    let prompt = match request.context.as_ref().filter(|context| context.depth > 0) {
+/// read with what was said, slips of the fingers are mended where `words` are known, and what it
+/// says not to do is left out.
+pub(super) fn read<'a>(
+    request: &'a SelectRequest,
+    words: Option<&impl KnownWords>,
+) -> Cow<'a, SelectRequest> {
+    let mut prompt = match request.context.as_ref().filter(|context| context.depth > 0) {
         Some(context) => continued(&request.prompt, context),
         None => Cow::Borrowed(request.prompt.as_str()),
     };
-    let affirmed = match query::without_negated(&prompt) {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(affirmed) => Some(affirmed),
-    };
-    match (affirmed, prompt) {
-        (None, Cow::Borrowed(_)) => Cow::Borrowed(request),
-        (Some(prompt), _) | (None, Cow::Owned(prompt)) => {
-            Cow::Owned(SelectRequest { prompt, ..request.clone() })
-        }
+    if let Some(words) = words {
+        prompt = then(prompt, |prompt| query::without_typos(prompt, words));
+    }
+    match then(prompt, query::without_negated) {
+        Cow::Borrowed(_) => Cow::Borrowed(request),
+        Cow::Owned(prompt) => Cow::Owned(SelectRequest { prompt, ..request.clone() }),
+    }
+}
+
+/// What a further step makes of a text, which stays as it is where the step changes nothing.
+pub(super) fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+    match step(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(changed) => Cow::Owned(changed),
     }
 }
 

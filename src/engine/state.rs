@@ -11,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
 use crate::index::{VectorIndex, Vectors};
+use crate::query::KnownWords;
 use crate::selection::{
     KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers,
 };
@@ -28,6 +29,8 @@ pub(super) struct State {
     pub told: Told,
     pub seen: Arc<Seen>,
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// The words of the tools.
+    pub keyword: Arc<KeywordRetriever>,
     /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
     pub retrievers: Vec<Arc<dyn Retriever>>,
     pub approximate: bool,
@@ -80,7 +83,7 @@ impl State {
             (vectors, learned) = (Some(indexed.vectors), indexed.learned);
             semantic = Some(SemanticRetriever::with_usage(indexed.index.into(), rows));
         }
-        let retrievers = retrievers(keyword, semantic, config.fusion);
+        let retrievers = retrievers(keyword.clone(), semantic, config.fusion);
         let looked = tools.iter().map(|_| Looked::default()).collect();
         let catalog = Arc::new(catalog);
         Self {
@@ -92,6 +95,7 @@ impl State {
             told,
             seen,
             embedder,
+            keyword,
             retrievers,
             approximate,
             vectors,
@@ -116,8 +120,30 @@ impl State {
         Self { told, seen, ..self.clone() }
     }
 
+    /// What is known of words; a model's vocabulary says which of them are English.
+    pub fn vocabulary(&self) -> Option<Vocabulary<'_>> {
+        let embedder = self.embedder.as_deref()?;
+        Some(Vocabulary { embedder, tools: &self.keyword })
+    }
+
     /// The model, where the rows have vectors as well.
     pub fn with_vectors(&self) -> Option<(&dyn Embedder, &Vectors)> {
         Some((self.embedder.as_deref()?, self.vectors.as_deref()?))
+    }
+}
+
+/// The words that a model reads, and those of a catalog's tools.
+pub(super) struct Vocabulary<'a> {
+    embedder: &'a dyn Embedder,
+    tools: &'a KeywordRetriever,
+}
+
+impl KnownWords for Vocabulary<'_> {
+    fn reads(&self, word: &str) -> bool {
+        self.embedder.knows_word(word)
+    }
+
+    fn searched(&self) -> &[(Box<str>, u32)] {
+        self.tools.words()
     }
 }

@@ -12,11 +12,14 @@
 //! weights either, and neither tells the prompt's words that matched without a second pass; our
 //! tokenizer could have been plugged into both (`benches/README.md`).
 
+mod words;
+
 use std::collections::HashMap;
 
 use super::tokenizer::{Side, Word, for_each_word, query_terms};
 use super::top::{Top, best_first};
 use super::{Error, Hit, Rows};
+use words::Words;
 
 /// One part of a row's text and how much a term in it counts.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +66,7 @@ pub struct Bm25 {
     rows: usize,
     terms: HashMap<String, u32>,
     postings: Vec<Postings>,
+    words: Words,
 }
 
 impl Bm25 {
@@ -134,6 +138,12 @@ impl Bm25 {
             }
         }
         matched
+    }
+
+    /// The words of the rows as they are written, in lower case and alphabetical order, and how often
+    /// each is about: those of four Latin letters or more. Put together when first asked for.
+    pub fn words(&self) -> &[(Box<str>, u32)] {
+        self.words.sorted()
     }
 
     /// The prompt's terms that some row has, each once, in an order that does not depend on the
@@ -211,7 +221,8 @@ impl Counts {
                 *score = rarity * count * (k1 + 1.0) / (count + norms[*row as usize]);
             }
         }
-        Bm25 { rows, terms: self.lexicon.into_terms(), postings: self.postings }
+        let words = self.lexicon.words(&self.postings);
+        Bm25 { rows, terms: self.lexicon.into_terms(), postings: self.postings, words }
     }
 }
 
@@ -262,6 +273,19 @@ impl Lexicon {
         for (number, at) in (first as u32..).zip(new) {
             self.numbers[at] = number;
         }
+    }
+
+    /// What was read, as far as somebody may have meant it.
+    fn words(&self, postings: &[Postings]) -> Words {
+        let mut words = Words::default();
+        for (word, known) in &self.words {
+            // The last term is that of the whole word.
+            if let Some(Known { term, .. }) = known.last() {
+                let number = self.numbers[*term as usize];
+                words.add(word, postings[number as usize].rows.len() as u32);
+            }
+        }
+        words
     }
 
     fn into_terms(self) -> HashMap<String, u32> {

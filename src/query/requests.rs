@@ -60,6 +60,11 @@ pub(super) fn is_verb(word: &str) -> bool {
     VERB.contains(word)
 }
 
+/// The verbs that begin orders to an assistant.
+pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
+    VERBS.split_whitespace()
+}
+
 /// The text without "and then", "please", "finally" and their like at its beginning.
 pub(super) fn without_opener(text: &str) -> &str {
     let text = text.trim();

@@ -13,6 +13,7 @@ use super::retriever::{
 };
 use crate::catalog::{KeywordFields, Tool, keyword_fields};
 use crate::index::{Bm25, Bm25Settings, Field, Hit, Rows};
+use crate::query::without_mentions;
 
 /// Ranks by BM25 over name, server, description and parameters.
 pub struct KeywordRetriever {
@@ -45,9 +46,22 @@ impl KeywordRetriever {
         rows
     }
 
-    /// Rows whose name the prompt spells out, ascending.
+    /// Rows whose name the prompt spells out, ascending; not those that it only talks about.
     pub(super) fn named(&self, text: &str) -> Vec<u32> {
-        self.exact.find(text)
+        let found = self.exact.find(text);
+        if found.is_empty() {
+            return found;
+        }
+        match without_mentions(text) {
+            Cow::Borrowed(_) => found,
+            Cow::Owned(called) => self.exact.find(&called),
+        }
+    }
+
+    /// The words of the tools as they are written, in alphabetical order, and how many tools have
+    /// each. Put together when first asked for.
+    pub fn words(&self) -> &[(Box<str>, u32)] {
+        self.bm25.words()
     }
 
     fn hits(&self, prompt: &Prompt<'_>, named: &[u32]) -> Result<Vec<Hit>, Error> {
@@ -147,6 +161,22 @@ mod tests {
             let (row, score, bonus) = ranked[0];
             assert_eq!(row, 1, "{prompt}: {ranked:?}");
             assert!(bonus > 0.0 && ranked[1..].iter().all(|other| other.1 < score), "{ranked:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_talked_about_lifts_no_tool() {
+        for (prompt, is_called) in [
+            ("call read_it", true),
+            ("read_it", true),
+            ("read_it(path) please", true),
+            ("rename the function read_it", false),
+            ("what does `read_it` do", false),
+            ("rename the function read_it, then use read_it", true),
+        ] {
+            let ranked = ranked(&["reader", "read_it"], prompt);
+            let bonus = ranked.iter().find(|(row, ..)| *row == 1).map_or(0.0, |(.., bonus)| *bonus);
+            assert_eq!(bonus > 0.0, is_called, "{prompt}: {ranked:?}");
         }
     }
 }

@@ -225,6 +225,50 @@ fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
     let named = sandbox.json(&["route", "--tools", file.to_str().unwrap(), "call holdOrder now"]);
     assert_eq!(ids(&named)[0], "hold_order");
     assert_eq!(named["confidence"], 1.0, "{named}");
+    let prompt = "rename the function hold_order in the tests";
+    let told = sandbox.json(&["route", "--tools", file.to_str().unwrap(), prompt]);
+    assert!(told["confidence"].as_f64().unwrap() < 1.0, "{told}");
+}
+
+#[test]
+fn slips_of_the_fingers_are_mended_and_content_is_not() {
+    let sandbox = Sandbox::new();
+    let tools = r#"[{"name": "delete_branch", "description": "Deletes a branch of a repository."},
+        {"name": "list_tags", "description": "Lists the tags of a repository."}]"#;
+    let file = sandbox.write("git.json", tools);
+    let ask = |strategy: &str, prompt: &str| {
+        sandbox.json(&["route", "-s", strategy, "--tools", file.to_str().unwrap(), prompt])
+    };
+    for strategy in ["hybrid", "semantic"] {
+        let answer = ask(strategy, "Delte the brnach of Kowalsky");
+        assert_eq!(answer["read_as"], "Delete the branch of Kowalsky", "{answer}");
+        assert_eq!(ids(&answer)[0], "delete_branch");
+    }
+    let both = ask("hybrid", "don't delte the brnach, list the tags of it");
+    assert_eq!(both["read_as"], "the branch, list the tags of it");
+    for prompt in
+        ["delete the branch \"brnach\"", "lösche den brnach", "delete the branch of kowalsky"]
+    {
+        let answer = ask("hybrid", prompt);
+        assert!(answer["read_as"].is_null(), "{answer}");
+    }
+}
+
+#[test]
+fn a_language_that_the_model_does_not_read_is_said_to_be_the_reason() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    for (prompt, unread) in [
+        ("lösche den alten Kram von gestern", true),
+        ("מחק את הכל", true),
+        ("why do cats purr", false),
+    ] {
+        let answer = sandbox.json(&["route", "--tools", &tools, prompt]);
+        assert_eq!(answer["abstained"], true, "{answer}");
+        assert_eq!(answer["degraded"] == "unread_language", unread, "{answer}");
+        let said = sandbox.run(&["route", "--tools", &tools, prompt]).stdout;
+        assert_eq!(String::from_utf8(said).unwrap().contains("ask in English"), unread, "{prompt}");
+    }
 }
 
 #[test]

@@ -43,6 +43,16 @@ impl TextTokenizer {
         Ok(encoded.get_ids().to_vec())
     }
 
+    /// Whether a word, in lower case, is one token.
+    pub fn knows(&self, word: &str) -> bool {
+        match self {
+            Self::WordPiece { pieces, .. } => pieces.knows(word),
+            Self::Library(library) => WORD_MARKS
+                .iter()
+                .any(|mark| library.token_to_id(&format!("{mark}{word}")).is_some()),
+        }
+    }
+
     /// Whether the vocabulary has words of Latin script alone.
     pub fn is_latin_only(&self) -> bool {
         match self {
@@ -53,6 +63,9 @@ impl TextTokenizer {
         }
     }
 }
+
+/// What stands before a token that begins a word: in WordPiece, SentencePiece and byte pairs.
+const WORD_MARKS: [&str; 3] = ["", "\u{2581}", "\u{120}"];
 
 /// A vocabulary of many languages has thousands of words in other scripts; BERT's English one has
 /// their letters, and a few pairs of them.

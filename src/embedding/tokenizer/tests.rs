@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tokenizers::{Tokenizer, TruncationParams};
 
-use super::WordPiece;
+use super::{TextTokenizer, WordPiece};
 
 /// A vocabulary with pieces of one letter, accents, other scripts and both kinds of signs.
 fn vocabulary() -> String {
@@ -97,6 +97,16 @@ fn agree(text: &str) -> Result<(), TestCaseError> {
         prop_assert_eq!(ours.plain(text, LONG), ids(theirs, false), "{:?}", text);
     }
     Ok(())
+}
+
+#[test]
+fn a_word_is_known_where_it_is_one_token() {
+    let pieces = WordPiece::new(Cow::Owned(vocabulary())).unwrap();
+    let library = TextTokenizer::Library(Box::new(library(&vocabulary(), 64)));
+    for (word, known) in [("weather", true), ("getting", false), ("wether", false), ("", false)] {
+        assert_eq!(pieces.knows(word), known, "{word}");
+        assert_eq!(library.knows(word), known, "{word}");
+    }
 }
 
 #[test]

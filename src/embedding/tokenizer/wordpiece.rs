@@ -60,6 +60,11 @@ impl WordPiece {
         self.vocabulary.len()
     }
 
+    /// Whether a word, in lower case, is one token.
+    pub fn knows(&self, word: &str) -> bool {
+        self.vocabulary.find(word).is_some()
+    }
+
     /// Whether the vocabulary has words of Latin script alone.
     pub fn is_latin_only(&self) -> bool {
         super::is_latin_only(self.vocabulary.tokens())

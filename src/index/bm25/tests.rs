@@ -54,6 +54,14 @@ fn word_order_and_repetition_do_not_change_a_score() {
 }
 
 #[test]
+fn the_words_are_told_as_they_are_written() {
+    let index = plain(&["Searching getWeather user_name's issues", "the issue of issues 2x"]);
+    let words: Vec<(&str, u32)> =
+        index.words().iter().map(|(word, rows)| (&**word, *rows)).collect();
+    assert_eq!(words, [("issue", 2), ("issues", 2), ("searching", 1), ("user", 1), ("weather", 1)]);
+}
+
+#[test]
 fn a_prompt_of_stop_words_still_finds() {
     let index = plain(&["tell who you are", "weather"]);
     assert_eq!(index.search("who are you", 5).iter().map(|hit| hit.row).collect::<Vec<_>>(), [0]);

@@ -197,7 +197,7 @@ fn pieces(word: &str) -> Vec<&str> {
 
 /// Where an identifier falls apart: `readFile`, `HTTPServer`, `utf8Text`. Digits stay with the
 /// letters before them (`s3`, `ec2`, `utf8`), as the names of services are written.
-fn humps(word: &str) -> Vec<Range<usize>> {
+pub(super) fn humps(word: &str) -> Vec<Range<usize>> {
     let mut starts = vec![0];
     let mut before: [Option<char>; 2] = [None, None];
     for (at, character) in word.char_indices() {

@@ -11,7 +11,7 @@ use super::super::{Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
-use crate::engine::Selected;
+use crate::engine::{Degraded, Selected};
 use crate::execution::tokens_of;
 
 /// Characters of a description in a compact answer.
@@ -128,7 +128,11 @@ impl Gateway {
         let seen = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
         let meant = seen.filter(|tool| server.is_none() || tool.server.as_deref() == server);
         let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();
+        let unread =
+            "The prompt is in a language that the model here does not read. Ask again in English.";
+        let is_unread = found.selection.degraded == Some(Degraded::UnreadLanguage);
         Some(match nearest.is_empty() {
+            _ if is_unread => unread.into(),
             true => "No tool fits. Ask with other words, or without server and min_score.".into(),
             false => format!(
                 "No tool fits well enough. The nearest are {}; describe_tool shows what they do.",
