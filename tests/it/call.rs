@@ -88,6 +88,20 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
 }
 
 #[test]
+fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let large = r#"{"query": 123456789012345678901234567890}"#;
+    let refused = site.toolroute(&["call", "faulty__fine", "--args", large]).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    let wanted = "write it as a text; found 123456789012345678901234567890";
+    assert!(said.contains(wanted), "{said}");
+    let text = r#"{"query": "123456789012345678901234567890"}"#;
+    let report = site.json(&["call", "faulty__fine", "--args", text]);
+    assert_eq!(report["text"], "fine: 123456789012345678901234567890");
+}
+
+#[test]
 fn another_tool_answers_where_the_first_does_not() {
     let Some(python) = python() else { return };
     // A server of its own: the one that crashed takes a while to come back.
