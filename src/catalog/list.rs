@@ -102,11 +102,13 @@ impl Catalog {
         self.rows.get(id).copied()
     }
 
-    /// Both parts may hold colons themselves, so each one is tried as the one between them.
+    /// Both parts may hold colons themselves, so each one is tried as the one between them. Who
+    /// names a server means that one: `a__b__c` may be the `c` of `a__b`, and then it is not `a:b__c`.
     fn row_by_colon(&self, id: &str) -> Option<&u32> {
         id.match_indices(':').find_map(|(at, _)| {
             let (server, name) = (&id[..at], &id[at + 1..]);
-            self.rows.get(ToolId::scoped(Some(server), name).as_str())
+            let row = self.rows.get(ToolId::scoped(Some(server), name).as_str())?;
+            self.tools[*row as usize].may_be_of(server).then_some(row)
         })
     }
 
@@ -178,10 +180,8 @@ impl Gathered {
                 None
             }
             Entry::Occupied(first) if self.tools[*first.get()] == tool => None,
-            Entry::Occupied(_) => {
-                let cure = "give one of them another id or server; the first was kept";
-                let found = "a second, different tool with the same id";
-                let problem = Problem::new(Severity::Error, "a unique id", found, cure);
+            Entry::Occupied(first) => {
+                let problem = clash(&self.tools[*first.get()], &tool);
                 Some(problem.tool(tool.id.as_str()).field("id"))
             }
         }
@@ -191,4 +191,21 @@ impl Gathered {
         let tools = self.tools.into_iter().map(Arc::new).collect();
         Loaded { catalog: Catalog::of_checked(tools), problems: self.problems }
     }
+}
+
+/// Of two different tools with one id, which these are. Names with `__` in them make one id of two
+/// servers' tools, and who reads of it does not see them in the id.
+fn clash(first: &Tool, second: &Tool) -> Problem {
+    if (&first.server, &first.name) == (&second.server, &second.name) {
+        let found = "a second, different tool with the same id";
+        let cure = "give one of them another id or server; the first was kept";
+        return Problem::new(Severity::Error, "a unique id", found, cure);
+    }
+    let told = |tool: &Tool| match &tool.server {
+        Some(server) => format!("`{}` of the server `{server}`", tool.name),
+        None => format!("`{}` without a server", tool.name),
+    };
+    let found = format!("the id of {} for {} too", told(first), told(second));
+    let cure = "rename one of the servers, or give one of the tools an id; the first was kept";
+    Problem::new(Severity::Error, "a unique id", found, cure)
 }

@@ -307,6 +307,12 @@ impl Tool {
         }
     }
 
+    /// Whether its id may be said of this server: it is that one's, or nobody's who is said in the id.
+    pub(super) fn may_be_of(&self, server: &str) -> bool {
+        let own = self.server.as_deref().filter(|own| *own != server);
+        own.is_none_or(|own| self.id != ToolId::scoped(Some(own), &self.name))
+    }
+
     /// The latency tier: measured milliseconds decide over a declared tier.
     pub fn latency_tier(&self) -> Option<LatencyTier> {
         self.latency_ms.map(LatencyTier::from_ms).or(self.declared_latency_tier)

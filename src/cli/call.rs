@@ -18,7 +18,7 @@ use crate::engine::{CalledFor, Engine};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
     MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Report, Request, ServersFile,
-    Session, Summarizer, Timing, candidates,
+    Session, Summarizer, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
 
@@ -188,6 +188,11 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
         );
         anyhow::Error::from(Failure { code: exit::BAD_ARGUMENTS, said })
     };
+    if let Some(number) = inexact(&text) {
+        let number = render::cut(number, render::MOST_OF_AN_ID);
+        let said = format!("expected --args with {WHOLE_NUMBERS}; found {number}");
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
     match serde_json::from_str(&text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(other) => Err(bad(render::cut(&other.to_string(), render::MOST_OF_AN_ID))),

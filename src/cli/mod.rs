@@ -75,19 +75,18 @@ mod tools;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 use config::Refused;
+use exit::Failure;
 
 /// Parses the process's arguments, runs the command and gives its exit code.
 pub fn run() -> ExitCode {
     let mut cli = match config::parse() {
         Ok(cli) => cli,
-        Err(Refused::Typed(error)) => return usage(&error),
-        Err(Refused::Configured(failure)) => {
-            let as_json = std::env::args().any(|argument| argument == "--json");
-            return exit::report(&failure.into(), as_json);
-        }
+        Err(Refused::Typed(error)) => return usage(&error, wants_json()),
+        Err(Refused::Configured(failure)) => return exit::report(&failure.into(), wants_json()),
     };
     environment::fill(&mut cli.command);
     logging::init(&cli.global);
@@ -101,13 +100,37 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Whether `--json` was typed, where nothing is parsed that could tell.
+fn wants_json() -> bool {
+    let mut typed = std::env::args_os().take_while(|argument| argument != "--");
+    typed.any(|argument| argument == "--json")
+}
+
 /// Help, which is data, or what is wrong with the arguments.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(exit::BAD_ARGUMENTS);
+    if as_json && error.use_stderr() {
+        let said = match error.kind() {
+            // All that it would say is the help.
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                "expected a subcommand; --help lists them".to_owned()
+            }
+            _ => one_line(&error.render().to_string()),
+        };
+        return exit::report(&Failure { code, said }.into(), as_json);
+    }
     match error.print() {
         Err(failed) if !error.use_stderr() => exit::report(&render::failed(failed), false),
         _ => ExitCode::from(code),
     }
+}
+
+/// What clap says, without the usage that it shows to people.
+fn one_line(said: &str) -> String {
+    let lines = said.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let said = lines.join(" ");
+    said.strip_prefix("error: ").map(str::to_owned).unwrap_or(said)
 }
 
 /// Bounds the pool that tokenising, inference and batches share.

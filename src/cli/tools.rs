@@ -1,6 +1,7 @@
 //! `toolroute tools`: what is in a catalog.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use super::args::{CatalogArgs, Global, ToolsArgs, ToolsCommand};
 use super::context_args::FacetArgs;
 use super::exit::{self, Failure};
 use super::{probe, render, setup};
-use crate::catalog::{self, Catalog, Facet, Problem, Tool, embedding_text};
+use crate::catalog::{self, Catalog, Facet, Problem, Severity, Tool, embedding_text};
 use crate::engine::Tiers;
 use crate::query;
 
@@ -128,6 +129,16 @@ struct Verdict<'a> {
     problems: &'a [Problem],
 }
 
+/// Told where nothing is wrong but that there is nothing, as in a file that holds `[]`.
+fn nothing(args: &CatalogArgs) -> Problem {
+    let places = args.tools.iter().map(PathBuf::as_path);
+    let places = places.chain(args.live.servers().map(PathBuf::as_path));
+    let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
+    let found = format!("none in {}", places.join(", "));
+    let cure = "write the tools into it, or name another file";
+    Problem::new(Severity::Error, "at least one tool", found, cure)
+}
+
 fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Strict or not, what is wrong is the answer here, not a failure.
     let (tools, problems) = match setup::catalog_with_problems(args, false) {
@@ -140,6 +151,10 @@ fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
             error => return Err(error.into()),
         },
     };
+    let mut problems = problems;
+    if tools == 0 && !problems.iter().any(Problem::is_error) {
+        problems.push(nothing(args));
+    }
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let warnings = problems.len() - errors;
     if global.json {

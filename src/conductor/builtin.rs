@@ -14,11 +14,11 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Error;
 use super::runner::{Call, Effect, Outcome, Runner};
+use super::{Error, arithmetic};
 use crate::catalog::Tool;
 
-/// Characters of an expression; the evaluator goes through it more than once.
+/// Characters of an expression; the evaluator nests with its signs and powers.
 const LONGEST: usize = 1_000;
 /// Brackets within brackets of an expression.
 const DEEPEST: usize = 50;
@@ -129,7 +129,7 @@ fn math(arguments: &Value) -> Result<Value, String> {
     if deepest.max().unwrap_or_default() > DEEPEST {
         return Err(format!("the expression's brackets are nested more than {DEEPEST} deep"));
     }
-    let found: f64 = exmex::eval_str(text).map_err(|error| format!("`{text}`: {error}"))?;
+    let found = arithmetic::value(text).map_err(|error| format!("`{text}`: {error}"))?;
     if !found.is_finite() {
         return Err(format!("`{text}` has no finite value"));
     }
@@ -216,6 +216,8 @@ mod tests {
         let ask = |text: &str| math(&json!({ "expression": text }));
         assert_eq!(ask("2 + 2 * 10"), Ok(json!({"result": 22})));
         assert_eq!(ask("(3 + 4)^2 / 4"), Ok(json!({"result": 12.25})));
+        assert_eq!(ask("-2^2"), Ok(json!({"result": -4})));
+        assert_eq!(ask("2^3^2"), Ok(json!({"result": 512})));
         assert_eq!(math(&json!({"expr": "sqrt(5184) + 12"})), Ok(json!({"result": 84})));
         for bad in ["1/0", "2 +", "x + 1", ""] {
             assert!(ask(bad).is_err(), "{bad}");

@@ -38,6 +38,7 @@
 //! ```
 
 mod answer;
+mod arithmetic;
 mod builtin;
 mod condition;
 mod conduct;

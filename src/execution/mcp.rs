@@ -5,6 +5,7 @@
 //! server asked whether it is still there, and one that does not say so is ended.
 
 mod connection;
+mod progress;
 mod translate;
 
 use std::sync::Arc;

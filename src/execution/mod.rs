@@ -98,7 +98,7 @@ pub use output::{
     Estimate, Extractive, Kept, Page, Score, Shape, Summarizer, Truncation, fits_window, shape,
     tokens_of, truncate,
 };
-pub use params::{Change, Clarification, Missing, Parameters, Prepared};
+pub use params::{Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact};
 pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
 pub use process::ProcessTools;
 pub use redact::Redactor;

@@ -4,6 +4,7 @@
 //! without losing anything is put right and reported; what cannot be is asked for.
 
 mod coerce;
+mod exact;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
@@ -120,12 +122,13 @@ impl Parameters {
             Prepared { unchecked: compiled.validator.is_none(), ..Default::default() };
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
         drop_nulls(&mut prepared, root);
-        coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
+        let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
         add_defaults(&mut prepared, root);
         let hints = &tool.routing.parameter_hints;
         let missing = missing(&prepared.arguments, root, hints);
         let value = Value::Object(std::mem::take(&mut prepared.arguments));
-        let unfit = compiled.validator.as_ref().map_or_else(Vec::new, |v| unfit(v, &value));
+        unfit
+            .extend(compiled.validator.iter().flat_map(|validator| self::unfit(validator, &value)));
         if missing.is_empty() && unfit.is_empty() {
             prepared.arguments = into_members(value);
             return Ok(prepared);

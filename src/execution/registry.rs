@@ -74,6 +74,9 @@ impl Servers {
     }
 
     /// Asks the named servers at the same time for their tools; each answers or fails for itself.
+    ///
+    /// A tool whose id would be one of another server's is left out, whether or not that one has such
+    /// a tool by now: an id must not come to mean another tool between finding and calling.
     pub async fn list(&self, names: impl IntoIterator<Item = String>) -> Listed {
         let mut asked = tokio::task::JoinSet::new();
         for name in names {
@@ -86,7 +89,31 @@ impl Servers {
             // A task that panicked has said so itself; its server is as one that said nothing.
             listed.extend(answered.ok());
         }
+        for (server, tools) in &mut listed {
+            if let Ok(tools) = tools {
+                tools.retain(|tool| self.is_own(server, tool));
+            }
+        }
         listed
+    }
+
+    /// Whether the tool's id is its server's: of two servers whose names an id begins with, it is that
+    /// of the longer name. Names of servers are the user's, those of tools are not: so no server can
+    /// take an id from another.
+    fn is_own(&self, server: &str, tool: &Tool) -> bool {
+        let id = tool.id.as_str();
+        let begins =
+            |other: &&str| id.strip_prefix(other).is_some_and(|rest| rest.starts_with("__"));
+        let longer = self.names().filter(|other| other.len() > server.len());
+        let Some(owner) = longer.filter(begins).max_by_key(|other| other.len()) else {
+            return true;
+        };
+        tracing::warn!(
+            "the tool `{}` of the server `{server}` is left out: its id {id} is one of the server \
+             `{owner}`; rename one of the two servers",
+            tool.name
+        );
+        false
     }
 
     /// Ends what was started, all at the same time.
@@ -117,4 +144,33 @@ fn invoker(
         }
         Entry::OpenApi(remote) => Arc::new(HttpOperations::new(remote.clone())?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::closures::Closures;
+    use super::*;
+
+    #[test]
+    fn an_id_is_that_of_one_server_whoever_is_heard_first() {
+        let server = |name: &str, tools: &[&str]| {
+            let tools = tools.iter().map(|tool| Tool::new(Some(name), tool, ""));
+            tools.fold(Closures::new(), |known, tool| known.with(tool, |_| Ok(json!("done"))))
+        };
+        let servers = Servers::new()
+            .with("a", server("a", &["b__c", "b_c", "_d", "x__y"]))
+            .with("a_", server("a_", &["d"]))
+            .with("a__b", server("a__b", &["c"]));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let ids = |name: &str| {
+            let listed = runtime.block_on(servers.list([name.to_owned()])).remove(name);
+            let tools = listed.unwrap().unwrap();
+            tools.into_iter().map(|tool| tool.id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids("a"), ["a__b_c", "a__x__y"]);
+        assert_eq!(ids("a_"), ["a___d"]);
+        assert_eq!(ids("a__b"), ["a__b__c"]);
+    }
 }

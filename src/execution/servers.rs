@@ -56,7 +56,8 @@ pub struct Remote {
 pub struct ServersFile {
     /// By name.
     pub entries: BTreeMap<String, Entry>,
-    /// What is wrong with entries that were left out, a sentence each.
+    /// What is wrong with entries that were left out, and what of the others' tools will be; a
+    /// sentence each.
     pub problems: Vec<String>,
     /// A hash of each entry as it stands in the file: what tells a changed entry.
     pub fingerprints: BTreeMap<String, String>,
@@ -107,6 +108,7 @@ impl ServersFile {
         for (name, entry) in servers {
             file.add(name, entry, variables);
         }
+        file.problems.extend(shared_ids(file.entries.keys()));
         Ok(file)
     }
 
@@ -140,6 +142,23 @@ impl ServersFile {
             (only, without) => self.offers.narrow(name, only.as_deref(), &without),
         }
     }
+}
+
+/// Told of servers whose tools' ids may begin alike: `a__b__c` is `c` of `a__b`, or `b__c` of `a`.
+fn shared_ids<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Vec<String> {
+    let pairs = names.clone().flat_map(|short| names.clone().map(move |long| (short, long)));
+    let alike = pairs.filter(|(short, long)| {
+        short.len() < long.len() && format!("{long}__").starts_with(&format!("{short}__"))
+    });
+    alike
+        .map(|(short, long)| {
+            format!(
+                "server `{short}`: tools of it whose names begin as `{}` are left out: their ids are \
+                 those of the server `{long}`; rename one of the two servers",
+                &format!("{long}__")[short.len() + 2..]
+            )
+        })
+        .collect()
 }
 
 fn fingerprint(entry: &Value) -> String {
@@ -308,6 +327,20 @@ mod tests {
         assert_eq!(file.redactor.clean("got s3cr3t-value back"), "got [secret] back");
         assert!(matches!(&file.entries["local"], Entry::Process(_, tools) if tools.len() == 1));
         assert!(!file.entries.contains_key("off"));
+    }
+
+    #[test]
+    fn names_that_may_give_two_tools_one_id_are_told() {
+        let said = |names: &[&str]| {
+            let entries = names.iter().map(|name| format!("\"{name}\": {{\"command\": \"x\"}}"));
+            let entries: Vec<String> = entries.collect();
+            parse(&format!("{{\"mcpServers\": {{{}}}}}", entries.join(", "))).problems
+        };
+        assert_eq!(said(&["a", "ab", "a_b", "b__a"]), [] as [&str; 0]);
+        let told = said(&["a__b", "a"]);
+        assert!(told[0].starts_with("server `a`: ") && told[0].contains("`b__`"), "{told:?}");
+        assert!(told[0].contains("`a__b`; rename") && told.len() == 1, "{told:?}");
+        assert!(said(&["a_", "a"])[0].contains("begin as `_` "), "a___x is both");
     }
 
     #[test]

@@ -60,7 +60,8 @@ impl Postings {
     }
 }
 
-/// A keyword index over rows of text. Immutable; the same rows give the same scores, to the bit.
+/// A keyword index over rows of text. Immutable; the same rows give the same scores, to the bit, in
+/// whatever order they come.
 #[derive(Clone, Debug)]
 pub struct Bm25 {
     rows: usize,
@@ -146,15 +147,13 @@ impl Bm25 {
         self.words.sorted()
     }
 
-    /// The prompt's terms that some row has, each once, in an order that does not depend on the
-    /// prompt's: so do not the scores.
+    /// The prompt's terms that some row has, each once. In alphabetical order: scores are added up in
+    /// it, and must depend neither on the order of the prompt's words nor on that of the rows.
     fn known_terms(&self, prompt: &str) -> Vec<u32> {
-        let terms = query_terms(prompt);
-        let mut known: Vec<_> =
-            terms.iter().filter_map(|term| self.terms.get(&term.text).copied()).collect();
-        known.sort_unstable();
-        known.dedup();
-        known
+        let mut terms = query_terms(prompt);
+        terms.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        terms.dedup_by(|a, b| a.text == b.text);
+        terms.iter().filter_map(|term| self.terms.get(&term.text).copied()).collect()
     }
 
     fn add_up(&self, prompt: &str) -> Vec<f32> {
@@ -194,13 +193,11 @@ impl Counts {
                 }
             });
         }
-        self.lexicon.number_new();
-        self.postings.resize_with(self.lexicon.texts.len(), Postings::default);
+        self.postings.resize_with(self.lexicon.ids.len(), Postings::default);
         // Stable, so that the weights of a term are added up as they stand in the text.
         counts.sort_by_key(|(term, _)| *term);
         for same in counts.chunk_by(|a, b| a.0 == b.0) {
-            let number = self.lexicon.numbers[same[0].0 as usize];
-            let postings = &mut self.postings[number as usize];
+            let postings = &mut self.postings[same[0].0 as usize];
             postings.rows.push(row);
             postings.scores.push(same.iter().map(|(_, weight)| weight).sum());
         }
@@ -210,7 +207,7 @@ impl Counts {
     /// Turns counts into scores in place.
     fn finish(mut self, Bm25Settings { k1, b }: Bm25Settings) -> Bm25 {
         let rows = self.lengths.len();
-        let mean = (self.lengths.iter().sum::<f32>() / rows.max(1) as f32).max(f32::MIN_POSITIVE);
+        let mean = mean(&self.lengths);
         let norms: Vec<_> =
             self.lengths.iter().map(|length| k1 * (1.0 - b + b * length / mean)).collect();
         for postings in &mut self.postings {
@@ -222,8 +219,17 @@ impl Counts {
             }
         }
         let words = self.lexicon.words(&self.postings);
-        Bm25 { rows, terms: self.lexicon.into_terms(), postings: self.postings, words }
+        Bm25 { rows, terms: self.lexicon.ids, postings: self.postings, words }
     }
+}
+
+/// The mean length. Added up as whole numbers, which have the same sum in every order.
+fn mean(lengths: &[f32]) -> f32 {
+    /// Parts of one word; an f32 of a usual length has fewer.
+    const PARTS: f64 = (1_u64 << 32) as f64;
+    let parts = lengths.iter().map(|length| (f64::from(*length) * PARTS).round() as u128);
+    let sum = parts.fold(0_u128, u128::saturating_add) as f64 / PARTS;
+    ((sum / lengths.len().max(1) as f64) as f32).max(f32::MIN_POSITIVE)
 }
 
 /// The terms of every word that was read: the words of a catalog come again and again, and cutting
@@ -231,11 +237,8 @@ impl Counts {
 #[derive(Default)]
 struct Lexicon {
     words: HashMap<String, Vec<Known>>,
-    /// Terms as they were met.
+    /// Terms, numbered as they were met.
     ids: HashMap<String, u32>,
-    texts: Vec<String>,
-    /// The number of each in the index.
-    numbers: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -256,23 +259,8 @@ impl Lexicon {
     }
 
     fn id(&mut self, text: String) -> u32 {
-        let next = self.texts.len() as u32;
-        *self.ids.entry(text).or_insert_with_key(|text| {
-            self.texts.push(text.clone());
-            next
-        })
-    }
-
-    /// Numbers what a row brought, in alphabetical order: scores are added up by number, and two
-    /// rows that say the same in another order are to score the same.
-    fn number_new(&mut self) {
-        let first = self.numbers.len();
-        let mut new: Vec<usize> = (first..self.texts.len()).collect();
-        new.sort_unstable_by_key(|&at| &self.texts[at]);
-        self.numbers.resize(self.texts.len(), 0);
-        for (number, at) in (first as u32..).zip(new) {
-            self.numbers[at] = number;
-        }
+        let next = self.ids.len() as u32;
+        *self.ids.entry(text).or_insert(next)
     }
 
     /// What was read, as far as somebody may have meant it.
@@ -281,15 +269,10 @@ impl Lexicon {
         for (word, known) in &self.words {
             // The last term is that of the whole word.
             if let Some(Known { term, .. }) = known.last() {
-                let number = self.numbers[*term as usize];
-                words.add(word, postings[number as usize].rows.len() as u32);
+                words.add(word, postings[*term as usize].rows.len() as u32);
             }
         }
         words
-    }
-
-    fn into_terms(self) -> HashMap<String, u32> {
-        self.texts.into_iter().zip(self.numbers).collect()
     }
 }
 

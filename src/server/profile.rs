@@ -80,11 +80,14 @@ impl View {
             let known = catalog.iter().filter_map(|tool| tool.server.as_deref());
             let known: BTreeSet<&str> = known.collect();
             let (own, others): (Vec<_>, Vec<_>) = known.into_iter().partition(|name| meant(name));
+            let ids = |names: &[&str]| -> Vec<String> {
+                names.iter().flat_map(|name| ids_of(name, &own, &others, catalog)).collect()
+            };
             if is_open {
-                context.enabled_tools = Some(own.into_iter().map(ids_of).collect());
+                context.enabled_tools = Some(ids(&own));
                 return Ok(());
             }
-            context.excluded_tools.extend(others.into_iter().map(ids_of));
+            context.excluded_tools.extend(ids(&others));
         }
         match &context.enabled_tools {
             _ if self.profile.tools.is_empty() => {}
@@ -120,16 +123,31 @@ fn may_begin(pattern: &str, start: &str) -> bool {
     may(pattern) || may(&pattern.replacen(':', "__", 1))
 }
 
-/// The pattern that the ids of a server's tools match.
-fn ids_of(server: &str) -> String {
-    let mut pattern = String::with_capacity(server.len() + 3);
-    for sign in server.chars() {
+/// Patterns that the ids of a server's tools match, and no others: one where no name of another
+/// server begins as these ids do, else the ids.
+fn ids_of(server: &str, own: &[&str], others: &[&str], catalog: &Catalog) -> Vec<String> {
+    let start = format!("{server}__");
+    let meets = |other: &&&str| {
+        let other_start = format!("{other}__");
+        **other != server && (other_start.starts_with(&start) || start.starts_with(&other_start))
+    };
+    if own.iter().chain(others).find(meets).is_none() {
+        return vec![exactly(&start) + "*"];
+    }
+    let tools = catalog.iter().filter(|tool| tool.server.as_deref() == Some(server));
+    tools.map(|tool| exactly(tool.id.as_str())).collect()
+}
+
+/// The pattern that this text alone matches.
+fn exactly(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 3);
+    for sign in text.chars() {
         if matches!(sign, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!') {
             pattern.push('\\');
         }
         pattern.push(sign);
     }
-    pattern + "__*"
+    pattern
 }
 
 #[cfg(test)]
@@ -177,6 +195,25 @@ mod tests {
         assert_eq!(seen(profile(&["*__read"], &["fs", "web"]), Some("web")), ["web__read"]);
         assert_eq!(seen(profile(&[], &["fs"]), Some("web")), [] as [&str; 0]);
         assert_eq!(seen(profile(&["fs:w*"], &[]), None), ["fs__write"]);
+    }
+
+    #[test]
+    fn a_server_whose_name_begins_with_another_is_another() {
+        let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");
+        let tools = vec![tool("a", "read"), tool("a__b", "read"), tool("c", "read")];
+        let catalog = Catalog::from_tools(tools).catalog;
+        let servers = vec!["a".to_owned(), "c".to_owned()];
+        for (tools, enabled, excluded) in [
+            (vec![], Some(vec!["a__read".to_owned(), "c__*".to_owned()]), vec![]),
+            (vec!["*__read".to_owned()], Some(vec!["*__read".to_owned()]), vec!["a__b__read"]),
+        ] {
+            let servers = servers.clone();
+            let view = View::new(Profile { tools, servers, ..Profile::default() }).unwrap();
+            let mut context = SelectContext::default();
+            view.narrow(&mut context, None, &catalog).unwrap();
+            assert_eq!(context.enabled_tools, enabled);
+            assert_eq!(context.excluded_tools, excluded);
+        }
     }
 
     #[test]

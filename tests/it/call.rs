@@ -62,7 +62,7 @@ fn a_tool_of_a_server_is_called_with_its_arguments_put_right() {
     assert_eq!(String::from_utf8_lossy(out), "fine: 7\n");
     assert!(err.contains("`q` is called `query`") && err.contains("7 became \"7\""), "{err}");
     let listed = site.json(&["tools", "list"]);
-    assert_eq!(listed.as_array().unwrap().len(), 17);
+    assert_eq!(listed.as_array().unwrap().len(), 19);
     assert_eq!(listed[0]["hints"]["read_only"], true);
     assert_eq!(left_after(site.mark(), Duration::from_secs(3)), [] as [&str; 0]);
 }
@@ -85,6 +85,20 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
         log.contains(id) && log.contains("RAW-error") && !log.contains("abcdef123456"),
         "{log}"
     );
+}
+
+#[test]
+fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let large = r#"{"query": 123456789012345678901234567890}"#;
+    let refused = site.toolroute(&["call", "faulty__fine", "--args", large]).assert().code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    let wanted = "write it as a text; found 123456789012345678901234567890";
+    assert!(said.contains(wanted), "{said}");
+    let text = r#"{"query": "123456789012345678901234567890"}"#;
+    let report = site.json(&["call", "faulty__fine", "--args", text]);
+    assert_eq!(report["text"], "fine: 123456789012345678901234567890");
 }
 
 #[test]
@@ -126,6 +140,23 @@ fn progress_is_told_and_a_timeout_ends_a_call() {
     let report = site.json(&slow);
     assert_eq!(report["attempts"][0]["fault"], "timeout");
     assert!(report["took_ms"].as_f64().unwrap() < 4_000.0, "{report}");
+}
+
+#[test]
+fn what_is_told_with_an_answer_is_told_before_it_and_an_unknown_part_costs_only_itself() {
+    let Some(python) = python() else { return };
+    let site = site(&python, json!({}));
+    let ran = site.toolroute(&["call", "faulty__burst"]).assert().success();
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    let steps: Vec<usize> =
+        said.lines().filter_map(|line| line.trim().parse::<usize>().ok()).collect();
+    assert_eq!(steps, (1..=40).collect::<Vec<_>>(), "{said}");
+    let report = site.json(&["call", "faulty__new_part"]);
+    assert_eq!(
+        (&report["outcome"], &report["tool"]),
+        (&json!("answered"), &json!("faulty__new_part"))
+    );
+    assert_eq!(report["text"], "known\n{\"type\":\"hologram\",\"of\":\"a cat\"}");
 }
 
 #[test]

@@ -54,7 +54,6 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("linguist_types", &["query/language.rs"]),
     ("rusqlite", &["feedback/store.rs", "conductor/ledger.rs", "conductor/builtin.rs"]),
     ("cel", &["conductor/condition.rs"]),
-    ("exmex", &["conductor/builtin.rs"]),
     ("rmcp", &["execution/mcp.rs", "server/mcp.rs"]),
     // The proxy streams requests and answers, which no door of `execution` does.
     ("reqwest", &["execution/client.rs", "execution/http.rs", "server/proxy.rs"]),

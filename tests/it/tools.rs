@@ -55,6 +55,42 @@ fn one_bad_tool_does_not_lose_the_others_unless_strict() {
 }
 
 #[test]
+fn a_file_without_a_tool_is_told_as_one() {
+    let sandbox = Sandbox::new();
+    for text in ["[]", "{\"tools\": []}"] {
+        let file = sandbox.write("tools.json", text);
+        let args = ["tools", "validate", "--json", "--tools", file.to_str().unwrap()];
+        let output = sandbox.toolroute().args(args).assert().code(3).get_output().stdout.clone();
+        let verdict: serde_json::Value = serde_json::from_slice(&output).unwrap();
+        assert_eq!((&verdict["tools"], &verdict["errors"]), (&0.into(), &1.into()), "{text}");
+        assert_eq!(verdict["problems"][0]["expected"], "at least one tool", "{verdict}");
+        assert!(verdict["problems"][0]["found"].as_str().unwrap().ends_with("tools.json"));
+    }
+}
+
+#[test]
+fn what_was_typed_wrong_is_json_where_json_is_asked_for() {
+    let sandbox = Sandbox::new();
+    for (args, said) in [
+        (
+            &["route", "--json", "--strategi", "keyword"][..],
+            "unexpected argument '--strategi' found",
+        ),
+        (&["tools", "show", "--json"], "the following required arguments were not provided: <ID>"),
+        (&["nothing", "--json"], "unrecognized subcommand 'nothing'"),
+    ] {
+        let told = sandbox.fails(2, args);
+        let told: serde_json::Value = serde_json::from_str(&told).expect(&told);
+        assert_eq!(told["exit_code"], 2, "{told}");
+        assert!(told["error"].as_str().unwrap().starts_with(said), "{told}");
+        assert!(!told["error"].as_str().unwrap().contains("Usage"), "{told}");
+    }
+    assert!(sandbox.fails(2, &["nothing"]).contains("Usage: toolroute"), "for people as before");
+    let help = sandbox.run(&["route", "--json", "--help"]).stdout;
+    assert!(String::from_utf8(help).unwrap().contains("Usage:"), "help is help");
+}
+
+#[test]
 fn a_miss_names_what_is_near() {
     let sandbox = Sandbox::new();
     let said = sandbox.fails(3, &["tools", "show", "curent_weather", "--tools", &samples()]);

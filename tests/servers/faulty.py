@@ -37,6 +37,8 @@ TOOLS = [
     {"name": "write_slow", "inputSchema": TEXT, "description": "Writes, then never answers"},
     {"name": "write_fine", "inputSchema": TEXT, "description": "Writes and says so"},
     {"name": "write_error", "inputSchema": TEXT, "description": "Writes and says that it failed"},
+    {"name": "new_part", "inputSchema": {"type": "object"}, "annotations": READ, "description": "Answers with a part of an unknown type"},
+    {"name": "burst", "inputSchema": {"type": "object"}, "annotations": READ, "description": "Tells its progress with its answer"},
 ]
 
 
@@ -93,6 +95,16 @@ def call(number, params, journal):
                  "params": {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}})
             time.sleep(0.05)
         result(number, "done")
+    elif name == "new_part":
+        say({"jsonrpc": "2.0", "id": number, "result": {"content": [
+            {"type": "text", "text": "known"}, {"type": "hologram", "of": "a cat"}]}})
+    elif name == "burst":
+        token = params.get("_meta", {}).get("progressToken")
+        steps = [{"jsonrpc": "2.0", "method": "notifications/progress",
+                  "params": {"progressToken": token, "progress": step}} for step in range(1, 41)]
+        answer = {"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "done"}]}}
+        sys.stdout.write("".join(json.dumps(message) + "\n" for message in [*steps, answer]))
+        sys.stdout.flush()
     else:
         say({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "RAW-unknown tool"}})
 

@@ -37,6 +37,27 @@ fn an_id_may_be_written_with_a_colon() {
 }
 
 #[test]
+fn two_tools_of_one_id_are_both_named_and_a_named_server_is_the_one_that_is_meant() {
+    let clash = |first: (&str, &str), second: (&str, &str)| {
+        let tool = |(server, name)| Tool::new(Some(server), name, name);
+        Catalog::from_tools(vec![tool(first), tool(second)])
+    };
+    let loaded = clash(("a", "b__c"), ("a__b", "c"));
+    let said = loaded.problems[0].to_string();
+    assert!(said.starts_with("error: tool \"a__b__c\", field \"id\": "), "{said}");
+    let both = "found the id of `b__c` of the server `a` for `c` of the server `a__b` too";
+    assert!(said.contains(both) && said.contains("rename one of the servers"), "{said}");
+    let server = |catalog: &Catalog, id| catalog.get(id).and_then(|tool| tool.server.clone());
+    let found = |id| server(&loaded.catalog, id);
+    assert_eq!(found("a__b__c").as_deref(), Some("a"));
+    assert_eq!(found("a:b__c").as_deref(), Some("a"));
+    assert_eq!(found("a__b:c"), None, "the tool of that server is not there");
+    let other = clash(("a__b", "c"), ("a", "b__c")).catalog;
+    assert_eq!(server(&other, "a__b:c").as_deref(), Some("a__b"));
+    assert_eq!(server(&other, "a:b__c"), None);
+}
+
+#[test]
 fn a_bare_name_counts_only_where_one_tool_has_it() {
     let catalog = catalog();
     assert_eq!(catalog.row("read_file"), Some(0));

@@ -4,15 +4,13 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use rmcp::ClientHandler;
-use rmcp::handler::client::progress::ProgressDispatcher;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
-    ListToolsRequest, PaginatedRequestParams, PingRequest, ProgressNotificationParam,
-    ProtocolVersion, RequestId, RequestMetaObject, ResourceUpdatedNotificationParam,
-    ServerNotification, ServerResult, SubscriptionFilter,
+    ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId,
+    RequestMetaObject, ResourceUpdatedNotificationParam, ServerNotification, ServerResult,
+    SubscriptionFilter,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, Peer,
@@ -25,9 +23,10 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
 use super::super::client;
-use super::super::invoker::{Call, Changed, Fault, FaultKind, OnChange, Output, Progress};
+use super::super::invoker::{Call, Changed, Fault, FaultKind, OnChange, Output};
 use super::super::servers::{Program, Remote};
 use super::super::spawn::{self, GroupLease, ProcessGuard, ProcessOptions};
+use super::progress::{InOrder, Listeners};
 use super::translate;
 
 /// A server that pages for ever, or lists without end, is cut off.
@@ -46,23 +45,17 @@ type LastWords = Arc<Mutex<Vec<u8>>>;
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
-    progress: ProgressDispatcher,
+    progress: Listeners,
     last_words: LastWords,
     /// Kills what is left of the server's processes.
     lease: Mutex<Option<GroupLease>>,
 }
 
-/// What a server may ask of us, which is nothing, and where its word on progress goes.
+/// What a server may ask of us, which is nothing, and where its word on what has changed goes. That
+/// on progress is taken before it comes here.
 #[derive(Clone)]
 struct Handler {
-    progress: ProgressDispatcher,
     watcher: Watcher,
-}
-
-impl Handler {
-    fn new(watcher: Watcher) -> Self {
-        Self { progress: ProgressDispatcher::new(), watcher }
-    }
 }
 
 /// Where a server's word on what has changed goes: to whoever asked last to be told.
@@ -85,14 +78,6 @@ impl Watcher {
 }
 
 impl ClientHandler for Handler {
-    async fn on_progress(
-        &self,
-        params: ProgressNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        self.progress.handle_notification(params).await;
-    }
-
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.watcher.tell(Changed::Tools);
     }
@@ -128,7 +113,7 @@ impl Connection {
         watcher: Watcher,
     ) -> Result<Self, String> {
         let words = LastWords::default();
-        let handler = Handler::new(watcher);
+        let (handler, progress) = (Handler { watcher }, Listeners::default());
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
             let command = spawn::command(program, options);
@@ -137,10 +122,11 @@ impl Connection {
                 started.map_err(|error| format!("cannot start `{}`: {error}", program.command))?;
             let lease = transport.id().map(|leader| guard.lease(leader));
             keep_words(stderr, &words);
+            let transport = InOrder::new(transport, progress.clone());
             match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service, &handler.watcher);
-                    return Ok(Self::new(service, handler, words, lease));
+                    return Ok(Self::new(service, progress, words, lease));
                 }
                 Err(error) => {
                     mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &words))?
@@ -150,16 +136,17 @@ impl Connection {
     }
 
     pub async fn http(remote: &Remote, watcher: Watcher) -> Result<Self, String> {
-        let handler = Handler::new(watcher);
+        let (handler, progress) = (Handler { watcher }, Listeners::default());
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
             let client = client::for_remote(remote).map_err(|error| error.to_string())?;
             let config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str());
             let transport = StreamableHttpClientTransport::with_client(client, config);
+            let transport = InOrder::new(transport, progress.clone());
             match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service, &handler.watcher);
-                    return Ok(Self::new(service, handler, LastWords::default(), None));
+                    return Ok(Self::new(service, progress, LastWords::default(), None));
                 }
                 Err(error) => {
                     let none = LastWords::default();
@@ -171,14 +158,14 @@ impl Connection {
 
     fn new(
         service: RunningService<RoleClient, Handler>,
-        handler: Handler,
+        progress: Listeners,
         last_words: LastWords,
         lease: Option<GroupLease>,
     ) -> Self {
         Self {
             peer: service.peer().clone(),
             service: Mutex::new(Some(service)),
-            progress: handler.progress,
+            progress,
             last_words,
             lease: Mutex::new(lease),
         }
@@ -194,19 +181,17 @@ impl Connection {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let sent = self.peer.send_cancellable_request(request, options(call.key));
         let mut handle = sent.await.map_err(|error| Fault::before(FaultKind::Broken, error))?;
-        let mut progress = self.progress.subscribe(handle.progress_token.clone()).await;
+        let mut progress = self.progress.listen(handle.progress_token.clone());
         let mut abandoned = Abandoned { peer: &self.peer, id: Some(handle.id.clone()) };
         let answered = loop {
             tokio::select! {
                 biased;
+                Some(told) = progress.next() => (call.on_progress)(told),
                 answered = &mut handle.rx => break answered,
-                Some(told) = progress.next() => (call.on_progress)(Progress {
-                    done: told.progress,
-                    total: told.total,
-                    message: told.message,
-                }),
             }
         };
+        // What the server said before its answer is here by now.
+        progress.rest().for_each(|told| (call.on_progress)(told));
         abandoned.id = None;
         let answered = answered.unwrap_or(Err(ServiceError::TransportClosed));
         translate::output(answered).map_err(|fault| self.with_last_words(fault))

@@ -2,6 +2,8 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ResourceContents, ServerResult};
 use rmcp::service::ServiceError;
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::super::invoker::{Attachment, Fault, FaultKind, Output};
 
@@ -15,6 +17,7 @@ pub(super) fn output(answered: Result<ServerResult, ServiceError>) -> Result<Out
         Ok(ServerResult::CreateTaskResult(_)) => {
             Err(Fault::after(FaultKind::Refused, "the tool answers with a task to poll"))
         }
+        Ok(ServerResult::CustomResult(result)) => of_unknown(result.0),
         Ok(_) => Err(Fault::after(FaultKind::Broken, "an answer that is no tool result")),
         Err(error) => Err(fault(&error)),
     }
@@ -34,44 +37,96 @@ pub(super) fn fault(error: &ServiceError) -> Fault {
     }
 }
 
-fn of_result(result: CallToolResult) -> Output {
-    let mut output = Output {
-        data: result.structured_content,
-        is_error: result.is_error.unwrap_or_default(),
-        ..Output::default()
-    };
-    if !is_one_plain_text(&result.content) {
-        let blocks = result.content.iter().map(serde_json::to_value);
-        output.blocks = blocks.collect::<Result<_, _>>().unwrap_or_default();
+/// A result that rmcp does not know: most often a tool's with a part of a kind that came later, or
+/// with a part that is not quite as it should be. The other parts must not be lost for that one, and
+/// the server is in good health.
+fn of_unknown(mut result: Value) -> Result<Output, Fault> {
+    let is_ours = ["content", "structuredContent", "isError"]
+        .iter()
+        .any(|member| result.get(member).is_some_and(|member| !member.is_null()));
+    if !is_ours {
+        return Err(Fault::after(FaultKind::Broken, "an answer that is no tool result"));
     }
-    let mut texts = Vec::new();
-    for block in result.content {
+    if let Some(kind) = result["resultType"].as_str().filter(|kind| *kind != "complete") {
+        let said = format!("the tool answers with a result of the unknown type `{kind}`");
+        return Err(Fault::after(FaultKind::Refused, said));
+    }
+    let blocks = match result["content"].take() {
+        Value::Array(blocks) => blocks,
+        Value::Null => Vec::new(),
+        other => vec![other],
+    };
+    let mut parts = Parts::default();
+    blocks.iter().for_each(|block| parts.add_value(block));
+    let data = result["structuredContent"].take();
+    let mut output = parts.output((!data.is_null()).then_some(data));
+    output.is_error = result["isError"] == true;
+    output.blocks = blocks;
+    Ok(output)
+}
+
+fn of_result(result: CallToolResult) -> Output {
+    let mut blocks = Vec::new();
+    if !is_one_plain_text(&result.content) {
+        let values = result.content.iter().map(serde_json::to_value);
+        blocks = values.collect::<Result<_, _>>().unwrap_or_default();
+    }
+    let mut parts = Parts::default();
+    result.content.into_iter().for_each(|block| parts.add(block));
+    let mut output = parts.output(result.structured_content);
+    output.is_error = result.is_error.unwrap_or_default();
+    output.blocks = blocks;
+    output
+}
+
+/// The parts of an answer, gathered.
+#[derive(Default)]
+struct Parts {
+    texts: Vec<String>,
+    attachments: Vec<Attachment>,
+}
+
+impl Parts {
+    fn add(&mut self, block: ContentBlock) {
         match block {
-            ContentBlock::Text(text) => texts.push(text.text),
-            ContentBlock::Image(image) => {
-                output.attachments.push(attachment("image", image.mime_type, image.data));
-            }
-            ContentBlock::Audio(audio) => {
-                output.attachments.push(attachment("audio", audio.mime_type, audio.data));
-            }
+            ContentBlock::Text(text) => self.texts.push(text.text),
+            ContentBlock::Image(image) => self.attach("image", image.mime_type, image.data),
+            ContentBlock::Audio(audio) => self.attach("audio", audio.mime_type, audio.data),
             ContentBlock::Resource(embedded) => match embedded.resource {
-                ResourceContents::TextResourceContents { text, .. } => texts.push(text),
+                ResourceContents::TextResourceContents { text, .. } => self.texts.push(text),
                 ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
-                    let mime_type = mime_type.unwrap_or_default();
-                    output.attachments.push(attachment("resource", mime_type, blob));
+                    self.attach("resource", mime_type.unwrap_or_default(), blob);
                 }
                 _ => {}
             },
-            ContentBlock::ResourceLink(link) => texts.push(link.uri.clone()),
-            // What later versions of the protocol add is not for a text.
-            _ => {}
+            ContentBlock::ResourceLink(link) => self.texts.push(link.uri.clone()),
+            other => self.texts.extend(serde_json::to_string(&other).ok()),
         }
     }
-    output.text = texts.join("\n");
-    if let (true, Some(data)) = (output.text.is_empty(), &output.data) {
-        output.text = data.to_string();
+
+    /// A part as its server wrote it: one that is not known is its text, or as much as JSON.
+    fn add_value(&mut self, block: &Value) {
+        match (ContentBlock::deserialize(block), block["text"].as_str()) {
+            (Ok(known), _) => self.add(known),
+            (Err(_), Some(text)) => self.texts.push(text.to_owned()),
+            (Err(_), None) => {
+                self.texts.push(block.as_str().map_or_else(|| block.to_string(), str::to_owned));
+            }
+        }
     }
-    output
+
+    fn attach(&mut self, kind: &'static str, mime_type: String, data: String) {
+        self.attachments.push(Attachment { kind, mime_type, data });
+    }
+
+    /// The answer; where it has no text, its value is it.
+    fn output(self, data: Option<Value>) -> Output {
+        let mut text = self.texts.join("\n");
+        if let (true, Some(data)) = (text.is_empty(), &data) {
+            text = data.to_string();
+        }
+        Output { text, data, attachments: self.attachments, ..Output::default() }
+    }
 }
 
 /// Whether the text says all that the answer does.
@@ -83,6 +138,55 @@ fn is_one_plain_text(content: &[ContentBlock]) -> bool {
     }
 }
 
-fn attachment(kind: &'static str, mime_type: String, data: String) -> Attachment {
-    Attachment { kind, mime_type, data }
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(result: Value) -> Result<Output, Fault> {
+        output(Ok(serde_json::from_value(result).unwrap()))
+    }
+
+    #[test]
+    fn a_part_that_is_not_known_costs_nothing_of_the_rest() {
+        let part = json!({"type": "hologram", "of": "a cat"});
+        let content = json!([
+            {"type": "text", "text": "before"},
+            part,
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "image", "data": "no type of picture"},
+            {"type": "markdown", "text": "# after"}
+        ]);
+        let given = json!({"content": content, "structuredContent": {"n": 1}, "isError": true});
+        let output = answer(given).unwrap();
+        let wanted = format!(
+            "before\n{part}\n{}\n# after",
+            json!({"type": "image", "data": "no type of picture"})
+        );
+        assert_eq!(output.text, wanted);
+        assert_eq!(output.attachments.len(), 1);
+        assert_eq!((output.data, output.is_error), (Some(json!({"n": 1})), true));
+        assert_eq!(json!(output.blocks), content);
+        let newest = json!({"resultType": "complete", "content": [part]});
+        assert_eq!(answer(newest).unwrap().text, part.to_string());
+        assert_eq!(answer(json!({"content": "a text"})).unwrap().text, "a text");
+    }
+
+    #[test]
+    fn what_is_no_tool_result_is_none() {
+        let kind = |result| answer(result).unwrap_err().kind;
+        assert_eq!(kind(json!({"odd": [1]})), FaultKind::Broken);
+        assert_eq!(kind(json!({})), FaultKind::Broken);
+        let later = json!({"resultType": "later", "content": [{"type": "new"}]});
+        assert_eq!(kind(later), FaultKind::Refused);
+    }
+
+    #[test]
+    fn a_known_answer_is_as_it_was() {
+        let plain = answer(json!({"content": [{"type": "text", "text": "x"}]})).unwrap();
+        assert_eq!(plain, Output::text("x"));
+        let value = answer(json!({"content": [], "structuredContent": [1]})).unwrap();
+        assert_eq!((value.text.as_str(), value.data), ("[1]", Some(json!([1]))));
+    }
 }

@@ -3,29 +3,41 @@
 use serde_json::{Number, Value};
 
 use super::super::invoker::Arguments;
-use super::{Change, shown};
+use super::{Change, exact, inexact, shown};
 
 /// References are followed so far; a ring of them ends there.
 const MOST_REFERENCES: usize = 16;
 
-/// Converts each argument that its schema does not take, where nothing is lost by it.
-pub(super) fn members(arguments: &mut Arguments, root: &Value, changes: &mut Vec<Change>) {
-    let mut coercion = Coercion { root, changes };
+/// Converts each argument that its schema does not take, where nothing is lost by it; what was lost
+/// already when it was read.
+pub(super) fn members(
+    arguments: &mut Arguments,
+    root: &Value,
+    changes: &mut Vec<Change>,
+) -> Vec<String> {
+    let mut coercion = Coercion { root, changes, lost: Vec::new() };
     for (name, value) in arguments.iter_mut() {
         if let Some(schema) = root["properties"].get(name) {
             coercion.value(value, schema, name);
         }
     }
+    coercion.lost
 }
 
 struct Coercion<'a> {
     root: &'a Value,
     changes: &'a mut Vec<Change>,
+    /// Whole numbers that are others than those that were meant.
+    lost: Vec<String>,
 }
 
 impl Coercion<'_> {
     fn value(&mut self, value: &mut Value, schema: &Value, at: &str) {
         let schema = resolved(schema, self.root);
+        if exact::may_be_another(value) && !takes(schema, self.root, "number") {
+            self.lost.push(format!("`{at}`: expected {}, found {value}", exact::WHOLE_NUMBERS));
+            return;
+        }
         if !fits(value, schema, self.root)
             && let Some(converted) = convert(value, schema, self.root)
         {
@@ -159,7 +171,7 @@ fn boolean(text: &str) -> Option<Value> {
 
 /// A list or an object that was written into a string.
 fn opened(text: &str) -> Option<Value> {
-    let value = serde_json::from_str::<Value>(text).ok()?;
+    let value = serde_json::from_str::<Value>(text).ok().filter(|_| inexact(text).is_none())?;
     (value.is_array() || value.is_object()).then_some(value)
 }
 

@@ -27,6 +27,31 @@ fn search() -> Value {
 }
 
 #[test]
+fn a_whole_number_that_became_another_is_not_passed_on() {
+    let schema = json!({"type": "object", "properties": {
+        "id": {"type": "integer"}, "name": {"type": "string"}, "size": {"type": "number"}, "any": {},
+        "ids": {"type": "array", "items": {"type": "integer"}}}});
+    let read = |text: &str| prepare(&schema, serde_json::from_str(text).unwrap());
+    for (text, at) in [
+        (r#"{"id": 18446744073709551616}"#, "`id`: expected whole numbers from"),
+        (r#"{"name": 18446744073709551616}"#, "`name`: expected whole numbers from"),
+        (r#"{"ids": [1, -9223372036854775809]}"#, "`ids/1`: expected whole numbers from"),
+    ] {
+        let unfit = read(text).unwrap_err().unfit;
+        assert!(unfit[0].starts_with(at) && unfit[0].contains("write it as a text"), "{unfit:?}");
+    }
+    for text in [
+        r#"{"id": 18446744073709551615, "ids": [-9223372036854775808]}"#,
+        r#"{"size": 1e30, "any": 1e30}"#,
+    ] {
+        let given: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(Value::Object(read(text).unwrap().arguments), given);
+    }
+    let within = read(r#"{"ids": "[18446744073709551616]"}"#);
+    assert!(within.is_err(), "a text that holds one is not opened");
+}
+
+#[test]
 fn names_and_types_are_put_right_and_told() {
     let given = json!({"q": 42, "max_results": "5", "safe": "true", "sites": "a.org",
         "depth": "Advanced", "near": "{\"lat\": \"1.5\"}"});

@@ -92,7 +92,41 @@ fn a_field_of_no_sensible_weight_is_left_out() {
     }
 }
 
+#[test]
+fn a_mean_is_the_same_in_every_order() {
+    let lengths: Vec<f32> = (0..5_000).map(|row| 0.35 * (row % 97) as f32 + 0.7).collect();
+    let reversed: Vec<f32> = lengths.iter().rev().copied().collect();
+    assert_eq!(mean(&lengths).to_bits(), mean(&reversed).to_bits());
+    let exact = lengths.iter().map(|length| f64::from(*length)).sum::<f64>() / 5_000.0;
+    assert!((f64::from(mean(&lengths)) - exact).abs() < 1e-5, "{exact}");
+    assert_eq!(mean(&[]), f32::MIN_POSITIVE);
+    assert!(mean(&[f32::MAX, f32::MAX]).is_finite());
+}
+
 proptest! {
+    #[test]
+    fn rows_in_another_order_score_the_same_to_the_bit(
+        texts in prop::collection::vec(("([a-h] ){0,3}", "([a-h] ){0,9}"), 2..30),
+        prompt in "([a-h] ){1,8}",
+        turn in 0_usize..30,
+    ) {
+        let score = |texts: &[(String, String)]| {
+            let fields = texts.iter().map(|(name, about)| {
+                [Field { text: name, weight: 0.7 }, Field { text: about, weight: 0.35 }]
+            });
+            Bm25::build(fields, Bm25Settings::default()).score(&prompt, Rows::All).unwrap()
+        };
+        let mut turned = texts.clone();
+        turned.reverse();
+        let by = turn % texts.len();
+        turned.rotate_left(by);
+        let mut scores = score(&turned);
+        scores.rotate_right(by);
+        scores.reverse();
+        let bits = |scores: Vec<f32>| scores.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+        prop_assert_eq!(bits(scores), bits(score(&texts)));
+    }
+
     #[test]
     fn every_way_to_ask_gives_the_same_scores(
         texts in prop::collection::vec("([abc]{1,2} ){0,6}", 1..12),

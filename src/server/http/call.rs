@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::execution::{Arguments, Session};
+use crate::execution::{Arguments, Session, WHOLE_NUMBERS, inexact};
 use crate::server::CallTool;
 
 #[derive(Deserialize, ToSchema)]
@@ -82,6 +82,11 @@ pub async fn call(
 fn arguments(given: Value) -> Result<Arguments, ApiError> {
     let expected = "expected `arguments` as an object, or as its text";
     let given = match given {
+        Value::String(text) if inexact(&text).is_some() => {
+            let found = inexact(&text).unwrap_or_default();
+            let said = format!("expected `arguments` with {WHOLE_NUMBERS}; found {found:.40}");
+            return Err(ApiError::bad_request(said));
+        }
         Value::String(text) => serde_json::from_str(&text)
             .map_err(|error| ApiError::bad_request(format!("{expected}: {error}")))?,
         other => other,

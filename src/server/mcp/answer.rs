@@ -1,7 +1,8 @@
 //! What came of a call, in MCP's words: the tool's answer as it gave it.
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
-use serde_json::json;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
 
 use crate::catalog::Tool;
 use crate::execution::{Answer, Attempt, Ending, Outcome, Report};
@@ -108,13 +109,19 @@ fn instead(answer: &Answer) -> impl Iterator<Item = String> {
     [format!("[the structured content is {LEFT_OUT}]")].into_iter().chain(beginning)
 }
 
+/// A part as it came. One that our protocol's library does not know could not be sent in its own
+/// words, so its text is, or its JSON.
+fn passed_on(block: &Value) -> ContentBlock {
+    ContentBlock::deserialize(block).unwrap_or_else(|_| {
+        let text = block["text"].as_str().or_else(|| block.as_str());
+        ContentBlock::text(text.map_or_else(|| block.to_string(), str::to_owned))
+    })
+}
+
 fn content(answer: &Answer) -> Vec<ContentBlock> {
     let output = &answer.output;
     if !output.blocks.is_empty() {
-        let blocks = output.blocks.iter().map(|block| serde_json::from_value(block.clone()));
-        if let Ok(blocks) = blocks.collect() {
-            return blocks;
-        }
+        return output.blocks.iter().map(passed_on).collect();
     }
     let mut content = Vec::new();
     if !output.text.is_empty() || output.attachments.is_empty() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::Find;
 use super::meta::MOST_TOOLS;
 use crate::engine::SelectRequest;
-use crate::execution::Arguments;
+use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
 /// Members by which a tool is named.
 const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];
@@ -99,6 +99,10 @@ fn object(value: Value) -> Result<Arguments, String> {
         Value::Object(members) => Ok(members),
         Value::Null => Ok(Arguments::new()),
         Value::String(text) if text.trim().is_empty() => Ok(Arguments::new()),
+        Value::String(text) if inexact(&text).is_some() => {
+            let found = inexact(&text).unwrap_or_default();
+            Err(format!("expected `arguments` with {WHOLE_NUMBERS}; found {found:.40}"))
+        }
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Object(members)) => Ok(members),
             Ok(_) => Err(format!("{expected} a text that holds something else")),
@@ -175,6 +179,9 @@ mod tests {
         ] {
             assert_eq!(call(members(said.clone())).as_ref(), Ok(&wanted), "{said}");
         }
+        let large = json!({"tool_name": "x", "arguments": "{\"id\": 18446744073709551616}"});
+        let said = call(members(large)).unwrap_err();
+        assert!(said.ends_with("write it as a text; found 18446744073709551616"), "{said}");
         // A tool may have a parameter `name` of its own.
         let own = call(members(json!({"tool_name": "a__b", "arguments": {"name": "x"}}))).unwrap();
         assert_eq!((own.tool.as_str(), &own.arguments["name"]), ("a__b", &json!("x")));

@@ -120,6 +120,10 @@ impl Gateway {
                 report = &mut call => break report,
             }
         };
+        // What happened in the very step that ended the call.
+        while let Ok(event) = events.try_recv() {
+            telling.tell(event).await;
+        }
         match report {
             Ok(report) => {
                 let too_long = if is_checked { TooLong::Whole } else { TooLong::AsText };

@@ -3,6 +3,8 @@
 //! A prompt is named `server__prompt`. A resource keeps its address; where two servers have the
 //! same one, the first by name answers for it.
 
+use std::collections::BTreeSet;
+
 use rmcp::ErrorData;
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, ErrorCode, GetPromptRequestParams, GetPromptResult,
@@ -17,10 +19,20 @@ use super::{Gateway, internal};
 impl Gateway {
     pub(super) async fn prompts(&self) -> Result<Vec<Prompt>, ErrorData> {
         let mut prompts = Vec::new();
-        for (server, listed) in self.all("prompts/list", "prompts").await? {
+        let listed = self.all("prompts/list", "prompts").await?;
+        let open = self.open()?;
+        for (server, listed) in listed {
             for mut prompt in each::<Prompt>(&server, listed) {
                 prompt.name = format!("{server}__{}", prompt.name);
-                prompts.push(prompt);
+                // What could not be asked for under its name is not listed under it.
+                match split(&open, &prompt.name) {
+                    Some((owner, _)) if owner != server => tracing::warn!(
+                        "the prompt {} of the server `{server}` is left out: its name is one of \
+                         the server `{owner}`; rename one of the two servers",
+                        prompt.name
+                    ),
+                    _ => prompts.push(prompt),
+                }
             }
         }
         Ok(prompts)
@@ -111,22 +123,32 @@ impl Gateway {
         asked.map_err(|error| passed(&error))
     }
 
-    /// The server and the name there of `server__name` or `server:name`. A server's name may hold
-    /// both itself, so the longest that is known counts.
     async fn server_of(&self, name: &str) -> Result<(String, String), ErrorData> {
-        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
-        service.first_lists().await;
-        let open = service.open_servers(profile).map_err(|error| internal(&error))?;
-        let split = open.into_iter().filter_map(|server| {
-            let rest = name.strip_prefix(&server)?;
-            let rest = rest.strip_prefix("__").or_else(|| rest.strip_prefix(':'))?.to_owned();
-            Some((server, rest))
-        });
-        split.max_by_key(|(server, _)| server.len()).ok_or_else(|| {
+        self.shared.service.first_lists().await;
+        let open = self.open()?;
+        let found = split(&open, name);
+        let found = found.map(|(server, rest)| (server.to_owned(), rest.to_owned()));
+        found.ok_or_else(|| {
             let said = format!("expected the name of a prompt as server__prompt, found `{name}`");
             ErrorData::invalid_params(said, None)
         })
     }
+
+    fn open(&self) -> Result<BTreeSet<String>, ErrorData> {
+        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        service.open_servers(profile).map_err(|error| internal(&error))
+    }
+}
+
+/// The server and the name there of `server__name` or `server:name`. A server's name may hold both
+/// itself, so the longest that is known counts.
+fn split<'a>(open: &'a BTreeSet<String>, name: &'a str) -> Option<(&'a str, &'a str)> {
+    let split = open.iter().filter_map(|server| {
+        let rest = name.strip_prefix(server.as_str())?;
+        let rest = rest.strip_prefix("__").or_else(|| rest.strip_prefix(':'))?;
+        Some((server.as_str(), rest))
+    });
+    split.max_by_key(|(server, _)| server.len())
 }
 
 /// A server's own refusal goes on as it is.
@@ -148,4 +170,22 @@ fn each<T: DeserializeOwned>(server: &str, listed: Vec<Value>) -> impl Iterator<
         let read = serde_json::from_value(value);
         read.inspect_err(|error| tracing::debug!(%error, server, "left out of a list")).ok()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_that_of_the_longest_name() {
+        let open = ["a", "a__b"].map(str::to_owned).into();
+        for (name, server) in [
+            ("a__b__c", Some(("a__b", "c"))),
+            ("a__b_c", Some(("a", "b_c"))),
+            ("a:b__c", Some(("a", "b__c"))),
+            ("b__c", None),
+        ] {
+            assert_eq!(split(&open, name), server, "{name}");
+        }
+    }
 }
