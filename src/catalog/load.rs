@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::import::{self, Import};
 use super::list::Gathered;
 use super::source::Source;
@@ -27,13 +29,21 @@ impl Catalog {
     /// A path that cannot be read, a named file that is too large or without anything that is a tool, and, in strict
     /// mode, any problem of level error.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, Error> {
-        let mut gathered = Gathered::default();
+        let mut places = Vec::new();
         for path in paths {
             if path.is_dir() {
-                load_directory(path, &mut gathered)?;
+                let mut files = Vec::new();
+                list_files(path, &mut files, &mut HashSet::new())?;
+                places.extend(files.into_iter().map(|path| Place { path, is_named: false }));
             } else {
-                add(path, import_file(path)?, &mut gathered);
+                places.push(Place { path: path.clone(), is_named: true });
             }
+        }
+        // Side by side: reading is a good part of a start.
+        let read: Vec<_> = places.par_iter().map(|place| import_file(&place.path)).collect();
+        let mut gathered = Gathered::default();
+        for (place, import) in places.iter().zip(read) {
+            take_in(place, import, &mut gathered)?;
         }
         for path in &options.overlays {
             let problems = overlay::apply(path, &mut gathered.tools)?;
@@ -67,16 +77,24 @@ fn unplaced(mut problem: Box<Problem>) -> Box<Problem> {
     problem
 }
 
+/// A file to read.
+struct Place {
+    path: PathBuf,
+    /// Else it was met in a directory.
+    is_named: bool,
+}
+
 /// A file that was only met, not named, is reported where it is not understood.
-fn load_directory(directory: &Path, gathered: &mut Gathered) -> Result<(), Error> {
-    let mut files = Vec::new();
-    list_files(directory, &mut files, &mut HashSet::new())?;
-    for path in files {
-        match import_file(&path) {
-            Ok(import) => add(&path, import, gathered),
-            Err(Error::Unrecognised { problem }) => gathered.problems.push(*problem),
-            Err(error) => gathered.problems.push(unreadable(&path, &error)),
-        }
+fn take_in(
+    Place { path, is_named }: &Place,
+    import: Result<Import, Error>,
+    gathered: &mut Gathered,
+) -> Result<(), Error> {
+    match import {
+        Ok(import) => add(path, import, gathered),
+        Err(error) if *is_named => return Err(error),
+        Err(Error::Unrecognised { problem }) => gathered.problems.push(*problem),
+        Err(error) => gathered.problems.push(unreadable(path, &error)),
     }
     Ok(())
 }

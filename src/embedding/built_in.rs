@@ -15,6 +15,11 @@ pub(super) struct BuiltIn {
     files: &'static [(&'static str, &'static [u8])],
 }
 
+/// Begins where a cache line does: what the encoder multiplies with is read where it lies.
+#[cfg(feature = "built-in-model")]
+#[repr(C, align(64))]
+struct Line<T: ?Sized>(T);
+
 #[cfg(feature = "built-in-model")]
 macro_rules! model {
     ($name:literal: $($file:literal),+) => {
@@ -22,7 +27,11 @@ macro_rules! model {
             manifest: include_str!(concat!("../../models/", $name, "/manifest.toml")),
             files: &[$((
                 $file,
-                include_bytes!(concat!("../../models/", $name, "/", $file)),
+                {
+                    static FILE: &Line<[u8]> =
+                        &Line(*include_bytes!(concat!("../../models/", $name, "/", $file)));
+                    &FILE.0
+                },
             )),+],
         }
     };

@@ -7,7 +7,7 @@ use crate::embedding::kernels::{
     Aligned, Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles,
 };
 
-/// `x · weightᵀ + bias`, packed for the machine.
+/// `x · weightᵀ + bias`, packed.
 pub(super) enum Linear {
     F32(PackedF32),
     /// With what each input is multiplied by before it is rounded.
@@ -22,7 +22,7 @@ pub(super) struct Input {
 }
 
 impl Linear {
-    pub fn pack(isa: Isa, weights: LinearWeights<'_>) -> Self {
+    pub fn new(isa: Isa, weights: LinearWeights<'static>) -> Self {
         match weights {
             LinearWeights::F32 { weight, bias, inputs } => {
                 Self::F32(PackedF32::pack(isa, &weight, &bias, inputs))
@@ -32,7 +32,7 @@ impl Linear {
                 for (factor, scale) in factors.iter_mut().zip(&input_scales) {
                     *factor = 1.0 / scale;
                 }
-                Self::Int8(PackedI8::pack(isa, &weight, &bias), factors)
+                Self::Int8(PackedI8::new(isa, weight, &bias), factors)
             }
         }
     }

@@ -94,15 +94,15 @@ impl Encoder {
             && [hidden, hidden / heads, bert.intermediate_size].into_iter().all(whole)
     }
 
-    /// Packs the weights for the machine's instructions; the words stay where they are. `threads` share a single prompt.
+    /// Packs weights in f32; those in int8, and the words, stay where they are. `threads` share a single prompt.
     pub fn new(weights: BertWeights<'static>, config: &ModelConfig, threads: usize) -> Self {
         let isa = Isa::detect();
         let layers = weights.layers.into_iter().map(|layer| Layer {
-            qkv: Linear::pack(isa, layer.qkv),
-            out: Linear::pack(isa, layer.out),
+            qkv: Linear::new(isa, layer.qkv),
+            out: Linear::new(isa, layer.out),
             attention_norm: layer.attention_norm,
-            up: Linear::pack(isa, layer.up),
-            down: Linear::pack(isa, layer.down),
+            up: Linear::new(isa, layer.up),
+            down: Linear::new(isa, layer.down),
             output_norm: layer.output_norm,
         });
         Self {

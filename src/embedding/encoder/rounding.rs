@@ -17,7 +17,9 @@ use rayon::prelude::*;
 use super::Encoder;
 use super::weights::{BertWeights, LinearWeights, Table};
 use crate::embedding::Error;
-use crate::embedding::kernels::{Isa, Left, PANEL, PackedF32, QuantizedWeight, Tiles};
+use crate::embedding::kernels::{
+    Isa, Left, PANEL, PackedF32, PackedWeight, QuantizedWeight, Tiles,
+};
 
 /// Inputs that are rounded with regard to one another. More need more examples than there are.
 const BLOCK: usize = 384;
@@ -47,6 +49,7 @@ pub(in crate::embedding) fn rounded(
             layer.map(|linear| match (linear, inputs.next()) {
                 (LinearWeights::F32 { weight, bias, .. }, Some(x)) => {
                     let (weight, input_scales) = round(encoder.isa, weight, &Seen::new(x, tokens));
+                    let weight = PackedWeight::of(&weight);
                     LinearWeights::Int8 { weight, input_scales, bias }
                 }
                 (other, _) => other,

@@ -1,7 +1,8 @@
 //! The rounded weights on disk: made once from the model's own, kept beside them as safetensors.
 //!
 //! Rounding is deterministic, so the file's SHA-256 is known for a model that is known, and a
-//! manifest can hold it.
+//! manifest can hold it. Tensors of bytes begin at multiples of 64 from the start of the file, so that
+//! where the file does, as in the program, they are read where they lie.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,10 +10,10 @@ use std::collections::HashMap;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
-use crate::embedding::kernels::{QuantizedWeight, signed};
+use crate::embedding::kernels::{LINE, PANEL, PackedWeight, QuantizedWeight, signed};
 
 /// Raise it whenever the same weights would be rounded or laid out differently.
-const FORMAT: &str = "toolroute-int8-2";
+const FORMAT: &str = "toolroute-int8-3";
 
 /// A tensor on its way to a file.
 struct Stored<'a> {
@@ -46,18 +47,38 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn f32(&mut self, name: &str, numbers: &[f32]) {
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        let stored = Stored { dtype: Dtype::F32, shape: vec![numbers.len()], bytes: bytes.into() };
-        self.tensors.push((name.to_owned(), stored));
+    fn put(&mut self, name: &str, dtype: Dtype, shape: Vec<usize>, bytes: Vec<u8>) {
+        self.tensors.push((name.to_owned(), Stored { dtype, shape, bytes: bytes.into() }));
     }
 
-    fn int8(&mut self, name: &str, weight: &QuantizedWeight<'_>) {
-        let bytes: Vec<u8> = weight.numbers.iter().map(|number| number.cast_unsigned()).collect();
+    fn f32(&mut self, name: &str, numbers: &[f32]) {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.put(name, Dtype::F32, vec![numbers.len()], bytes);
+    }
+
+    fn i8(&mut self, name: &str, shape: Vec<usize>, numbers: &[i8]) {
+        let bytes = numbers.iter().map(|number| number.cast_unsigned()).collect();
+        self.put(name, Dtype::I8, shape, bytes);
+    }
+
+    fn words(&mut self, name: &str, weight: &QuantizedWeight<'_>) {
         let shape = vec![weight.scales.len(), weight.inputs];
-        let stored = Stored { dtype: Dtype::I8, shape, bytes: bytes.into() };
-        self.tensors.push((format!("{name}.weight"), stored));
+        self.i8(&format!("{name}.weight"), shape, &weight.numbers);
         self.f32(&format!("{name}.scale"), &weight.scales);
+    }
+
+    fn packed(&mut self, name: &str, weight: &PackedWeight<'_>) {
+        self.i8(&format!("{name}.packed"), packed_shape(weight), &weight.numbers);
+        let sums = weight.sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+        self.put(&format!("{name}.sum"), Dtype::I32, vec![weight.sums.len()], sums);
+        self.f32(&format!("{name}.scale"), &weight.scales);
+    }
+
+    /// Numbers come before bytes in the file: with these they end where a line does.
+    fn fill_line(&mut self) {
+        let numbers = self.tensors.iter().filter(|(_, stored)| stored.dtype != Dtype::I8);
+        let bytes: usize = numbers.map(|(_, stored)| stored.bytes.len()).sum();
+        self.f32("padding", &vec![0.0; (bytes.next_multiple_of(LINE) - bytes) / 4]);
     }
 
     fn norm(&mut self, name: &str, norm: &Norm) {
@@ -69,11 +90,16 @@ impl Writer<'_> {
     /// Only rounded weights are stored: the others are the model's own file.
     fn linear(&mut self, name: &str, weights: &LinearWeights<'_>) {
         if let LinearWeights::Int8 { weight, input_scales, bias } = weights {
-            self.int8(name, weight);
+            self.packed(name, weight);
             self.f32(&format!("{name}.input_scale"), input_scales);
             self.f32(&format!("{name}.bias"), bias);
         }
     }
+}
+
+/// Panels, groups of four inputs, outputs of a panel, inputs of a group.
+fn packed_shape(weight: &PackedWeight<'_>) -> Vec<usize> {
+    vec![weight.scales.len() / PANEL, weight.inputs / 4, PANEL, 4]
 }
 
 fn about(source: &str) -> String {
@@ -87,7 +113,7 @@ pub(in crate::embedding) fn to_bytes(
 ) -> Result<Vec<u8>, String> {
     let mut writer = Writer::default();
     if let Table::Int8(words) = &weights.words {
-        writer.int8("words", words);
+        writer.words("words", words);
     }
     writer.f32("positions", &weights.positions);
     writer.norm("norm", &weights.norm);
@@ -98,10 +124,18 @@ pub(in crate::embedding) fn to_bytes(
         writer.norm(&format!("layer.{at}.attention_norm"), &layer.attention_norm);
         writer.norm(&format!("layer.{at}.output_norm"), &layer.output_norm);
     }
-    let tensors = writer.tensors.iter().map(|(name, stored)| (name.as_str(), stored));
-    // One entry, because a map writes several in another order each time.
-    let about = HashMap::from([("about".to_owned(), about(source))]);
-    safetensors::serialize(tensors, Some(about)).map_err(|error| error.to_string())
+    writer.fill_line();
+    let write = |about: String| {
+        let tensors = writer.tensors.iter().map(|(name, stored)| (name.as_str(), stored));
+        // One entry, because a map writes several in another order each time.
+        let about = HashMap::from([("about".to_owned(), about)]);
+        safetensors::serialize(tensors, Some(about)).map_err(|error| error.to_string())
+    };
+    let bytes = write(about(source))?;
+    let (header, _) = SafeTensors::read_metadata(&bytes).map_err(|error| error.to_string())?;
+    // The header's length stands in 8 bytes before it; spaces make both end where a line does.
+    let start = header + 8;
+    write(about(source) + &" ".repeat(start.next_multiple_of(LINE) - start))
 }
 
 /// Reads what [`to_bytes`] wrote; large tensors are borrowed. `source` is `None` where the file
@@ -118,7 +152,7 @@ pub(in crate::embedding) fn from_bytes<'a>(
     let about = header.metadata().as_ref().and_then(|map| map.get("about")).cloned();
     let expected = self::about(source.unwrap_or_default());
     let right = |about: &String| match source {
-        Some(_) => *about == expected,
+        Some(_) => about.trim_end() == expected,
         None => about.starts_with(&expected),
     };
     if !about.as_ref().is_some_and(right) {
@@ -127,7 +161,7 @@ pub(in crate::embedding) fn from_bytes<'a>(
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
     let read = Reader { tensors };
     Ok(BertWeights {
-        words: Table::Int8(read.int8("words")?),
+        words: Table::Int8(read.words("words")?),
         positions: read.f32("positions")?,
         norm: read.norm("norm")?,
         layers: (0..layers).map(|at| read.layer(at)).collect::<Result<_, _>>()?,
@@ -139,27 +173,51 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn f32(&self, name: &str) -> Result<Vec<f32>, String> {
+    /// Numbers of four bytes.
+    fn fours(&self, name: &str, dtype: Dtype) -> Result<&[[u8; 4]], String> {
         let tensor = self.tensors.tensor(name).map_err(|error| error.to_string())?;
-        if tensor.dtype() != Dtype::F32 {
-            return Err(format!("tensor `{name}` is {:?}, expected F32", tensor.dtype()));
+        if tensor.dtype() != dtype {
+            return Err(format!("tensor `{name}` is {:?}, expected {dtype:?}", tensor.dtype()));
         }
-        let numbers = tensor.data().as_chunks::<4>().0;
+        Ok(tensor.data().as_chunks::<4>().0)
+    }
+
+    fn f32(&self, name: &str) -> Result<Vec<f32>, String> {
+        let numbers = self.fours(name, Dtype::F32)?;
         Ok(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    fn int8(&self, name: &str) -> Result<QuantizedWeight<'a>, String> {
+    fn i8(&self, name: &str) -> Result<(Vec<usize>, &'a [i8]), String> {
+        let tensor = self.tensors.tensor(name).map_err(|error| error.to_string())?;
+        match tensor.dtype() {
+            Dtype::I8 => Ok((tensor.shape().to_vec(), signed(tensor.data()))),
+            other => Err(format!("tensor `{name}` is {other:?}, expected I8")),
+        }
+    }
+
+    fn words(&self, name: &str) -> Result<QuantizedWeight<'a>, String> {
         let scales = self.f32(&format!("{name}.scale"))?;
-        let name = format!("{name}.weight");
-        let tensor = self.tensors.tensor(&name).map_err(|error| error.to_string())?;
-        match (tensor.dtype(), tensor.shape()) {
-            (Dtype::I8, [outputs, inputs]) if *outputs == scales.len() => {
-                let numbers = Cow::Borrowed(signed(tensor.data()));
-                Ok(QuantizedWeight { inputs: *inputs, numbers, scales })
+        let (shape, numbers) = self.i8(&format!("{name}.weight"))?;
+        match shape[..] {
+            [words, inputs] if words == scales.len() => {
+                Ok(QuantizedWeight { inputs, numbers: numbers.into(), scales })
             }
-            (dtype, shape) => {
-                Err(format!("tensor `{name}` is {dtype:?} of {shape:?}, expected I8"))
-            }
+            _ => Err(format!("`{name}` is {shape:?} with {} scales", scales.len())),
+        }
+    }
+
+    fn packed(&self, name: &str) -> Result<PackedWeight<'a>, String> {
+        let (shape, numbers) = self.i8(&format!("{name}.packed"))?;
+        let sums = self.fours(&format!("{name}.sum"), Dtype::I32)?;
+        let weight = PackedWeight {
+            inputs: shape.get(1).map_or(0, |groups| groups * 4),
+            numbers: numbers.into(),
+            sums: sums.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect(),
+            scales: self.f32(&format!("{name}.scale"))?,
+        };
+        match weight.is_whole() && shape == packed_shape(&weight) {
+            true => Ok(weight),
+            false => Err(format!("`{name}` is {shape:?} with {} scales", weight.scales.len())),
         }
     }
 
@@ -174,7 +232,7 @@ impl<'a> Reader<'a> {
     fn layer(&self, at: usize) -> Result<LayerWeights<'a>, String> {
         let name = |part: &str| format!("layer.{at}.{part}");
         let linear = |part: &str| {
-            let weight = self.int8(&name(part))?;
+            let weight = self.packed(&name(part))?;
             let numbers = |what: &str, expected: usize| {
                 let name = name(&format!("{part}.{what}"));
                 let numbers = self.f32(&name)?;

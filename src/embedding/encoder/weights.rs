@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use candle_core::{DType, Device, Tensor};
 use candle_transformers::models::bert::Config;
 
-use crate::embedding::kernels::QuantizedWeight;
+use crate::embedding::kernels::{PackedWeight, QuantizedWeight};
 
-/// Everything that a forward pass needs, in plain order.
+/// Everything that a forward pass needs.
 pub(in crate::embedding) struct BertWeights<'a> {
     pub words: Table<'a>,
     pub positions: Vec<f32>,
@@ -55,7 +55,7 @@ pub(in crate::embedding) enum LinearWeights<'a> {
     /// An input is divided by its scale before it is rounded, and its weights were multiplied by it
     /// before they were.
     Int8 {
-        weight: QuantizedWeight<'a>,
+        weight: PackedWeight<'a>,
         input_scales: Vec<f32>,
         bias: Vec<f32>,
     },
@@ -273,7 +273,7 @@ impl LinearWeights<'_> {
         match self {
             Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
             Self::Int8 { weight, input_scales, bias } => {
-                let (inputs, mut numbers) = (weight.inputs, weight.dequantize());
+                let (inputs, mut numbers) = (weight.inputs, weight.unpacked().dequantize());
                 for row in numbers.chunks_exact_mut(inputs) {
                     row.iter_mut().zip(&input_scales).for_each(|(weight, scale)| *weight /= scale);
                 }

@@ -5,10 +5,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::packed::{Numbers, PackedWeight};
 use super::portable::{Dequantize, product_i8};
+use super::tiles::Number;
 use super::{Aligned, Isa, Left, PANEL, Tiles, blocks};
 
-/// A weight matrix `[outputs, inputs]` rounded to int8, in plain order: what is stored.
+/// A weight matrix `[outputs, inputs]` rounded to int8, in plain order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedWeight<'a> {
     pub inputs: usize,
@@ -60,51 +62,32 @@ pub struct QuantizedRows {
     pub zeros: Vec<i32>,
 }
 
-/// A [`QuantizedWeight`] in the order in which the inner loop reads it: for each four inputs, the
-/// four numbers of each of 32 outputs.
+/// A [`PackedWeight`] with what multiplying takes.
 pub struct PackedI8 {
     isa: Isa,
     inputs: usize,
     panels: usize,
-    numbers: Aligned<i8>,
+    numbers: Numbers,
     columns: Aligned<i32>,
     scales: Aligned<f32>,
     bias: Aligned<f32>,
 }
 
 impl PackedI8 {
-    /// Packs a weight; outputs and inputs must be multiples of 32.
-    pub fn pack(isa: Isa, weight: &QuantizedWeight<'_>, bias: &[f32]) -> Self {
-        let (inputs, outputs) = (weight.inputs, bias.len());
-        assert_eq!((outputs % PANEL, inputs % PANEL), (0, 0), "whole panels. This is a bug.");
-        assert_eq!(
-            weight.numbers.len(),
-            inputs * outputs,
-            "a weight a pair of output and input. This is a bug."
-        );
-        let mut numbers = Aligned::zeros(weight.numbers.len());
-        let panels = weight.numbers.chunks_exact(inputs * PANEL);
-        for (packed, rows) in numbers.chunks_exact_mut(inputs * PANEL).zip(panels) {
-            // Column by column: a packed panel stays in the first cache, and its weights are read in order.
-            for (column, row) in rows.chunks_exact(inputs).enumerate() {
-                let fours = row.as_chunks::<4>().0;
-                for (group, four) in packed.as_chunks_mut::<{ PANEL * 4 }>().0.iter_mut().zip(fours)
-                {
-                    group[column * 4..column * 4 + 4].copy_from_slice(four);
-                }
-            }
+    /// Numbers that are part of the program are read where they lie.
+    pub fn new(isa: Isa, weight: PackedWeight<'static>, bias: &[f32]) -> Self {
+        let whole = weight.is_whole() && bias.len() == weight.scales.len();
+        assert!(whole, "a weight a pair of output and input. This is a bug.");
+        let PackedWeight { inputs, numbers, sums, scales } = weight;
+        Self {
+            isa,
+            inputs,
+            panels: bias.len() / PANEL,
+            numbers: Numbers::of(numbers),
+            columns: aligned(&sums),
+            scales: aligned(&scales),
+            bias: aligned(bias),
         }
-        let mut columns = Aligned::zeros(outputs);
-        for (column, row) in columns.iter_mut().zip(weight.numbers.chunks_exact(inputs)) {
-            *column = row.iter().map(|w| i32::from(*w)).sum::<i32>();
-        }
-        let copy = |from: &[f32]| {
-            let mut to = Aligned::zeros(from.len());
-            to.copy_from_slice(from);
-            to
-        };
-        let (scales, bias) = (copy(&weight.scales), copy(bias));
-        Self { isa, inputs, panels: outputs / PANEL, numbers, columns, scales, bias }
     }
 
     /// Panels of the output.
@@ -130,6 +113,12 @@ impl PackedI8 {
             multiply_panel(self.isa, &view, weights, back, out);
         }
     }
+}
+
+fn aligned<T: Number>(from: &[T]) -> Aligned<T> {
+    let mut to = Aligned::zeros(from.len());
+    to.copy_from_slice(from);
+    to
 }
 
 fn multiply_panel(

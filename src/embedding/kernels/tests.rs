@@ -130,7 +130,7 @@ proptest! {
         }
         let bias = vec![0.0; outputs];
         let multiply = |isa| {
-            let packed = PackedI8::pack(isa, &weight, &bias);
+            let packed = PackedI8::new(isa, PackedWeight::of(&weight), &bias);
             let mut out = Tiles::new(rows, packed.panels());
             packed.multiply(&x, 0..packed.panels(), out.as_mut_slice());
             out
@@ -175,7 +175,7 @@ proptest! {
             bias = numbers(seed ^ 17, outputs, 1e4);
         }
         let multiply = |isa| {
-            let packed = PackedI8::pack(isa, &weight, &bias);
+            let packed = PackedI8::new(isa, PackedWeight::of(&weight), &bias);
             let mut out = Tiles::<f32>::new(rows, packed.panels());
             packed.multiply(&x, 0..packed.panels(), out.as_mut_slice());
             out.as_slice().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
@@ -184,6 +184,15 @@ proptest! {
         for isa in Isa::all() {
             prop_assert_eq!(&multiply(isa), &right, "{}", isa);
         }
+    }
+
+    #[test]
+    fn what_is_packed_comes_back(seed: u64, panels in 1usize..5, outputs in 1usize..4) {
+        let weight = numbers(seed, panels * outputs * PANEL * PANEL, 1.0);
+        let weight = QuantizedWeight::quantize(&weight, panels * PANEL);
+        let packed = PackedWeight::of(&weight);
+        prop_assert!(packed.is_whole());
+        prop_assert_eq!(packed.unpacked(), weight);
     }
 
     #[test]

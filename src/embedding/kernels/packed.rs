@@ -1,0 +1,112 @@
+//! Weights in the order in which the inner loop of [`super::PackedI8`] reads them, as they are stored: the
+//! same for all instructions, so that a program runs on the bytes that lie in it.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use super::{Aligned, PANEL, QuantizedWeight};
+
+/// Inputs whose numbers lie side by side: a 32-bit lane of the byte dot product.
+const GROUP: usize = 4;
+
+/// Bytes that packed numbers must begin at a multiple of to be read where they lie.
+pub const LINE: usize = 64;
+
+/// A [`QuantizedWeight`] panel after panel; in a panel, for each four inputs, the four numbers of each of
+/// 32 outputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedWeight<'a> {
+    pub inputs: usize,
+    pub numbers: Cow<'a, [i8]>,
+    /// Of each output's numbers.
+    pub sums: Vec<i32>,
+    /// What an output's numbers are multiplied by.
+    pub scales: Vec<f32>,
+}
+
+impl PackedWeight<'_> {
+    /// Packs a weight; outputs and inputs must be multiples of 32.
+    pub fn of(weight: &QuantizedWeight<'_>) -> Self {
+        let (inputs, outputs) = (weight.inputs, weight.scales.len());
+        assert_eq!((outputs % PANEL, inputs % PANEL), (0, 0), "whole panels. This is a bug.");
+        let mut numbers = vec![0; weight.numbers.len()];
+        let panels = weight.numbers.chunks_exact(inputs * PANEL);
+        for (packed, rows) in numbers.chunks_exact_mut(inputs * PANEL).zip(panels) {
+            // Column by column: a packed panel stays in the first cache, and its weights are read in order.
+            for (column, row) in rows.chunks_exact(inputs).enumerate() {
+                let fours = row.as_chunks::<GROUP>().0;
+                let groups = packed.as_chunks_mut::<{ PANEL * GROUP }>().0;
+                for (group, four) in groups.iter_mut().zip(fours) {
+                    group[column * GROUP..(column + 1) * GROUP].copy_from_slice(four);
+                }
+            }
+        }
+        let rows = weight.numbers.chunks_exact(inputs);
+        let sums = rows.map(|row| row.iter().map(|w| i32::from(*w)).sum()).collect();
+        Self { inputs, numbers: numbers.into(), sums, scales: weight.scales.clone() }
+    }
+
+    /// What was packed.
+    pub fn unpacked(&self) -> QuantizedWeight<'static> {
+        let inputs = self.inputs;
+        let mut numbers = vec![0; self.numbers.len()];
+        let panels = self.numbers.chunks_exact(inputs * PANEL);
+        for (rows, packed) in numbers.chunks_exact_mut(inputs * PANEL).zip(panels) {
+            for (column, row) in rows.chunks_exact_mut(inputs).enumerate() {
+                let groups = packed.as_chunks::<{ PANEL * GROUP }>().0;
+                for (four, group) in row.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
+                    four.copy_from_slice(&group[column * GROUP..(column + 1) * GROUP]);
+                }
+            }
+        }
+        QuantizedWeight { inputs, numbers: numbers.into(), scales: self.scales.clone() }
+    }
+
+    /// Whether there is a number for each pair of output and input, in whole panels.
+    pub fn is_whole(&self) -> bool {
+        let outputs = self.scales.len();
+        outputs.is_multiple_of(PANEL)
+            && self.inputs.is_multiple_of(PANEL)
+            && self.sums.len() == outputs
+            && self.inputs.checked_mul(outputs) == Some(self.numbers.len())
+    }
+
+    /// The same with numbers of its own.
+    pub fn into_owned(self) -> PackedWeight<'static> {
+        let Self { inputs, numbers, sums, scales } = self;
+        PackedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), sums, scales }
+    }
+}
+
+/// Packed numbers at a multiple of [`LINE`]: those of the program where they lie so, else a copy.
+pub enum Numbers {
+    Shared(&'static [i8]),
+    Own(Aligned<i8>),
+}
+
+impl Numbers {
+    pub fn of(numbers: Cow<'static, [i8]>) -> Self {
+        match numbers {
+            Cow::Borrowed(numbers) if numbers.as_ptr().addr().is_multiple_of(LINE) => {
+                Self::Shared(numbers)
+            }
+            other => {
+                let mut own = Aligned::zeros(other.len());
+                own.copy_from_slice(&other);
+                Self::Own(own)
+            }
+        }
+    }
+}
+
+impl Deref for Numbers {
+    type Target = [i8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[i8] {
+        match self {
+            Self::Shared(numbers) => numbers,
+            Self::Own(numbers) => numbers,
+        }
+    }
+}
