@@ -155,7 +155,8 @@ fn import_file(path: &Path) -> Result<Import, Error> {
 }
 
 fn add(path: &Path, import: Import, gathered: &mut Gathered) {
-    tracing::debug!(file = %path.display(), tools = import.tools.len(), "read tools");
+    let (tools, skipped) = (import.tools.len(), import.skipped);
+    tracing::debug!(file = %path.display(), tools, skipped, "read tools");
     gathered.problems.extend(import.problems);
     for found in import.tools {
         if let Some(mut problem) = gathered.push(found.tool) {

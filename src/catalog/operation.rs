@@ -26,12 +26,24 @@ pub struct OperationArgument {
     /// A list in a query as `a=1,2` instead of `a=1&a=2`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
+    /// An object in a query as `a[b]=1&a[c]=2`: OpenAPI's style `deepObject`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deep: bool,
+    /// A file in a body of parts, given in base64: its media type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Its name in the request, where another argument has that name here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_as: Option<String>,
 }
 
 impl OperationArgument {
+    /// An argument that is sent under its own name, and as is usual at its place.
+    pub fn new(name: impl Into<String>, place: Place) -> Self {
+        let name = name.into();
+        Self { name, place, joined: false, deep: false, file: None, sent_as: None }
+    }
+
     /// Its name in the request.
     pub fn sent_name(&self) -> &str {
         self.sent_as.as_deref().unwrap_or(&self.name)
@@ -49,8 +61,26 @@ pub struct OperationBody {
 impl OperationBody {
     /// Whether it is what an HTML form sends.
     pub fn is_form(&self) -> bool {
+        self.is("application/x-www-form-urlencoded")
+    }
+
+    /// Whether it is what an HTML form with files sends.
+    pub fn is_multipart(&self) -> bool {
+        self.is("multipart/form-data")
+    }
+
+    fn is(&self, kind: &str) -> bool {
         let essence = self.media_type.split(';').next().unwrap_or_default();
-        essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+        essence.trim().eq_ignore_ascii_case(kind)
+    }
+}
+
+impl Operation {
+    /// Whether its body can be made: it has none, or is JSON, a form, or parts that are known.
+    pub fn is_body_known(&self) -> bool {
+        let has_parts = self.arguments.iter().any(|argument| argument.place == Place::Member);
+        let is_known = |body: &OperationBody| body.is_form() || body.is_multipart() && has_parts;
+        self.body.as_ref().is_none_or(is_known)
     }
 }
 

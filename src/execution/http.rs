@@ -14,6 +14,7 @@ use super::servers::Remote;
 use crate::catalog::{Operation, OperationArgument, Place};
 
 mod body;
+mod multipart;
 
 const MOST_BODY: usize = 64 << 20;
 
@@ -153,6 +154,9 @@ fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<St
 /// OpenAPI's default style `form`: a list is repeated, or joined by commas where it does not
 /// explode.
 fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
+    if argument.deep && value.is_object() {
+        return add_deep(url, argument.sent_name(), value, 0);
+    }
     let mut query = url.query_pairs_mut();
     match value {
         Value::Array(items) if !argument.joined => {
@@ -163,6 +167,23 @@ fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
         value => {
             query.append_pair(argument.sent_name(), &plain(value));
         }
+    }
+}
+
+/// OpenAPI's style `deepObject`: `a[b]=1&a[c][d]=2`. It says nothing of lists and of objects within;
+/// they are written as most servers read them, lists by repeating.
+fn add_deep(url: &mut Url, name: &str, value: &Value, depth: usize) {
+    const DEEPEST: usize = 8;
+    match value {
+        Value::Object(members) if depth < DEEPEST => {
+            for (member, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+                add_deep(url, &format!("{name}[{member}]"), value, depth + 1);
+            }
+        }
+        Value::Array(items) if depth < DEEPEST => {
+            items.iter().for_each(|item| add_deep(url, name, item, depth + 1));
+        }
+        value => _ = url.query_pairs_mut().append_pair(name, &plain(value)),
     }
 }
 
@@ -234,10 +255,8 @@ mod tests {
 
     fn operation() -> Operation {
         let at = |name: &str, place, joined| OperationArgument {
-            name: name.to_owned(),
-            place,
             joined,
-            sent_as: None,
+            ..OperationArgument::new(name, place)
         };
         Operation {
             method: "POST".to_owned(),
@@ -304,8 +323,8 @@ mod tests {
         let mut operation = operation();
         for (name, place) in [("tag_header", Place::Header), ("id_member", Place::Member)] {
             let sent_as = name.split_once('_').map(|(sent, _)| sent.to_owned());
-            let name = name.to_owned();
-            operation.arguments.push(OperationArgument { name, place, joined: false, sent_as });
+            let argument = OperationArgument::new(name, place);
+            operation.arguments.push(OperationArgument { sent_as, ..argument });
         }
         let given = json!({"id": 1, "tag": "q", "tag_header": "h", "id_member": 2});
         let request = sent_as(&operation, given).unwrap();
@@ -338,10 +357,8 @@ mod tests {
         let mut operation = operation();
         operation.path = "/notes".to_owned();
         let list = |name: &str, joined| OperationArgument {
-            name: name.to_owned(),
-            place: Place::Member,
             joined,
-            sent_as: None,
+            ..OperationArgument::new(name, Place::Member)
         };
         operation.arguments.extend([list("to", false), list("cc", true)]);
         let media_type = media_type.to_owned();
@@ -368,8 +385,7 @@ mod tests {
     fn a_form_may_be_one_argument() {
         let mut operation = operation();
         operation.path = "/notes".to_owned();
-        let (name, place) = ("body".to_owned(), Place::Body);
-        operation.arguments = vec![OperationArgument { name, place, joined: false, sent_as: None }];
+        operation.arguments = vec![OperationArgument::new("body", Place::Body)];
         let media_type = "application/x-www-form-urlencoded; charset=utf-8".to_owned();
         operation.body = Some(OperationBody { media_type, required: true });
         let request = sent_as(&operation, json!({"body": {"a": [1, 2], "b": null}})).unwrap();
@@ -380,9 +396,50 @@ mod tests {
 
     #[test]
     fn a_call_without_the_body_that_it_needs_is_refused() {
-        let fault = body_of("multipart/form-data", true, json!({})).unwrap_err();
-        assert!(!fault.reached && fault.kind == FaultKind::Refused, "{fault}");
-        assert!(fault.detail.contains("multipart/form-data"), "{fault}");
-        assert_eq!(body_of("image/png", false, json!({})).unwrap(), ["", ""]);
+        for kind in ["multipart/form-data", "application/octet-stream"] {
+            let fault = body_of(kind, true, json!({})).unwrap_err();
+            assert!(!fault.reached && fault.kind == FaultKind::Refused, "{fault}");
+            assert!(fault.detail.contains(kind), "{fault}");
+            assert_eq!(body_of(kind, false, json!({})).unwrap(), ["", ""]);
+        }
+        let mut operation = operation();
+        operation.path = "/notes".to_owned();
+        operation.arguments.clear();
+        let media_type = "multipart/form-data".to_owned();
+        operation.body = Some(OperationBody { media_type, required: true });
+        let fault = sent_as(&operation, json!({"text": "x"})).unwrap_err();
+        assert!(fault.detail.contains("only JSON, forms and named parts"), "{fault}");
+    }
+
+    #[test]
+    fn parts_go_out_as_parts() {
+        let given = json!({"text": "a b", "to": [1, 2], "tag": "no"});
+        let [kind, body] = body_of("multipart/form-data", true, given).unwrap();
+        assert!(kind.starts_with("multipart/form-data; boundary=toolroute-"), "{kind}");
+        assert_eq!(body.matches("name=\"to\"").count(), 2, "{body}");
+        assert!(body.contains("name=\"text\"\r\n\r\na b\r\n") && !body.contains("tag"), "{body}");
+    }
+
+    #[test]
+    fn a_deep_object_is_written_with_brackets() {
+        let mut operation = operation();
+        operation.path = "/notes".to_owned();
+        let argument = OperationArgument::new("filter", Place::Query);
+        operation.arguments = vec![OperationArgument { deep: true, ..argument }];
+        let query = |filter: Value| {
+            let request = sent_as(&operation, json!({"filter": filter})).unwrap();
+            let pairs: Vec<String> = request
+                .url()
+                .query_pairs()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            pairs.join("&")
+        };
+        let filter = json!({"name": "a&b", "age": {"gt": 3}, "tags": ["x", "y"], "none": null});
+        assert_eq!(
+            query(filter),
+            "filter[name]=a&b&filter[age][gt]=3&filter[tags]=x&filter[tags]=y"
+        );
+        assert_eq!(query(json!("plain")), "filter=plain");
     }
 }

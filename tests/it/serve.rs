@@ -1,5 +1,6 @@
 //! `toolroute serve`, asked over real connections.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -113,14 +114,18 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
     assert_eq!(get(server.port, "/v1/tools/git__commit").status, 404);
 }
 
+/// A servers file with the one server of `tests/servers` that has this name.
+fn servers_of(sandbox: &Sandbox, python: &Path, name: &str) -> PathBuf {
+    let script = repo(&format!("tests/servers/{name}.py"));
+    let entry = json!({"command": python, "args": [script, sandbox.dir.path()]});
+    sandbox.write("servers.json", json!({"mcpServers": {name: entry}}).to_string())
+}
+
 #[test]
 fn changes_of_a_servers_tools_stay_when_it_lists_them() {
     let Some(python) = python() else { return };
     let sandbox = Sandbox::new();
-    let entry =
-        json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
-    let servers =
-        sandbox.write("servers.json", json!({"mcpServers": {"notes": entry}}).to_string());
+    let servers = servers_of(&sandbox, &python, "notes");
     let args = ["serve", "--servers", servers.to_str().unwrap(), "--model", "static"];
     let server = Server::start(&sandbox, &args);
     let port = server.port;
@@ -454,10 +459,7 @@ fn beyond_the_queue_requests_are_turned_away_and_those_taken_are_answered() {
 fn tools_are_called_and_feedback_is_taken() {
     let Some(python) = python() else { return };
     let sandbox = Sandbox::new();
-    let entry =
-        json!({"command": python, "args": [repo("tests/servers/faulty.py"), sandbox.dir.path()]});
-    let servers =
-        sandbox.write("servers.json", json!({"mcpServers": {"faulty": entry}}).to_string());
+    let servers = servers_of(&sandbox, &python, "faulty");
     let log = sandbox.path("feedback.db");
     let args = [
         "serve",

@@ -30,6 +30,8 @@ pub(super) use syntax::documents;
 pub(super) struct Import {
     pub tools: Vec<Found>,
     pub problems: Vec<Problem>,
+    /// Messages of a log that are about something else than tools.
+    pub skipped: usize,
 }
 
 /// A tool and the line at which it stands, where that is known.

@@ -165,8 +165,8 @@ impl Api<'_> {
         if cut {
             self.cut.push(tool.id.clone());
         }
-        let body = tool.operation.as_ref().and_then(|sent| sent.body.as_ref());
-        if let Some(body) = body.filter(|body| !body.is_form()) {
+        let unknown = tool.operation.as_ref().filter(|sent| !sent.is_body_known());
+        if let Some(body) = unknown.and_then(|sent| sent.body.as_ref()) {
             self.unmade.push((tool.id.clone(), body.media_type.clone()));
         }
         self.unfolded += self.shared_bytes + size(&tool);
@@ -198,7 +198,7 @@ impl Api<'_> {
         let (first, _) = self.unmade.first()?;
         let each = self.unmade.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
         let cure = "a call is refused where the body is required, and sent without it elsewhere";
-        let expected = "bodies of JSON or a form";
+        let expected = "bodies of JSON, a form or named parts";
         let problem = Problem::new(Severity::Warning, expected, listed(each), cure);
         Some(problem.tool(first.as_str()).field("requestBody"))
     }

@@ -32,6 +32,41 @@ fn mcp_session_of_several_pages() {
 }
 
 #[test]
+fn a_log_of_both_directions_gives_the_tools_of_its_answers() {
+    let log = |answer: &str| {
+        [
+            r#"{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"clientInfo": {"name": "c"}}}"#,
+            r#"{"jsonrpc": "2.0", "id": 0, "result": {"serverInfo": {"name": "garden"}}}"#,
+            r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#,
+            r#"{"jsonrpc": "2.0", "id": 1, "method": "resources/list"}"#,
+            r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}}"#,
+            r#"{"jsonrpc": "2.0", "id": "2", "method": "tools/list"}"#,
+            answer,
+            r#"{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "water", "arguments": {}}}"#,
+            r#"{"jsonrpc": "2.0", "id": 3, "result": {"content": [{"type": "text", "text": "done"}]}}"#,
+        ]
+        .join("\n")
+    };
+    let answer = r#"{"jsonrpc": "2.0", "id": "2", "result": {"tools": [{"name": "water"}]}}"#;
+    let loaded = Catalog::read(&log(answer)).unwrap();
+    assert_eq!(loaded.problems, []);
+    assert_eq!(ids(&loaded.catalog), ["garden__water"]);
+    assert_eq!(read_text(&log(answer)).skipped, 7);
+
+    let refused = r#"{"jsonrpc": "2.0", "id": "2", "error": {"code": -32603, "message": "no"}}"#;
+    let other = [log(refused), answer.to_owned()].join("\n");
+    let loaded = Catalog::read(&other).unwrap();
+    assert_eq!(
+        loaded.problems.len(),
+        1,
+        "that no tools were listed is told: {:?}",
+        loaded.problems
+    );
+    let said = Catalog::read(&log("{\"jsonrpc\": \"2.0\"}")).unwrap_err().to_string();
+    assert!(said.contains("expected a tool or a list of tools"), "{said}");
+}
+
+#[test]
 fn mcp_servers_with_equal_names() {
     let catalog = load_clean("formats/mcp_servers.json");
     assert_eq!(ids(&catalog), ["zoo__list", "aquarium__list"], "in the file's order");

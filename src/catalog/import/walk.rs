@@ -64,6 +64,11 @@ struct Walker<'s, 't> {
     /// Whether anything at all was a list of tools, a tool or an API description.
     recognised: bool,
     strangers: Vec<Problem>,
+    /// Messages of a log of both directions that are no lists of tools: strangers, but for a log that
+    /// has such a list.
+    beside: Vec<Problem>,
+    /// The methods of a log's requests, by the text of their ids.
+    asked: HashMap<String, String>,
     /// The server that introduced itself in an earlier response of the same capture.
     introduced: Option<String>,
     /// The line of the last MCP page, where it said that another one follows.
@@ -80,6 +85,8 @@ impl<'s, 't> Walker<'s, 't> {
             import: Import::default(),
             recognised: false,
             strangers: Vec::new(),
+            beside: Vec::new(),
+            asked: HashMap::new(),
             introduced: None,
             unfinished: None,
             unknown_fields: HashSet::new(),
@@ -93,6 +100,11 @@ impl<'s, 't> Walker<'s, 't> {
             let found = "a last page with nextCursor";
             let problem = Problem::new(Severity::Warning, "all pages of tools/list", found, cure);
             self.import.problems.push(self.source.locate(problem, line));
+        }
+        if self.recognised {
+            self.import.skipped = self.beside.len();
+        } else {
+            self.strangers.append(&mut self.beside);
         }
         if !self.recognised && !self.strangers.is_empty() {
             return Err(Box::new(self.strangers.swap_remove(0)));
@@ -122,7 +134,9 @@ impl<'s, 't> Walker<'s, 't> {
             self.recognised = true;
             self.import_api(raw);
         } else if is_object("result") && !members.contains_key("name") {
-            self.response(members["result"], scope);
+            self.response(members, scope);
+        } else if members.contains_key("jsonrpc") && self.is_beside(members) {
+            self.beside(raw);
         } else if self.lists(members, scope) {
             self.recognised = true;
         } else if let Some(format) = format::of(members, scope.listed, scope.mcp) {
@@ -138,7 +152,8 @@ impl<'s, 't> Walker<'s, 't> {
     }
 
     /// A JSON-RPC response. That of `initialize` has no tools, but says whose the later ones are.
-    fn response(&mut self, result: &RawValue, scope: &Scope) {
+    fn response(&mut self, response: &Fields<'_>, scope: &Scope) {
+        let result = response["result"];
         let Some(members) = fields(result) else { return self.stranger(result) };
         if let Some(server) = server_name(&members) {
             self.introduced = Some(server);
@@ -147,8 +162,28 @@ impl<'s, 't> Walker<'s, 't> {
         if self.lists(&members, &inside) {
             self.recognised = true;
         } else if !members.contains_key("serverInfo") {
-            self.stranger(result);
+            match response.contains_key("jsonrpc") {
+                true => self.beside(result),
+                false => self.stranger(result),
+            }
         }
+    }
+
+    /// Whether a message without a result is none that tools could be in: a request, or the refusal
+    /// of one for something else.
+    fn is_beside(&mut self, message: &Fields<'_>) -> bool {
+        let id = message.get("id").map(|id| id.get().to_owned());
+        if let Some(method) = message.get("method").and_then(|raw| string(raw)) {
+            self.asked.extend(id.map(|id| (id, method)));
+            return true;
+        }
+        let asked = id.and_then(|id| self.asked.get(&id));
+        message.contains_key("error") && asked.is_some_and(|method| method != "tools/list")
+    }
+
+    fn beside(&mut self, raw: &RawValue) {
+        let told = self.strange(raw);
+        self.beside.push(told);
     }
 
     /// An object with a list of tools: an MCP result, a request body, or a file of ours.
@@ -245,6 +280,11 @@ impl<'s, 't> Walker<'s, 't> {
     }
 
     fn stranger(&mut self, raw: &RawValue) {
+        let told = self.strange(raw);
+        self.strangers.push(told);
+    }
+
+    fn strange(&self, raw: &RawValue) -> Problem {
         let members = fields(raw);
         let has = |key: &str| members.as_ref().is_some_and(|m| m.contains_key(key));
         let (found, cure) = if has("swagger") {
@@ -253,13 +293,15 @@ impl<'s, 't> Walker<'s, 't> {
             ("a list of servers to start".into(), "capture each server's tools/list result")
         } else if has("jsonrpc") && has("error") {
             ("an error response".into(), "capture the response again")
+        } else if has("jsonrpc") && has("method") {
+            ("a request".into(), "capture the answer to tools/list too")
         } else {
             let formats = "write MCP, OpenAI, Anthropic, OpenAPI 3 or toolroute's own rows";
             (with_keys(raw, members.as_ref()), formats)
         };
         let problem = Problem::new(Severity::Error, "a tool or a list of tools", found, cure);
         let line = self.source.line_of(raw.get());
-        self.strangers.push(self.source.locate(problem, line));
+        self.source.locate(problem, line)
     }
 }
 

@@ -197,8 +197,16 @@ prop_compose! {
 fn operation() -> impl Strategy<Value = Operation> {
     use prop::sample::select;
     let place = select(vec![Place::Path, Place::Query, Place::Header, Place::Member, Place::Body]);
-    let argument = (".{1,8}", place, any::<bool>(), option::of(".{1,8}")).prop_map(
-        |(name, place, joined, sent_as)| OperationArgument { name, place, joined, sent_as },
+    let style = (any::<bool>(), any::<bool>(), option::of(".{1,8}"));
+    let argument = (".{1,8}", place, style, option::of(".{1,8}")).prop_map(
+        |(name, place, (joined, deep, file), sent_as)| OperationArgument {
+            name,
+            place,
+            joined,
+            deep,
+            file,
+            sent_as,
+        },
     );
     let body = (".{1,12}", any::<bool>())
         .prop_map(|(media_type, required)| OperationBody { media_type, required });

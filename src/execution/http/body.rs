@@ -4,7 +4,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 
-use super::{Arguments, add_pairs, given};
+use super::{Arguments, add_pairs, given, multipart};
 use crate::catalog::{Operation, OperationArgument, OperationBody, Place};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -21,8 +21,9 @@ pub(super) fn add(
     match &operation.body {
         None => Ok(add_json(request, operation, arguments)),
         Some(body) if body.is_form() => add_form(request, body, operation, arguments),
+        Some(body) if operation.is_body_known() => add_parts(request, body, operation, arguments),
         Some(OperationBody { media_type, required: true }) => Err(format!(
-            "the operation needs a body of type {media_type}; only JSON and forms can be sent"
+            "the operation needs a body of type {media_type}; only JSON, forms and named parts can be sent"
         )),
         Some(_) => Ok(request),
     }
@@ -71,8 +72,25 @@ fn add_form(
     Ok(request.header(CONTENT_TYPE, FORM).body(text.to_owned()))
 }
 
+/// A body of no parts is none that a server understands, so one is asked for where it is required.
+fn add_parts(
+    request: RequestBuilder,
+    body: &OperationBody,
+    operation: &Operation,
+    arguments: &Arguments,
+) -> Result<RequestBuilder, String> {
+    match multipart::encode(members(operation, arguments))? {
+        Some((kind, bytes)) => Ok(request.header(CONTENT_TYPE, kind).body(bytes)),
+        None if body.required => Err(format!(
+            "the operation needs a body of type {}; give a part of it",
+            body.media_type
+        )),
+        None => Ok(request),
+    }
+}
+
 fn field(name: &str) -> OperationArgument {
-    OperationArgument { name: name.to_owned(), place: Place::Member, joined: false, sent_as: None }
+    OperationArgument::new(name, Place::Member)
 }
 
 fn members<'a>(

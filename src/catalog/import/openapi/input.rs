@@ -5,6 +5,13 @@ use serde_json::{Map, Value, json};
 use super::super::super::{OperationArgument, OperationBody, Place};
 use super::super::refs::Refs;
 
+/// What is said of a body beside its schema.
+struct Body<'a> {
+    required: bool,
+    encoding: &'a Value,
+    is_multipart: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Input {
     properties: Map<String, Value>,
@@ -40,8 +47,10 @@ impl Input {
         }
         self.properties.insert(name.clone(), schema);
         let joined = parameter["explode"] == json!(false);
+        let deep = place == Place::Query && parameter["style"] == json!("deepObject");
         let sent_as = (name != sent).then(|| sent.to_owned());
-        self.arguments.push(OperationArgument { name, place, joined, sent_as });
+        let argument = OperationArgument::new(name, place);
+        self.arguments.push(OperationArgument { joined, deep, sent_as, ..argument });
     }
 
     /// The name, or where another argument has it already, `name_suffix`, or that with a number.
@@ -53,14 +62,18 @@ impl Input {
         names.find(is_free).expect("numbers do not end. This is a bug.")
     }
 
-    /// JSON where the operation takes it, else a form. Of any other body only the type is kept.
+    /// JSON where the operation takes it, else a form, else parts. Of any other body only the type is
+    /// kept.
     pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
         refs.note(body);
         let required = body["required"] == json!(true);
         let Some(content) = body["content"].as_object() else { return };
         let json = content.iter().find(|(kind, _)| is_json(kind));
         let form = content.iter().find(|(kind, _)| of_type(kind, required).is_form());
-        let Some((kind, variant)) = json.or(form) else {
+        let parts = content.iter().find(|(kind, variant)| {
+            of_type(kind, required).is_multipart() && has_members(variant, refs)
+        });
+        let Some((kind, variant)) = json.or(form).or(parts) else {
             self.unlike_json = content.keys().next().map(|kind| of_type(kind, required));
             return;
         };
@@ -69,30 +82,38 @@ impl Input {
         }
         // Without a schema anything goes.
         let schema = variant.get("schema").map_or_else(|| json!({}), |schema| refs.resolve(schema));
-        self.body_schema(schema, required, &variant["encoding"]);
+        let is_multipart = self.unlike_json.as_ref().is_some_and(OperationBody::is_multipart);
+        self.body_schema(schema, &Body { required, encoding: &variant["encoding"], is_multipart });
     }
 
-    fn body_schema(&mut self, schema: Value, required: bool, encoding: &Value) {
-        let members = schema["properties"].as_object();
+    fn body_schema(&mut self, mut schema: Value, body: &Body<'_>) {
+        let members = schema["properties"].as_object_mut();
         let mergeable = members.filter(|m| !m.keys().any(|k| self.properties.contains_key(k)));
         if let Some(members) = mergeable {
-            for name in members.keys() {
-                let joined = encoding[name]["explode"] == json!(false);
-                let (name, place) = (name.clone(), Place::Member);
-                self.arguments.push(OperationArgument { name, place, joined, sent_as: None });
+            for (name, member) in members {
+                let encoding = &body.encoding[name];
+                let joined = encoding["explode"] == json!(false);
+                let file = body.is_multipart.then(|| file(member, encoding)).flatten();
+                let argument = OperationArgument::new(name.as_str(), Place::Member);
+                self.arguments.push(OperationArgument { joined, file, ..argument });
+                self.properties.insert(name.clone(), member.take());
             }
-            self.properties.extend(members.clone());
-            if required {
+            if body.required {
                 self.required.extend(schema["required"].as_array().into_iter().flatten().cloned());
             }
             return;
         }
+        if body.is_multipart {
+            // Its parts would have to be told from the arguments of their names: no call is better
+            // than a wrong one.
+            return;
+        }
         let (name, place) = (self.free("body", "content"), Place::Body);
-        if required {
+        if body.required {
             self.required.push(json!(name));
         }
         self.properties.insert(name.clone(), schema);
-        self.arguments.push(OperationArgument { name, place, joined: false, sent_as: None });
+        self.arguments.push(OperationArgument::new(name, place));
     }
 
     pub fn into_schema(self) -> Value {
@@ -102,6 +123,33 @@ impl Input {
         }
         schema
     }
+}
+
+/// Whether the body's schema names its members.
+fn has_members(variant: &Value, refs: &Refs<'_>) -> bool {
+    refs.follow(&variant["schema"])["properties"].is_object()
+}
+
+/// The media type of a member that is a file, or a list of files. Its schema is made to say how a file
+/// is given: as a text, since arguments are JSON.
+fn file(member: &mut Value, encoding: &Value) -> Option<String> {
+    let is_list = member["type"] == json!("array");
+    let one = if is_list { member.get_mut("items")? } else { member };
+    let declared = one["contentMediaType"].as_str().map(str::to_owned);
+    let is_text = one.get("contentEncoding").is_some();
+    let is_file = one["format"] == json!("binary") || declared.is_some() && !is_text;
+    let one = one.as_object_mut().filter(|_| is_file)?;
+    one.shift_remove("format");
+    one.shift_remove("contentMediaType");
+    one.insert("type".to_owned(), json!("string"));
+    one.insert("contentEncoding".to_owned(), json!("base64"));
+    let said = one.get("description").and_then(Value::as_str).unwrap_or_default();
+    let said = format!("{said} (the file's content in base64)");
+    one.insert("description".to_owned(), json!(said.trim()));
+    // A list of types is what the server takes; which of them it is, is not known.
+    let kind = encoding["contentType"].as_str().map(str::to_owned).or(declared);
+    let kind = kind.filter(|kind| !kind.contains([',', '*']));
+    Some(kind.unwrap_or_else(|| "application/octet-stream".to_owned()))
 }
 
 /// The schema of the JSON variant among a parameter's media types.

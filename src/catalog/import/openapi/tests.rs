@@ -49,6 +49,39 @@ fn a_form_is_imported_as_json_is() {
 }
 
 #[test]
+fn parts_and_deep_objects_are_imported_with_how_they_are_sent() {
+    let binary = json!({"type": "string", "format": "binary", "description": "A picture"});
+    let parts = json!({"type": "object", "required": ["picture"], "properties": {
+        "title": {"type": "string"}, "picture": binary,
+        "more": {"type": "array", "items": {"contentMediaType": "application/pdf"}}}});
+    let encoding = json!({"picture": {"contentType": "image/png"}});
+    let content = json!({"multipart/form-data": {"schema": parts, "encoding": encoding}});
+    let filter = json!({"name": "filter", "in": "query", "style": "deepObject", "schema": {"type": "object"}});
+    let taken = json!({"name": "title", "in": "query"});
+    let post = |parameter: Value| json!({"post": {"parameters": [parameter], "requestBody": {"required": true, "content": content}}});
+    let import = api(json!({"/a": post(filter), "/b": post(taken)}));
+    let arguments = &sent(&import, 0).arguments;
+    let told: Vec<_> =
+        arguments.iter().map(|a| (a.name.as_str(), a.deep, a.file.as_deref())).collect();
+    let expected = [
+        ("filter", true, None),
+        ("title", false, None),
+        ("picture", false, Some("image/png")),
+        ("more", false, Some("application/pdf")),
+    ];
+    assert_eq!(told, expected);
+    let schema = schema(&import, 0);
+    let picture = json!({"type": "string", "description": "A picture (the file's content in base64)",
+        "contentEncoding": "base64"});
+    assert_eq!(schema["properties"]["picture"], picture);
+    assert_eq!(schema["properties"]["more"]["items"]["contentEncoding"], "base64");
+    assert_eq!(schema["required"], json!(["picture"]));
+    let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+    assert!(problem.to_string().contains("multipart/form-data (post_b)"), "{problem}");
+    assert!(!sent(&import, 1).is_body_known());
+}
+
+#[test]
 fn a_body_that_cannot_be_made_is_told() {
     let file = |required: bool| {
         let content = json!({"multipart/form-data": {"schema": {"type": "object"}}});
