@@ -127,9 +127,11 @@ fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
 
 /// What clap says, without the usage that it shows to people.
 fn one_line(said: &str) -> String {
-    let lines = said.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let is_said =
+        |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
+    let lines = said.lines().map(str::trim).take_while(is_said);
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let said = lines.join(" ");
+    let said = lines.join(" ").replace(" tip: ", "; tip: ");
     said.strip_prefix("error: ").map(str::to_owned).unwrap_or(said)
 }
 

@@ -240,7 +240,11 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
 fn example(root: &Value, given: &Arguments, hints: &ParameterHints) -> Value {
     let mut example = Arguments::new();
     for name in needed(root, hints) {
-        let value = given.get(name).or_else(|| hints.examples.get(name)).cloned();
+        let value = given
+            .get(name)
+            .filter(|value| !exact::may_be_another(value))
+            .or_else(|| hints.examples.get(name))
+            .cloned();
         let schema = coerce::resolved(&root["properties"][name], root);
         example.insert(name.to_owned(), value.unwrap_or_else(|| example_of(name, schema)));
     }

@@ -100,7 +100,7 @@ impl Servers {
     /// Whether the tool's id is its server's: of two servers whose names an id begins with, it is that
     /// of the longer name. Names of servers are the user's, those of tools are not: so no server can
     /// take an id from another.
-    fn is_own(&self, server: &str, tool: &Tool) -> bool {
+    pub fn is_own(&self, server: &str, tool: &Tool) -> bool {
         let id = tool.id.as_str();
         let begins =
             |other: &&str| id.strip_prefix(other).is_some_and(|rest| rest.starts_with("__"));

@@ -148,7 +148,7 @@ impl ServersFile {
 fn shared_ids<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Vec<String> {
     let pairs = names.clone().flat_map(|short| names.clone().map(move |long| (short, long)));
     let alike = pairs.filter(|(short, long)| {
-        short.len() < long.len() && format!("{long}__").starts_with(&format!("{short}__"))
+        long.strip_prefix(short.as_str()).is_some_and(|rest| rest == "_" || rest.starts_with("__"))
     });
     alike
         .map(|(short, long)| {

@@ -126,16 +126,18 @@ fn may_begin(pattern: &str, start: &str) -> bool {
 /// Patterns that the ids of a server's tools match, and no others: one where no name of another
 /// server begins as these ids do, else the ids.
 fn ids_of(server: &str, own: &[&str], others: &[&str], catalog: &Catalog) -> Vec<String> {
-    let start = format!("{server}__");
-    let meets = |other: &&&str| {
-        let other_start = format!("{other}__");
-        **other != server && (other_start.starts_with(&start) || start.starts_with(&other_start))
-    };
-    if own.iter().chain(others).find(meets).is_none() {
-        return vec![exactly(&start) + "*"];
+    let meets = |other: &&str| begins_as(other, server) || begins_as(server, other);
+    if !own.iter().chain(others).any(meets) {
+        return vec![exactly(server) + "__*"];
     }
     let tools = catalog.iter().filter(|tool| tool.server.as_deref() == Some(server));
     tools.map(|tool| exactly(tool.id.as_str())).collect()
+}
+
+/// Whether ids of the one server begin as those of the other, which has a shorter name: `a__b` and
+/// `a_` as `a`.
+fn begins_as(long: &str, short: &str) -> bool {
+    long.strip_prefix(short).is_some_and(|rest| rest == "_" || rest.starts_with("__"))
 }
 
 /// The pattern that this text alone matches.

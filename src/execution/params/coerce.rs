@@ -35,7 +35,7 @@ impl Coercion<'_> {
     fn value(&mut self, value: &mut Value, schema: &Value, at: &str) {
         let schema = resolved(schema, self.root);
         if exact::may_be_another(value) && !takes(schema, self.root, "number") {
-            self.lost.push(format!("`{at}`: expected {}, found {value}", exact::WHOLE_NUMBERS));
+            self.lost.push(format!("`{at}`: expected {}; found {value}", exact::WHOLE_NUMBERS));
             return;
         }
         if !fits(value, schema, self.root)
