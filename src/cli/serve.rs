@@ -164,4 +164,3 @@ fn persist(path: &Path) -> Persist {
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))
     })
 }
-

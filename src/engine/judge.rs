@@ -171,7 +171,7 @@ fn among(rows: Rows<'_>, row: u32) -> bool {
 
 /// A candidate of which neither meaning nor words say anything.
 fn nothing(row: u32) -> Candidate {
-    Candidate { row, score: 0.0, semantic: None, keyword: None, exact_name: 0.0 }
+    Candidate { row, ..Candidate::default() }
 }
 
 /// Puts a candidate among the chosen; a full list loses its last that need not be kept.

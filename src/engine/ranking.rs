@@ -156,8 +156,7 @@ mod tests {
     #[test]
     fn a_limit_beyond_all_tools_gives_all_of_them() {
         let tools = ["a", "b"].map(|name| Arc::new(Tool::new(None, name, "")));
-        let candidate =
-            |row| Candidate { row, score: 1.0, semantic: None, keyword: None, exact_name: 0.0 };
+        let candidate = |row| Candidate { row, score: 1.0, ..Candidate::default() };
         let filtering = Policy { min_reliability: Some(Reliability::Low), ..Policy::default() };
         for policy in [Policy::default(), filtering] {
             for limit in [usize::MAX, usize::MAX / 2, 1 << 40] {
@@ -175,13 +174,7 @@ mod tests {
         let policy = Policy { max_per_server: Some(1), ..Policy::default() };
         let chosen = |other: f32, limit| {
             let scores = (0u32..).zip([1.0, 0.9, 0.8, other]);
-            let all = scores.map(|(row, score)| Candidate {
-                row,
-                score,
-                semantic: None,
-                keyword: None,
-                exact_name: 0.0,
-            });
+            let all = scores.map(|(row, score)| Candidate { row, score, ..Candidate::default() });
             let ranked = rank(all.collect(), limit, policy, &tools);
             let excluded: Vec<u32> = ranked.excluded.iter().map(|(c, _)| c.row).collect();
             (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
@@ -205,7 +198,7 @@ mod tests {
             let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
             let policy = Policy { min_reliability: Some(Reliability::High), ..Policy::default() };
             let candidates: Vec<Candidate> = (0u32..).zip(&scores).map(|(row, (score, _))| Candidate {
-                row, score: f32::from(*score), semantic: None, keyword: None, exact_name: 0.0,
+                row, score: f32::from(*score), ..Candidate::default()
             }).collect();
             let mut expected: Vec<Candidate> = candidates.iter().copied()
                 .filter(|c| policy.admit(&tools[c.row as usize]).is_ok()).collect();

@@ -115,8 +115,8 @@ impl Selection {
             choice.rank = u32::try_from(place + 1).ok();
             choice.score = Some(chosen.score);
             let parts = chosen.explanation.parts.iter();
-            // That a name is spelled out is a bonus beside the signals, and has no weight of theirs.
-            let parts = parts.filter(|part| part.name != "exact_name");
+            // What is read off the prompt's words is a bonus beside the signals, and has no weight of theirs.
+            let parts = parts.filter(|part| !["exact_name", "plural"].contains(&part.name));
             choice.parts = parts.map(|part| (part.name.to_owned(), part.normalized)).collect();
         }
         Execution { choice, ..Execution::new(tool.clone(), prompt, success) }

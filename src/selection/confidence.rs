@@ -47,7 +47,13 @@ mod tests {
         let semantic = Score { raw: cosine, normalized: cosine, weight: 0.7 };
         let keyword = Score { raw: 0.0, normalized: 0.0, weight: 0.3 };
         let score = semantic.contribution() + exact_name;
-        Candidate { row: 0, score, semantic: Some(semantic), keyword: Some(keyword), exact_name }
+        Candidate {
+            score,
+            semantic: Some(semantic),
+            keyword: Some(keyword),
+            exact_name,
+            ..Candidate::default()
+        }
     }
 
     fn evidence_of(candidates: &[Candidate]) -> Option<f32> {
@@ -64,7 +70,7 @@ mod tests {
                 score: semantic.contribution() + keyword.contribution(),
                 semantic: Some(semantic),
                 keyword: Some(keyword),
-                exact_name: 0.0,
+                ..Candidate::default()
             });
             evidence(&candidates.collect::<Vec<_>>(), fusion).unwrap()
         };

@@ -130,10 +130,11 @@ impl Explanation {
         let semantic = candidate.semantic.map(|score| part("semantic", score));
         let keyword = candidate.keyword.map(|score| part("keyword", score));
         let exact_name = candidate.exact_name > 0.0;
-        let named = exact_name.then(|| {
-            let bonus = candidate.exact_name;
-            part("exact_name", Score { raw: 1.0, normalized: 1.0, weight: bonus })
-        });
+        let bonus = |name, weight: f32| {
+            (weight > 0.0).then(|| part(name, Score { raw: 1.0, normalized: 1.0, weight }))
+        };
+        let named = bonus("exact_name", candidate.exact_name);
+        let plural = bonus("plural", candidate.plural);
         let why = why(candidate, &matched_terms, &beyond);
         let matched_signals = beyond.intent.map(|intent| intent.matched.clone());
         let level = match beyond.confidence {
@@ -143,7 +144,8 @@ impl Explanation {
             }
             None => Level::of_candidate(candidate),
         };
-        let parts = semantic.into_iter().chain(keyword).chain(named).chain(beyond.parts).collect();
+        let blended = semantic.into_iter().chain(keyword);
+        let parts = blended.chain(named).chain(plural).chain(beyond.parts).collect();
         Self {
             parts,
             matched_terms,
@@ -182,6 +184,9 @@ fn why(candidate: &Candidate, matched_terms: &[String], beyond: &Beyond<'_>) -> 
     let mut reasons = Vec::new();
     if candidate.exact_name > 0.0 {
         reasons.push("named in the prompt".to_owned());
+    }
+    if candidate.plural > 0.0 {
+        reasons.push("lists what is asked for in the plural".to_owned());
     }
     if let Some(Score { raw, .. }) = candidate.semantic {
         let nearness = match raw {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::cover::{cover, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
+use super::plural::prefer_list;
 use super::retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
@@ -125,7 +126,8 @@ impl Retriever for HybridRetriever {
             times.search += start.elapsed();
         }
         let start = Instant::now();
-        let candidates = candidates(both.rows, scores, &named);
+        let mut candidates = candidates(both.rows, scores, &named);
+        prefer_list(prompt.text, &mut candidates, self.keyword.tools());
         times.fuse += start.elapsed();
         Ok(Retrieved { candidates, times })
     }
@@ -137,7 +139,7 @@ impl Retriever for HybridRetriever {
 
 /// A candidate's score by meaning and words alone.
 pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
-    candidate.score - candidate.exact_name
+    candidate.score - candidate.exact_name - candidate.plural
 }
 
 /// The parts summed up; a tool that the prompt names stands above all that it does not name.
@@ -150,7 +152,8 @@ fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec
         let is_named = !named.is_empty() && named.binary_search(&row).is_ok();
         let exact_name = if is_named { bonus } else { 0.0 };
         let score = total(&parts) + exact_name;
-        Candidate { row, score, semantic: Some(parts.0), keyword: Some(parts.1), exact_name }
+        let (semantic, keyword) = (Some(parts.0), Some(parts.1));
+        Candidate { row, score, semantic, keyword, exact_name, plural: 0.0 }
     };
     rows.into_iter().zip(scores).map(candidate).collect()
 }

@@ -19,6 +19,7 @@ use crate::query::without_mentions;
 pub struct KeywordRetriever {
     bm25: Bm25,
     exact: ExactNames,
+    tools: Vec<Arc<Tool>>,
 }
 
 impl KeywordRetriever {
@@ -31,7 +32,12 @@ impl KeywordRetriever {
             let plain = [tool.id.as_str(), tool.name.as_str()].map(Cow::Borrowed);
             plain.into_iter().chain(tool.id.with_colon().map(Cow::Owned)).map(move |n| (row, n))
         });
-        Arc::new(Self { bm25, exact: ExactNames::new(names) })
+        Arc::new(Self { bm25, exact: ExactNames::new(names), tools: tools.to_vec() })
+    }
+
+    /// The tools, row by row.
+    pub(super) fn tools(&self) -> &[Arc<Tool>] {
+        &self.tools
     }
 
     /// BM25 scores of the given rows, in their order; 0 for a row without a word of the prompt.
@@ -120,6 +126,7 @@ impl Retriever for KeywordRetriever {
                 semantic: None,
                 keyword: Some(score),
                 exact_name,
+                plural: 0.0,
             }
         };
         let candidates = hits.into_iter().map(candidate).collect();

@@ -28,6 +28,7 @@ mod hybrid;
 mod keyword;
 mod obligation;
 mod observed;
+mod plural;
 mod policy;
 mod retriever;
 mod semantic;

@@ -173,7 +173,7 @@ impl Score {
 }
 
 /// A row of the catalog with its score and the parts that the score is the sum of.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Candidate {
     pub row: u32,
     pub score: f32,
@@ -181,6 +181,8 @@ pub struct Candidate {
     pub keyword: Option<Score>,
     /// What an exact mention of the tool's name adds; 0 without one.
     pub exact_name: f32,
+    /// What is added to the tool that lists where the prompt asks for several things; else 0.
+    pub plural: f32,
 }
 
 /// How long each stage took.

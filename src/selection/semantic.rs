@@ -82,7 +82,13 @@ impl Retriever for SemanticRetriever {
         let hits = self.hits(prompt.vector_for(Strategy::Semantic)?, prompt)?;
         let candidate = |Hit { row, score: raw }: Hit| {
             let score = Score { raw, normalized: raw, weight: 1.0 };
-            Candidate { row, score: raw, semantic: Some(score), keyword: None, exact_name: 0.0 }
+            Candidate {
+                row,
+                score: raw,
+                semantic: Some(score),
+                keyword: None,
+                ..Candidate::default()
+            }
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { search: start.elapsed(), ..StageTimes::default() };

@@ -254,7 +254,11 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
         let got: Vec<_> = answer.tools.iter().map(|t| (t.tool.id.clone(), bits(t.score))).collect();
         assert_eq!(got, expected, "{text}");
         let parts = answer.tools.iter().flat_map(|t| &t.explanation.parts);
-        assert!(parts.into_iter().all(|p| ["semantic", "keyword", "exact_name"].contains(&p.name)));
+        assert!(
+            parts
+                .into_iter()
+                .all(|p| ["semantic", "keyword", "exact_name", "plural"].contains(&p.name))
+        );
     }
 }
 

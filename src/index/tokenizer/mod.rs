@@ -218,5 +218,17 @@ pub(super) fn humps(word: &str) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
 }
 
+/// The words of an identifier, in lower case.
+///
+/// ```
+/// use toolroute::index::name_words;
+///
+/// assert_eq!(name_words("get-HTTPServer_keys"), ["get", "http", "server", "keys"]);
+/// ```
+pub fn name_words(name: &str) -> Vec<String> {
+    let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+    parts.flat_map(|part| humps(part).into_iter().map(|hump| part[hump].to_lowercase())).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ fn signals(tools: &[Tool]) -> Arc<Signals> {
 
 fn candidate(row: u32, blend: f32) -> Candidate {
     let semantic = Score { raw: blend, normalized: blend, weight: 1.0 };
-    Candidate { row, score: blend, semantic: Some(semantic), keyword: None, exact_name: 0.0 }
+    Candidate { row, score: blend, semantic: Some(semantic), keyword: None, ..Candidate::default() }
 }
 
 /// What one signal at weight 0.1 adds to each of the tools, all of which fit equally well.
