@@ -97,7 +97,7 @@ fn is_name(token: &str) -> bool {
     let is_joined = |three: &[u8]| three[0].is_ascii_alphanumeric() && b"_:./".contains(&three[1]);
     let is_hump = |two: &[u8]| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase();
     let quoted = token.matches('`').count();
-    quoted % 2 == 0
+    quoted.is_multiple_of(2)
         && (quoted > 0 || bytes.windows(3).any(is_joined) || bytes.windows(2).any(is_hump))
 }
 
