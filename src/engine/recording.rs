@@ -116,7 +116,7 @@ impl Selection {
             choice.score = Some(chosen.score);
             let parts = chosen.explanation.parts.iter();
             // What is read off the prompt's words is a bonus beside the signals, and has no weight of theirs.
-            let parts = parts.filter(|part| !["exact_name", "plural"].contains(&part.name));
+            let parts = parts.filter(|part| !["exact_name", "wording"].contains(&part.name));
             choice.parts = parts.map(|part| (part.name.to_owned(), part.normalized)).collect();
         }
         Execution { choice, ..Execution::new(tool.clone(), prompt, success) }

@@ -22,6 +22,7 @@ mod clauses;
 mod complexity;
 mod context;
 mod depth;
+mod direction;
 mod error;
 mod features;
 mod follow_up;
@@ -48,6 +49,7 @@ pub use clauses::{MAX_CLAUSES, clauses};
 pub use complexity::complexity;
 pub use context::{AgentContext, SourceFile, Speaker, Stage, Turn};
 pub use depth::Depth;
+pub use direction::{Direction, directions};
 pub use error::Error;
 pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,

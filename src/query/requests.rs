@@ -88,6 +88,11 @@ pub(super) fn is_polite_filler(text: &str) -> bool {
     POLITE.is_match(text)
 }
 
+/// Whether a word, in lower case, names something: neither an order nor empty.
+pub(super) fn is_content(word: &str) -> bool {
+    !is_verb(word) && !EMPTY_WORD.contains(word)
+}
+
 /// Words that carry meaning.
 pub(super) fn content_words(text: &str) -> usize {
     let joins = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '_' | '-');

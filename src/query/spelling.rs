@@ -93,7 +93,8 @@ pub fn without_typos<'a>(prompt: &'a str, known: &impl KnownWords) -> Cow<'a, st
     let (mut mended, mut strange) = (Vec::new(), 0);
     for place in unread {
         let word = prompt[place.clone()].to_ascii_lowercase();
-        if words.knows(&word) || words.is_inflected(&word) || is_compound(&word, known) {
+        let is_right = words.knows(&word) || words.is_inflected(&word) || words.has_forms(&word);
+        if is_right || is_compound(&word, known) {
             continue;
         }
         match words.meant(&word) {
@@ -179,6 +180,9 @@ impl Quotes {
     }
 }
 
+/// Endings of the forms of a word.
+const FORMS: [&str; 4] = ["ed", "ing", "er", "es"];
+
 /// Whether nothing in the text says that it is not.
 fn may_be_english(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii() || !c.is_alphabetic()) && foreign_words(text) == 0
@@ -207,6 +211,12 @@ impl<'a, K: KnownWords> Lexicon<'a, K> {
     /// Whether the word is a known one with another ending.
     fn is_inflected(&self, word: &str) -> bool {
         is_inflected(word, |base| base.len() >= 3 && self.knows(base))
+    }
+
+    /// Whether another form of the word is read: `baked` says that `bake` is one.
+    fn has_forms(&self, word: &str) -> bool {
+        let stem = word.strip_suffix('e').unwrap_or(word);
+        FORMS.iter().any(|ending| self.known.reads(&format!("{stem}{ending}")))
     }
 
     /// The word that is one slip away; of several the one that is said most, then by the alphabet.
@@ -339,6 +349,14 @@ mod tests {
         ] {
             assert_eq!(read(prompt), meant);
         }
+    }
+
+    #[test]
+    fn a_word_of_which_another_form_is_read_stays() {
+        let searched = vec![("brake".into(), 1)];
+        let words = |read| Words { read, searched: searched.clone() };
+        assert_eq!(without_typos("bake", &words(vec!["baked"])), "bake");
+        assert_eq!(without_typos("bake", &words(Vec::new())), "brake");
     }
 
     #[test]

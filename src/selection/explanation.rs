@@ -134,7 +134,7 @@ impl Explanation {
             (weight > 0.0).then(|| part(name, Score { raw: 1.0, normalized: 1.0, weight }))
         };
         let named = bonus("exact_name", candidate.exact_name);
-        let plural = bonus("plural", candidate.plural);
+        let wording = bonus("wording", candidate.wording);
         let why = why(candidate, &matched_terms, &beyond);
         let matched_signals = beyond.intent.map(|intent| intent.matched.clone());
         let level = match beyond.confidence {
@@ -145,7 +145,7 @@ impl Explanation {
             None => Level::of_candidate(candidate),
         };
         let blended = semantic.into_iter().chain(keyword);
-        let parts = blended.chain(named).chain(plural).chain(beyond.parts).collect();
+        let parts = blended.chain(named).chain(wording).chain(beyond.parts).collect();
         Self {
             parts,
             matched_terms,
@@ -185,8 +185,8 @@ fn why(candidate: &Candidate, matched_terms: &[String], beyond: &Beyond<'_>) -> 
     if candidate.exact_name > 0.0 {
         reasons.push("named in the prompt".to_owned());
     }
-    if candidate.plural > 0.0 {
-        reasons.push("lists what is asked for in the plural".to_owned());
+    if candidate.wording > 0.0 {
+        reasons.push("fits the prompt's number or direction".to_owned());
     }
     if let Some(Score { raw, .. }) = candidate.semantic {
         let nearness = match raw {

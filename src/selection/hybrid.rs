@@ -6,12 +6,12 @@ use std::time::Instant;
 use super::cover::{cover, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
-use super::plural::prefer_list;
 use super::retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 use super::semantic::{POOL, SemanticRetriever};
 use super::usage::{lean, learned_share};
+use super::wording::by_wording;
 use crate::index::Rows;
 
 /// Scores by meaning and by words, and fuses the two.
@@ -127,7 +127,7 @@ impl Retriever for HybridRetriever {
         }
         let start = Instant::now();
         let mut candidates = candidates(both.rows, scores, &named);
-        prefer_list(prompt.text, &mut candidates, self.keyword.tools());
+        by_wording(prompt.text, &mut candidates, self.keyword.tools());
         times.fuse += start.elapsed();
         Ok(Retrieved { candidates, times })
     }
@@ -139,7 +139,7 @@ impl Retriever for HybridRetriever {
 
 /// A candidate's score by meaning and words alone.
 pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
-    candidate.score - candidate.exact_name - candidate.plural
+    candidate.score - candidate.exact_name - candidate.wording
 }
 
 /// The parts summed up; a tool that the prompt names stands above all that it does not name.
@@ -153,7 +153,7 @@ fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec
         let exact_name = if is_named { bonus } else { 0.0 };
         let score = total(&parts) + exact_name;
         let (semantic, keyword) = (Some(parts.0), Some(parts.1));
-        Candidate { row, score, semantic, keyword, exact_name, plural: 0.0 }
+        Candidate { row, score, semantic, keyword, exact_name, wording: 0.0 }
     };
     rows.into_iter().zip(scores).map(candidate).collect()
 }

@@ -126,7 +126,7 @@ impl Retriever for KeywordRetriever {
                 semantic: None,
                 keyword: Some(score),
                 exact_name,
-                plural: 0.0,
+                wording: 0.0,
             }
         };
         let candidates = hits.into_iter().map(candidate).collect();

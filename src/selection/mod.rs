@@ -28,7 +28,6 @@ mod hybrid;
 mod keyword;
 mod obligation;
 mod observed;
-mod plural;
 mod policy;
 mod retriever;
 mod semantic;
@@ -37,6 +36,7 @@ mod signals;
 mod tests;
 mod tools;
 mod usage;
+mod wording;
 
 pub use blocked::Blocked;
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};

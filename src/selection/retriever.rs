@@ -181,8 +181,9 @@ pub struct Candidate {
     pub keyword: Option<Score>,
     /// What an exact mention of the tool's name adds; 0 without one.
     pub exact_name: f32,
-    /// What is added to the tool that lists where the prompt asks for several things; else 0.
-    pub plural: f32,
+    /// What is added to the neighbour of the best tool that fits the prompt's wording (its number, its
+    /// direction) where that one does not; else 0.
+    pub wording: f32,
 }
 
 /// How long each stage took.

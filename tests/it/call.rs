@@ -195,7 +195,7 @@ fn a_server_that_does_not_start_costs_only_its_own_tools() {
     );
     let ran = site.toolroute(&["tools", "list", "--json"]).assert().success();
     let listed: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
-    assert_eq!(listed.as_array().unwrap().len(), 17);
+    assert_eq!(listed.as_array().unwrap().len(), 19);
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
     for expected in
         ["`dead` did not list", "module not found", "`none` did not list", "NO_SUCH_VARIABLE"]

@@ -180,15 +180,18 @@ fn past_prompts_help_on_a_public_set() {
     let queries: String =
         rows("queries.jsonl").lines().take(500).map(|l| l.to_owned() + "\n").collect();
     let queries = sandbox.write("queries.jsonl", queries);
-    let learn = ["learn", "--tools", text(&tools), text(&past), "-o", text(&usage), "-q"];
-    sandbox.run(&learn);
     let eval = ["eval", "--all", "--tools", text(&tools), "--queries", text(&queries)];
-    let ndcg = |more: &[&str]| {
-        let report = sandbox.json(&[&eval[..], more].concat());
+    let ndcg = |model: &str, more: &[&str]| {
+        let report = sandbox.json(&[&eval[..], &["--model", model], more].concat());
         [1, 2].map(|at| report["results"][at]["ndcg@5"].as_f64().unwrap())
     };
     // The default encoder was trained on such prompts, and has little left to learn by itself.
-    let ([_, before], [learned, hybrid]) = (ndcg(&[]), ndcg(&["--usage", text(&usage)]));
-    assert!(hybrid > before + 0.005, "{before} {hybrid}");
-    assert!(hybrid > learned - 0.01, "{learned} {hybrid}");
+    for (model, gain) in [("static", 0.01), ("toolroute-l6-v1", -0.002)] {
+        let learn = ["learn", "--tools", text(&tools), text(&past), "-o", text(&usage), "-q"];
+        sandbox.run(&[&learn[..], &["--model", model]].concat());
+        let [_, before] = ndcg(model, &[]);
+        let [learned, hybrid] = ndcg(model, &["--usage", text(&usage)]);
+        assert!(hybrid > before + gain, "{model}: {before} {hybrid}");
+        assert!(hybrid > learned - 0.01, "{model}: {learned} {hybrid}");
+    }
 }

@@ -257,7 +257,7 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
         assert!(
             parts
                 .into_iter()
-                .all(|p| ["semantic", "keyword", "exact_name", "plural"].contains(&p.name))
+                .all(|p| ["semantic", "keyword", "exact_name", "wording"].contains(&p.name))
         );
     }
 }

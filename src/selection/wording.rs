@@ -1,0 +1,176 @@
+//! Neighbours that differ in what an encoder hardly sees: one thing or all of them, there or back.
+//!
+//! `key_get` and `key_list` say nearly the same of themselves, and so do "text to speech" and "speech to
+//! text". Over the 19 sets of `docs/quality.md` a plural that asks for the list puts right 11 prompts
+//! and spoils none, a direction 10 and one. Asked for one thing in the singular, people mean the list as
+//! often as not.
+
+use std::sync::Arc;
+
+use super::retriever::Candidate;
+use crate::catalog::Tool;
+use crate::index::name_words;
+use crate::query::{Direction, asks_for_several, directions, singular};
+
+/// Verbs of tools that give one thing.
+const ONE: [&str; 10] = [
+    "get", "show", "describe", "details", "detail", "retrieve", "read", "fetch", "view", "inspect",
+];
+
+/// Verbs of tools that give all of them.
+const ALL: [&str; 2] = ["list", "enumerate"];
+
+/// What a name may have beside verb and things.
+const EMPTY: [&str; 5] = ["all", "by", "id", "the", "a"];
+
+/// The share of the best score that the neighbour that lists has at least: below, it is for something else.
+const NEIGHBOUR: f32 = 2.0 / 3.0;
+
+/// The same for what goes the right way, which may be any tool.
+const NEAR: f32 = 0.8;
+
+/// A tool's name: its things, each in the singular, and whether it gives all of them.
+struct Shape {
+    things: Vec<String>,
+    gives_all: bool,
+}
+
+impl Shape {
+    fn of(tool: &Tool) -> Option<Self> {
+        let words = name_words(&tool.name);
+        let has = |verbs: &[&str]| words.iter().any(|word| verbs.contains(&word.as_str()));
+        let is_thing = |word: &&String| {
+            let word = word.as_str();
+            !ONE.contains(&word) && !ALL.contains(&word) && !EMPTY.contains(&word)
+        };
+        let things: Vec<&String> = words.iter().filter(is_thing).collect();
+        let last = things.last()?;
+        let gives_one = has(&ONE) && singular(last) == last.as_str() && !has(&["all"]);
+        let gives_all = has(&ALL);
+        let things = things.into_iter().map(|word| singular(word).into_owned()).collect();
+        (gives_one || gives_all).then_some(Self { things, gives_all })
+    }
+}
+
+/// Puts before the best candidate its neighbour that fits the prompt's number or direction better.
+pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
+    let best = candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score).then(b.row.cmp(&a.row)));
+    let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
+        return;
+    };
+    let better = lists(prompt, best, candidates, tools)
+        .or_else(|| goes_the_right_way(prompt, best, candidates, tools));
+    if let Some(better) = better.map(|at| &mut candidates[at]) {
+        let score = best.score.next_up();
+        better.wording = score - better.score;
+        better.score = score;
+    }
+}
+
+/// The neighbour that lists, where the best candidate gives one thing and the prompt asks for several.
+fn lists(
+    prompt: &str,
+    best: Candidate,
+    candidates: &[Candidate],
+    tools: &[Arc<Tool>],
+) -> Option<usize> {
+    let one = &tools[best.row as usize];
+    let shape = Shape::of(one).filter(|shape| !shape.gives_all)?;
+    if !asks_for_several(prompt, shape.things.last()?) {
+        return None;
+    }
+    candidates.iter().position(|candidate| {
+        let tool = &tools[candidate.row as usize];
+        candidate.score >= NEIGHBOUR * best.score
+            && tool.server == one.server
+            && Shape::of(tool).is_some_and(|all| all.gives_all && all.things == shape.things)
+    })
+}
+
+/// The next candidate that does not go the other way, where the best one does: it says "text to
+/// speech", never "speech to text", and the prompt says the latter.
+fn goes_the_right_way(
+    prompt: &str,
+    best: Candidate,
+    candidates: &[Candidate],
+    tools: &[Arc<Tool>],
+) -> Option<usize> {
+    let asked = directions(prompt);
+    if asked.is_empty() || !goes_back(&tools[best.row as usize], &asked) {
+        return None;
+    }
+    let is_near = |at: &usize| candidates[*at].score >= NEAR * best.score;
+    let mut near: Vec<usize> = (0..candidates.len()).filter(is_near).collect();
+    near.sort_by(|&a, &b| {
+        let (a, b) = (&candidates[a], &candidates[b]);
+        b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
+    });
+    near.into_iter().find(|&at| !goes_back(&tools[candidates[at].row as usize], &asked))
+}
+
+/// Whether the tool says of itself one of the directions turned round, and none as it is.
+fn goes_back(tool: &Tool, asked: &[Direction]) -> bool {
+    let own = directions(&format!("{} . {}", name_words(&tool.name).join(" "), tool.description));
+    let turned = |way: &Direction| own.iter().any(|(from, to)| (to, from) == (&way.0, &way.1));
+    asked.iter().any(turned) && !asked.iter().any(|way| own.contains(way))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The score of `vault_key_list` beside a `vault_key_get` of 1.0.
+    fn listed(prompt: &str, names: [&str; 2], score: f32) -> f32 {
+        let tools = names.map(|name| Arc::new(Tool::new(Some("vault"), name, "")));
+        let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
+        let mut candidates: Vec<Candidate> = [(0, 1.0), (1, score)].map(candidate).into();
+        by_wording(prompt, &mut candidates, &tools);
+        assert_eq!(candidates[0].score, 1.0);
+        assert!((candidates[1].score - candidates[1].wording - score).abs() < 1e-6);
+        candidates[1].score
+    }
+
+    #[test]
+    fn a_plural_puts_the_list_first() {
+        for names in
+            [["key_get", "key_list"], ["getKey", "listKeys"], ["describe-key", "list-all-keys"]]
+        {
+            assert!(listed("show me the keys", names, 0.7) > 1.0, "{names:?}");
+        }
+        assert!(listed("list key names", ["key_get", "key_list"], 0.7) > 1.0);
+    }
+
+    #[test]
+    fn all_else_stays_as_it_is() {
+        let pair = ["key_get", "key_list"];
+        assert_eq!(listed("show me the key", pair, 0.7), 0.7);
+        assert_eq!(listed("show me the keys", pair, 0.5), 0.5, "it is far");
+        assert_eq!(listed("show me the keys", ["key_list", "key_get"], 0.7), 0.7);
+        assert_eq!(listed("show me the keys", ["key_get", "secret_list"], 0.7), 0.7);
+        assert_eq!(listed("show me the keys", ["key_delete", "key_list"], 0.7), 0.7);
+        assert_eq!(listed("show me the keys", ["get_keys", "list_keys"], 0.7), 0.7);
+        assert_eq!(listed("get all", ["get", "list"], 0.7), 0.7);
+    }
+
+    #[test]
+    fn there_is_put_before_back() {
+        let order = |prompt: &str, texts: [&str; 3]| {
+            let tools = texts.map(|text| Arc::new(Tool::new(None, "tool", text)));
+            let scores = [(0, 1.0), (1, 0.9), (2, 0.85)];
+            let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
+            let mut candidates = scores.map(candidate);
+            by_wording(prompt, &mut candidates, &tools);
+            candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+            candidates.map(|candidate| candidate.row)
+        };
+        let (there, back) = ("Converts speech to text", "Turns text into natural speech");
+        let prompt = "convert the speech to text";
+        assert_eq!(order(prompt, [back, there, ""]), [1, 0, 2]);
+        assert_eq!(order(prompt, [back, back, there]), [2, 0, 1]);
+        assert_eq!(order(prompt, [there, back, ""]), [0, 1, 2]);
+        assert_eq!(order(prompt, [back, back, back]), [0, 1, 2]);
+        let both = "Text to speech, and speech to text";
+        assert_eq!(order(prompt, [both, there, ""]), [0, 1, 2]);
+        assert_eq!(order("send it to Dana", [back, there, ""]), [0, 1, 2]);
+    }
+}
