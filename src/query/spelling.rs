@@ -213,9 +213,10 @@ impl<'a, K: KnownWords> Lexicon<'a, K> {
         is_inflected(word, |base| base.len() >= 3 && self.knows(base))
     }
 
-    /// Whether another form of the word is read: `baked` says that `bake` is one.
+    /// Whether another form of the word is read: `baked` says that `bake` is one. Behind other letters
+    /// than `e` such endings make other words (`crat`, `crater`).
     fn has_forms(&self, word: &str) -> bool {
-        let stem = word.strip_suffix('e').unwrap_or(word);
+        let Some(stem) = word.strip_suffix('e') else { return false };
         FORMS.iter().any(|ending| self.known.reads(&format!("{stem}{ending}")))
     }
 

@@ -189,6 +189,13 @@ pub struct SelectionDoc {
     /// The strategy that was used.
     strategy: String,
     because: String,
+    /// Why the answer is not as good as it could be: `no_model`, or `unread_language` where nothing was found
+    /// for a prompt that the model cannot read.
+    #[schema(required = false, nullable = false)]
+    degraded: Option<String>,
+    /// What the prompt was read as, where that is something else.
+    #[schema(required = false, nullable = false)]
+    read_as: Option<String>,
     tools: Vec<SelectedDoc>,
     evidence: Option<f32>,
     /// How likely it is that a tool fits at all, 0 to 1.
