@@ -52,6 +52,7 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         shutdown.on_signals();
         let service = Arc::clone(&opened.service);
         service.watch();
+        service.announce(&opened.known.lists.stale);
         let connecting = tokio::spawn(connect(Arc::clone(&service), opened.known));
         let served = match args.http {
             None => stdio(&service, opened.options, &shutdown).await,

@@ -7,7 +7,9 @@
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::foreign::foreign_words;
 use super::requests::{is_verb, verbs};
@@ -48,6 +50,22 @@ const TRADE: &str = "admin agile airtable alexa ansible asana async auth avro ba
     safari sentry shopify slack sonar spotify sqlite ssh stderr stdin stdout stripe svelte svg swift tarball teams \
     telnet terraform todo todoist todos trello twilio twitch typo typos ubuntu undo unix utils uuid vercel vite \
     webhook webhooks webpack wget whatsapp wifi wiki xcode yaml yarn zapier zendesk zip zoom zsh";
+
+/// Words of English that small vocabularies lack and that are a slip away from words of tools and
+/// verbs: `unblock` is not `unlock`, and nobody books a branch for lunch. Found by reading a list of
+/// English words and names of packages against the catalogs at hand.
+const RIGHT: &str = "aloe amen backend bake bleach blunder brie brunch carb carton certify chai chic clam \
+    classifier clot collage comms cram crds cull cusp deduce deflect deli deplete depletion deprecate deprecation \
+    dilute discord dividend exert facet falter forage franc gif gifs grad gradle grate hoard hsts hypotheses impart \
+    inert inset instill jest lag lager lien linkerd lint loin malt mince miro modem modifier modulus mop mousse \
+    openapi palate pane parity pastel payback payoff paypal pilates pint poplar posit preset printf prospectus \
+    prosper quant racket rant reflux repost resent restate retrain reuse rewrote robo rout scalar scrabble sever \
+    shard shingle shred sift sill sine soar solicit splice sprintf stationery struct stylus suction swatch synopsis \
+    tart temp tirade tropic trot unblock unseat util vigil vocation";
+
+/// Both, to look a word up in.
+static RIGHT_WORDS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| TRADE.split_whitespace().chain(RIGHT.split_whitespace()).collect());
 
 /// Endings that words of English may take on, in place of a last `e` or behind a doubled letter.
 const OPEN: [&str; 16] = [
@@ -204,7 +222,7 @@ impl<'a, K: KnownWords> Lexicon<'a, K> {
     fn knows(&self, word: &str) -> bool {
         self.searched.binary_search_by(|(known, _)| (**known).cmp(word)).is_ok()
             || is_verb(word)
-            || TRADE.split_whitespace().any(|known| known == word)
+            || RIGHT_WORDS.contains(word)
             || self.known.reads(word)
     }
 
@@ -291,8 +309,6 @@ fn sounds_alike(a: u8, b: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::LazyLock;
-
     use super::*;
 
     /// An encoder's few words, and those of a catalog.
@@ -317,8 +333,8 @@ mod tests {
         let searched = "account accounts author bucket calendar cluster comment commits compiler config coupon \
             customized database debt deletion details downloads editor emails entries event expense france \
             generate image instances invoice issue issues jira kubernetes late list meeting message network \
-            organize page permission playlist post project document client pull radius recipe repository reports request \
-            schedule schemas screenshot separate services snapshots stack stock table task tasks tests thread \
+            organize page permission playlist point post present project document client pull radius recipe repository reports request \
+            schedule schemas screenshot separate services shared snapshots stack stock table task tasks tests thread \
             threads ticket tickets archive topic type types users weather webhooks workflow";
         let mut searched: Vec<(Box<str>, u32)> =
             searched.split_whitespace().map(|word| (word.into(), 1)).collect();
@@ -384,7 +400,8 @@ mod tests {
             generative restocked categorizes intruding quantify eateries astrology commute ambiance listing \
             loesche crear borrar mostrar erstelle zeige naechste termin kalendar_x benutzer incidencia \
             correo archivo evento cliente documento tarea fichier courriel reunion kowalsky mueller smith frontend snapshot blackboard \
-            scheduler reposted stacks typescript tabular tasked authored postal pager listener";
+            scheduler reposted stacks typescript tabular tasked authored postal pager listener \
+            brunch unblock unblocked rewrote shard shards presets shredding pint deprecated";
         for word in right.split_whitespace() {
             assert!(matches!(read(word), Cow::Borrowed(_)), "{word}: {}", read(word));
             let prompt = format!("what about {word} please");

@@ -69,3 +69,25 @@ fn the_next_start_begins_with_the_lists_of_the_last() {
     let listed = get(server.port, "/v1/tools?server=notes").ok();
     assert!(listed["total"].as_u64().unwrap() > 3, "{listed}");
 }
+
+#[test]
+fn a_reload_waits_for_the_first_lists_of_servers_that_are_new() {
+    let Some(python) = python() else { return };
+    let sandbox = Sandbox::new();
+    let file = |names: &[&str]| {
+        let entry = |name: &&str| {
+            let script = repo(&format!("tests/servers/{name}.py"));
+            ((*name).to_owned(), json!({"command": python, "args": [script, sandbox.dir.path()]}))
+        };
+        let entries: serde_json::Map<String, Value> = names.iter().map(entry).collect();
+        sandbox.write("servers.json", json!({"mcpServers": entries}).to_string())
+    };
+    let servers = file(&["parts"]).to_str().unwrap().to_owned();
+    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let port = server.port;
+    until("the parts are listed", || state(port, "parts") == "ready");
+    file(&["parts", "notes"]);
+    let reloaded = post(port, "/v1/reload", &json!({})).ok();
+    assert_eq!(state(port, "notes"), "ready", "{reloaded}");
+    assert!(reloaded["tools"].as_u64().unwrap() > 5, "{reloaded}");
+}

@@ -41,8 +41,14 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Asks them. What one of them lists is taken in, and kept for the next start, as it comes.
-    pub async fn ask(self, service: Arc<Service>) {
+    /// Asks them. What one of them lists is taken in, and kept for the next start, as it comes. Whoever
+    /// looks at the service from now on knows that they are asked, also before the work is begun.
+    pub fn ask(self, service: Arc<Service>) -> impl Future<Output = ()> + Send + 'static {
+        service.announce(&self.stale);
+        self.asked(service)
+    }
+
+    async fn asked(self, service: Arc<Service>) {
         if self.stale.is_empty() {
             return;
         }

@@ -77,6 +77,9 @@ impl App {
             return Err(ApiError::not_configured(said));
         };
         let _one_at_a_time = self.changing.lock().await;
+        // What a server lists after its last list was read would be undone.
+        let present = self.service();
+        let _still = present.still().await;
         let app = Arc::clone(self);
         let work = tokio::task::spawn_blocking(move || app.take_in(&reload));
         let done = work.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?;

@@ -102,14 +102,19 @@ impl Service {
         states.values().cloned().collect()
     }
 
+    /// Says of servers that they are being asked: all of them before any is, and before who asks them has
+    /// come to it, so that whoever looks knows what may still come.
+    pub fn announce(&self, names: &[String]) {
+        for name in names {
+            self.set_status(name, Status::Connecting).ok();
+        }
+    }
+
     /// Asks servers for their tools at the same time, and takes in what each of them says as soon
     /// as it says it. One that does not answer keeps the tools that are known of it.
     pub async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
         let names: Vec<String> = names.into_iter().collect();
-        // All of them before any is asked, so that whoever looks knows what may still come.
-        for name in &names {
-            self.set_status(name, Status::Connecting).ok();
-        }
+        self.announce(&names);
         let mut asked = tokio::task::JoinSet::new();
         for name in names {
             let service = Arc::clone(self);
