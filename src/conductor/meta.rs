@@ -77,7 +77,9 @@ impl Conductor<'_> {
         let told = near.iter().map(|tool| {
             let lacks: Vec<&str> =
                 tool["lacks"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            format!("`{}` {}", tool["tool"].as_str().unwrap_or_default(), lacks.join(" and "))
+            let lacks = lacks.join(" and ");
+            let id = tool["tool"].as_str().unwrap_or_default();
+            if lacks.is_empty() { format!("`{id}`") } else { format!("`{id}`, which {lacks}") }
         });
         let told: Vec<String> = told.collect();
         let text = if told.is_empty() {
