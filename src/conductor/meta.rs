@@ -54,6 +54,10 @@ impl Conductor<'_> {
     fn question(&self, obligation: &ObligationRow) -> String {
         match obligation.payload.get("question").and_then(Value::as_str) {
             Some(question) => question.to_owned(),
+            None if obligation.payload.is_empty() => match &obligation.what.kind {
+                Some(kind) => format!("please say more: {kind}"),
+                None => "please say more".to_owned(),
+            },
             None => format!("please say more: {}", shown(&json!(obligation.payload))),
         }
     }
