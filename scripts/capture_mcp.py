@@ -7,9 +7,9 @@
 Starts COMMAND, speaks JSON-RPC to it over stdio (initialize, notifications/initialized,
 tools/list) and writes the line with which it answered tools/list to OUT.json as the server wrote
 it. Nothing is parsed and printed again: schemas keep their key order and spacing. A server that
-pages its tools (nextCursor) yields one file a page: OUT.json, OUT.page2.json, ...
+pages its tools (nextCursor) yields one line a page, all in OUT.json: they are one server's tools.
 
-Files are written atomically, and only when every page has arrived. The server's stderr is shown
+The file is written atomically, and only when every page has arrived. The server's stderr is shown
 when something fails. Python 3.8 or later, standard library only.
 """
 
@@ -206,10 +206,6 @@ def capture(server):
         params = {"cursor": cursor}
 
 
-def page_path(out, page):
-    return out if page == 0 else out.with_name(f"{out.stem}.page{page + 1}{out.suffix}")
-
-
 def write_atomically(path, data):
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -237,8 +233,7 @@ def run(out, command, timeout, env=None):
         raise
     finally:
         server.stop()
-    for page, line in enumerate(pages):
-        write_atomically(page_path(out, page), line)
+    write_atomically(out, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in pages))
     return tools, len(pages), info
 
 
@@ -277,14 +272,12 @@ def self_check():
         assert run(out, [python, "-c", FAKE_SERVER], 10.0) == (2, 2, {"name": "fake", "version": "9"})
         assert out.read_bytes() == (
             b'{"result":{"nextCursor":"two", "tools":[{"name":"a"}]},"jsonrpc":"2.0","id":2}\n'
-        )
-        assert (Path(folder) / "fake.page2.json").read_bytes() == (
             b'{"result":{"tools":[{"name":"b"}]},  "jsonrpc":"2.0","id":3}\n'
         )
         fails(["no-such-command-anywhere"], "cannot start")
         fails([python, "-c", "import sys; sys.exit(3)"], "exit status 3")
         fails([python, "-c", "import time; time.sleep(60)"], "within 0.3 s", timeout=0.3)
-        assert sorted(p.name for p in Path(folder).iterdir()) == ["fake.json", "fake.page2.json"]
+        assert sorted(p.name for p in Path(folder).iterdir()) == ["fake.json"]
     print("capture_mcp: self-check passed", file=sys.stderr)
 
 

@@ -106,7 +106,7 @@ pub enum Command {
     Route(RouteArgs),
     /// Say what a prompt and the files around it are about: phase, kind of work, languages, and more
     Analyze(AnalyzeArgs),
-    /// Look at a catalog: list, show, validate
+    /// Look at a catalog: list, show, validate, probe
     Tools(ToolsArgs),
     /// Get, list and check models
     Model(ModelArgs),

@@ -33,6 +33,9 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         Command::Learn(args) => {
             both(&mut args.catalog, &mut args.engine, variables);
             fill_path(&mut args.output, "TOOLROUTE_USAGE", variables);
+            if let Some(log) = &mut args.log {
+                fill_path(log, "TOOLROUTE_FEEDBACK", variables);
+            }
         }
         Command::Route(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
@@ -253,6 +256,22 @@ mod tests {
         assert_eq!(typed.index, None);
         let empty = route(&[], &all.map(|(name, _)| (name, ""))).engine;
         assert_eq!((empty.choice.models, empty.choice.model, empty.index), (None, None, None));
+    }
+
+    #[test]
+    fn learn_reads_the_log_that_the_variable_names_only_where_a_log_was_asked_for() {
+        let log = |typed: &[&str]| {
+            let typed = [&["toolroute", "learn"], typed].concat();
+            let mut command = Cli::parse_from(typed).command;
+            fill_from(&mut command, &|name| {
+                (name == "TOOLROUTE_FEEDBACK").then(|| "mine.db".into())
+            });
+            let Command::Learn(args) = command else { panic!("learn was typed") };
+            args.log
+        };
+        assert_eq!(log(&["past.jsonl"]), None);
+        assert_eq!(log(&["--log"]), Some(Some("mine.db".into())));
+        assert_eq!(log(&["--log", "other.db"]), Some(Some("other.db".into())));
     }
 
     #[test]

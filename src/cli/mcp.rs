@@ -20,7 +20,7 @@ use super::setup::{self, Wanted};
 use super::{call, lists, paths, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
-use crate::engine::{DEFAULT_LIMIT, Engine};
+use crate::engine::{self, DEFAULT_LIMIT, Engine};
 use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
 use crate::feedback::UsageVectors;
 use crate::server::{
@@ -173,12 +173,8 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
     let mut profiles = configured(global);
     let named = args.profile.clone().unwrap_or_default();
     if !named.is_empty() && !profiles.contains_key(&named) {
-        let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-        let said = format!(
-            "unknown profile `{}`; expected one of the configuration: {}",
-            render::cut(&named, render::MOST_OF_AN_ID),
-            known.join(", ")
-        );
+        let known = profiles.keys().cloned().collect();
+        let said = engine::Error::UnknownProfile { name: named, known }.to_string();
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     let profile = profiles.entry(named).or_default();

@@ -54,6 +54,10 @@ impl Conductor<'_> {
     fn question(&self, obligation: &ObligationRow) -> String {
         match obligation.payload.get("question").and_then(Value::as_str) {
             Some(question) => question.to_owned(),
+            None if obligation.payload.is_empty() => match &obligation.what.kind {
+                Some(kind) => format!("please say more: {kind}"),
+                None => "please say more".to_owned(),
+            },
             None => format!("please say more: {}", shown(&json!(obligation.payload))),
         }
     }
@@ -77,7 +81,9 @@ impl Conductor<'_> {
         let told = near.iter().map(|tool| {
             let lacks: Vec<&str> =
                 tool["lacks"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            format!("`{}` {}", tool["tool"].as_str().unwrap_or_default(), lacks.join(" and "))
+            let lacks = lacks.join(" and ");
+            let id = tool["tool"].as_str().unwrap_or_default();
+            if lacks.is_empty() { format!("`{id}`") } else { format!("`{id}`, which {lacks}") }
         });
         let told: Vec<String> = told.collect();
         let text = if told.is_empty() {

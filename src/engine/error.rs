@@ -36,7 +36,7 @@ pub enum Error {
     #[error(transparent)]
     Log(#[from] feedback::StoreError),
 
-    #[error("unknown profile `{}`; expected one of the configuration: {}", cut(.name), .known.join(", "))]
+    #[error("unknown profile `{}`; expected one of the configuration{}", cut(.name), listed(.known))]
     UnknownProfile { name: String, known: Vec<String> },
 
     #[error(
@@ -70,6 +70,14 @@ fn suggestion(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
 }
 
+fn listed(profiles: &[String]) -> String {
+    if profiles.is_empty() {
+        ", which has none".to_owned()
+    } else {
+        format!(": {}", profiles.join(", "))
+    }
+}
+
 /// An id may be any text, and what is told of it must stay a line.
 fn cut(id: &str) -> String {
     const MOST: usize = 80;
@@ -88,5 +96,12 @@ mod tests {
         let unknown = |first: String| Error::UnknownCandidates { count: 1, first, near: vec![] };
         assert!(unknown("é".repeat(5_000)).to_string().chars().count() < 160);
         assert!(unknown("é".repeat(80)).to_string().contains(&"é".repeat(80)));
+    }
+
+    #[test]
+    fn an_unknown_profile_is_told_with_those_that_there_are() {
+        let unknown = |known| Error::UnknownProfile { name: "x".to_owned(), known }.to_string();
+        assert!(unknown(vec![]).ends_with("the configuration, which has none"));
+        assert!(unknown(vec!["a".to_owned(), "b".to_owned()]).ends_with("configuration: a, b"));
     }
 }

@@ -123,8 +123,11 @@ impl Bm25 {
             return Err(Error::Row { row, rows: self.rows });
         }
         let terms = self.known_terms(prompt);
-        let score =
-            |row| terms.iter().filter_map(|&term| self.postings[term as usize].score(row)).sum();
+        let score = |row| {
+            let found = terms.iter().filter_map(|&term| self.postings[term as usize].score(row));
+            // Not `sum`, which makes -0 of nothing.
+            found.fold(0.0_f32, |sum, score| sum + score)
+        };
         Ok(rows.iter().map(|&row| score(row)).collect())
     }
 

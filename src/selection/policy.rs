@@ -25,7 +25,7 @@ pub enum Undeclared {
 
 /// A filter over declared tiers and over the servers' shares. The default admits every tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Policy {
     pub min_reliability: Option<Reliability>,
     pub max_cost: Option<Cost>,

@@ -121,6 +121,9 @@ fn a_damaged_file_of_a_program_that_nobody_named_costs_its_own_servers_alone() {
     named.env("HOME", sandbox.path("home")).args(["import", "--from", "cursor", "--project"]);
     named.arg(sandbox.path("project")).arg("--to").arg(sandbox.path("other.json"));
     named.assert().code(3);
+    let mut none = sandbox.toolroute();
+    none.env("HOME", sandbox.path("home")).args(["import", "--file", "no-such.json", "--to"]);
+    none.arg(sandbox.path("other.json")).assert().code(5);
 }
 
 #[cfg(target_os = "linux")]

@@ -55,6 +55,8 @@ fn what_is_wrong_is_told_as_json() {
     assert_eq!(bad(json!({"prompt": 5})), invalid);
     assert_eq!(bad(json!({"prompt": "x", "limt": 5})), invalid);
     assert_eq!(bad(json!({"prompt": "x", "strategy": "best"})), invalid);
+    let slip = json!({"prompt": "x", "policy": {"max_cots": "low"}});
+    assert_eq!(bad(slip), invalid, "a filter that is not understood is not left out in silence");
     assert_eq!(bad(json!({"prompt": "x", "candidates": ["none_such"]})), invalid);
     assert_eq!(bad(json!({"prompt": "x", "context": {"enabled_tools": ["[" ]}})), invalid);
     assert_eq!(bad(json!({"prompt": "x", "profile": "none"})).0, 404);

@@ -27,7 +27,8 @@ pub struct LearnArgs {
     #[arg(value_name = "PAST.jsonl")]
     pub past: Vec<PathBuf>,
     /// Learn from the log of executions as well, which says all of it each time: what the file holds
-    /// is replaced [default: toolroute/feedback.db in the user's data folder]
+    /// is replaced [default: toolroute/feedback.db in the user's data folder, or the one that
+    /// TOOLROUTE_FEEDBACK names]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "forget")]
     pub log: Option<Option<PathBuf>>,
     /// The file that keeps what is learned; what it holds already is added to

@@ -19,7 +19,7 @@ pub struct ModelArgs {
 
 #[derive(Subcommand)]
 pub enum ModelCommand {
-    /// Get a model: from the hub, or from a folder with --from. The only command with a network
+    /// Get a model: from the hub, or from a folder with --from. The only command that fetches one
     Pull(PullArgs),
     /// List the models that are built in, known or here
     List,

@@ -122,8 +122,12 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
                     "server `{name}` does not answer: {}",
                     file.redactor.clean(&fault.detail)
                 );
-                let cure =
-                    "run its command by hand and read what it says; --wait gives it more time";
+                let cure = match file.entries.get(name) {
+                    Some(Entry::Http(_)) => {
+                        "see whether its address is right and answers; --wait gives it more time"
+                    }
+                    _ => "run its command by hand and read what it says; --wait gives it more time",
+                };
                 Finding::error(CHECK, found, cure)
             }
         };

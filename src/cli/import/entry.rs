@@ -12,12 +12,15 @@ pub struct Read {
     pub notes: Vec<String>,
 }
 
-/// Whether an entry is this gateway itself, which must not start itself.
+/// Whether an entry is this gateway itself, which must not start itself. The program may have been
+/// given another name, such as that of its release.
 pub fn is_ours(entry: &Map<String, Value>) -> bool {
-    let command = entry.get("command").and_then(Value::as_str).unwrap_or_default();
-    let stem = Path::new(command).file_stem().and_then(|stem| stem.to_str());
+    let command = Path::new(entry.get("command").and_then(Value::as_str).unwrap_or_default());
+    let stem = command.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_this = || std::env::current_exe().is_ok_and(|program| program == command);
     let args = entry.get("args").and_then(Value::as_array);
-    stem == Some("toolroute") && args.is_some_and(|args| args.iter().any(|arg| arg == "mcp"))
+    args.is_some_and(|args| args.iter().any(|arg| arg == "mcp"))
+        && (stem.starts_with("toolroute") || is_this())
 }
 
 /// Reads an entry. Members that we do not know are kept.
@@ -219,6 +222,13 @@ mod tests {
     fn the_gateway_itself_is_told() {
         let ours = json!({"command": "/usr/bin/toolroute", "args": ["mcp"]});
         assert!(is_ours(ours.as_object().unwrap()));
+        let release = json!({"command": "/opt/toolroute-0.1.0-linux", "args": ["mcp"]});
+        assert!(is_ours(release.as_object().unwrap()));
+        let program = std::env::current_exe().unwrap();
+        let renamed = json!({"command": program, "args": ["mcp", "--servers", "servers.json"]});
+        assert!(is_ours(renamed.as_object().unwrap()));
+        let other = json!({"command": "/usr/bin/toolroute", "args": ["serve"]});
+        assert!(!is_ours(other.as_object().unwrap()));
         assert!(!is_ours(json!({"command": "npx", "args": ["mcp"]}).as_object().unwrap()));
     }
 }

@@ -50,7 +50,10 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
 
 fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::Result<Vec<Found>> {
     let text = write::read(&place.path)?;
-    let text = text.with_context(|| format!("there is no file {}", place.path.display()))?;
+    let text = text.ok_or_else(|| {
+        let said = format!("there is no file {}", place.path.display());
+        Failure { code: exit::IO, said }
+    })?;
     let is_toml = place.path.extension().is_some_and(|extension| extension == "toml");
     let root = if is_toml { codex::value(&text) } else { jsonc::value(&text).map_err(Into::into) };
     let root = root.map_err(|error| bad(&place.path, &error))?;

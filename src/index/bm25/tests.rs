@@ -74,6 +74,12 @@ fn rows_that_do_not_exist_are_refused() {
 }
 
 #[test]
+fn a_row_without_the_words_has_a_score_without_a_sign() {
+    let scores = index().score("unheard", Rows::Only(&[1, 0])).unwrap();
+    assert_eq!(scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[test]
 fn nothing_in_nothing_out() {
     let empty = plain(&[]);
     assert!(empty.is_empty() && empty.search("file", 3).is_empty());

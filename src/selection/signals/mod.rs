@@ -270,7 +270,7 @@ impl Assessed<'_> {
             return None;
         }
         let tier = seen.and_then(|seen| seen.latency_tier()).or(facts.latency)?;
-        Some(-(tier as u8 as f32) / LatencyTier::VerySlow as u8 as f32)
+        Some(0.0 - tier as u8 as f32 / LatencyTier::VerySlow as u8 as f32)
     }
 
     fn follows(&self, row: u32) -> Option<f32> {
@@ -300,8 +300,9 @@ fn complexity(facts: &Facts, complexity: Option<f32>) -> Option<f32> {
     Some(2.0 * (1.0 - distance).max(0.0) - 1.0)
 }
 
+/// Not below 0 by a sign alone, which answers would show.
 fn dear(cost: Cost) -> f32 {
-    -(cost as u8 as f32) / Cost::High as u8 as f32
+    0.0 - cost as u8 as f32 / Cost::High as u8 as f32
 }
 
 #[cfg(test)]

@@ -125,6 +125,15 @@ fn urgency_cost_the_web_workflow_and_plans_count_where_they_apply() {
     let seen = [Some(Observed::from_counts(9, 9, Some(500.0)))];
     let quick = Situation { observed: &seen, ..situation };
     assert_eq!(added(&tools, Signal::Latency, quick), [0.0, 0.0], "what was seen counts");
+    let mut best = tool("best");
+    (best.latency_ms, best.cost) = (Some(10), Some(Cost::Tiny));
+    let weights = SignalWeights::OFF.with(Signal::Latency, 0.1).unwrap();
+    let weights = weights.with(Signal::Cost, 0.1).unwrap();
+    let parts = signals(&[best])
+        .assess(situation, weights, &mut [candidate(0, 0.5)])
+        .parts(&candidate(0, 0.5));
+    assert_eq!(parts.len(), 2);
+    assert!(parts.iter().all(|part| part.contribution.to_bits() == 0), "no 0 with a sign");
     let follows = Situation { follows: &[(1, 0.5)], planned: &[1], ..calm };
     assert_eq!(added(&tools, Signal::Workflow, follows), [0.0, 0.025]);
     assert_eq!(added(&tools, Signal::Planned, follows), [0.0, 0.05]);

@@ -90,6 +90,9 @@ struct PolicyDoc {
     max_latency: Option<LatencyName>,
     #[schema(nullable = false)]
     undeclared: Option<UndeclaredName>,
+    /// Tools of one server in an answer at most, where those of another come near.
+    #[schema(minimum = 0)]
+    max_per_server: Option<usize>,
 }
 
 #[derive(ToSchema)]

@@ -21,10 +21,10 @@ pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResul
     match &report.outcome {
         Outcome::Answered(answer) => answered(asked, answer, too_long),
         Outcome::Confirm { message, .. } => error(format!(
-            "{message} Ask the user. Once they agree, call it again by call_tool with \"confirm\": true."
+            "{message}. Ask the user. Once they agree, call it again by call_tool with \"confirm\": true."
         )),
         Outcome::Clarify { message, .. } => {
-            error(format!("{message} describe_tool {} gives its schema.", asked.id))
+            error(format!("{message}. describe_tool {} gives its schema.", asked.id))
         }
         _ => failed(asked, report),
     }
