@@ -370,10 +370,10 @@ mod tests {
 
     #[test]
     fn a_word_of_which_another_form_is_read_stays() {
-        let searched = vec![("brake".into(), 1)];
+        let searched = vec![("glance".into(), 1)];
         let words = |read| Words { read, searched: searched.clone() };
-        assert_eq!(without_typos("bake", &words(vec!["baked"])), "bake");
-        assert_eq!(without_typos("bake", &words(Vec::new())), "brake");
+        assert_eq!(without_typos("glace", &words(vec!["glaced"])), "glace");
+        assert_eq!(without_typos("glace", &words(Vec::new())), "glance");
     }
 
     #[test]
