@@ -53,15 +53,16 @@ const TRADE: &str = "admin agile airtable alexa ansible asana async auth avro ba
 
 /// Words of English that small vocabularies lack and that are a slip away from words of tools and
 /// verbs: `unblock` is not `unlock`, and nobody books a branch for lunch. Found by reading a list of
-/// English words and names of packages against the catalogs at hand.
-const RIGHT: &str = "aloe amen backend bake bleach blunder brie brunch carb carton certify chai chic clam \
-    classifier clot collage comms cram crds cull cusp deduce deflect deli deplete depletion deprecate deprecation \
-    dilute discord dividend exert facet falter forage franc gif gifs grad gradle grate hoard hsts hypotheses impart \
-    inert inset instill jest lag lager lien linkerd lint loin malt mince miro modem modifier modulus mop mousse \
-    openapi palate pane parity pastel payback payoff paypal pilates pint poplar posit preset printf prospectus \
-    prosper quant racket rant reflux repost resent restate retrain reuse rewrote robo rout scalar scrabble sever \
-    shard shingle shred sift sill sine soar solicit splice sprintf stationery struct stylus suction swatch synopsis \
-    tart temp tirade tropic trot unblock unseat util vigil vocation";
+/// English words and names of packages against the catalogs at hand. Words that are more often a slip
+/// than meant (`sever`, `inset`) are not among them.
+const RIGHT: &str = "aloe backend bake bleach blunder brie brunch carb carton certify chai chic clam classifier \
+    clot collage comms cram crds cull cusp deduce deflect deli deplete depletion deprecate deprecation dilute \
+    discord dividend exert facet falter forage franc gif gifs grad gradle grate hoard hsts hypotheses impart instill \
+    jest lag lager linkerd lint malt mince miro modem modifier modulus mop mousse openapi palate pane parity pastel \
+    payback payoff paypal pilates pint poplar posit preset printf prospectus prosper quant racket rant reflux repost \
+    resent restate retrain reuse rewrote robo scalar scrabble shard shingle shred sift sill sine soar solicit splice \
+    sprintf stationery struct stylus suction swatch synopsis tart temp tirade tropic trot unblock unseat util vigil \
+    vocation";
 
 /// Both, to look a word up in.
 static RIGHT_WORDS: LazyLock<HashSet<&str>> =
@@ -237,7 +238,8 @@ impl<'a, K: KnownWords> Lexicon<'a, K> {
         let verbs = verbs().filter(|verb| verb.starts_with(first)).map(|verb| (verb, 0));
         let letters = letters(word);
         let near = searched.chain(verbs).filter(|(meant, _)| {
-            (letters ^ self::letters(meant)).count_ones() <= 2
+            word.len().abs_diff(meant.len()) <= 1
+                && (letters ^ self::letters(meant)).count_ones() <= 2
                 && is_slip(word, meant)
                 && !is_inflected(meant, |base| base == word)
         });
