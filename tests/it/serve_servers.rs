@@ -31,7 +31,8 @@ fn it_listens_while_servers_are_asked_and_says_which_are_missing() {
     let Some(python) = python() else { return };
     let sandbox = Sandbox::new();
     let servers = servers(&sandbox, &python);
-    let args = ["serve", "--servers", &servers, "--model", "static", "--deny", "notes__delete_note"];
+    let args =
+        ["serve", "--servers", &servers, "--model", "static", "--deny", "notes__delete_note"];
     let server = Server::start(&sandbox, &args);
     let port = server.port;
     // It would not be here if it had waited: the silent one has a minute for its handshake.
