@@ -1,17 +1,27 @@
 //! Whether a prompt in Latin letters is in another language than English.
 
 /// Words that hardly a sentence of their language does without, and no English one has.
-const WORDS: &str = "aber alle alles auf avec bitte comment con das dem den der des die dies eine einem einen einer este est \
-    faire fur het ich ist las les los mein meine meinen mich mir mit mon mostrar nach nicht nous oder para por pour que \
+const WORDS: &str = "aber alle alles auf avec bitte con das dem den der des die dies eine einem einen einer este est \
+    faire fur het ich ist las les los mein meine meinen mich mir mit mon mostrar nach nicht nous oder para por que \
     qui quiero sind sur todas todos tous toutes una und une uno van voor von vous welche wie wir zeig zeige zum zur \
     crear borrar buscar del della di de du el gli il la le";
 
+/// Those of them that English has as well, if seldom: alone they say nothing.
+const ENGLISH_TOO: &str = "con den die est fur mon van";
+
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn letters(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphabetic())
+}
+
 /// How many of a text's words are such as no English sentence has. What is in capitals is a name (`LA`).
 pub(super) fn foreign_words(text: &str) -> usize {
-    let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1);
+    let words = letters(text).filter(|word| word.len() > 1);
     let words = words.filter(|word| !word.bytes().all(|byte| byte.is_ascii_uppercase()));
-    let is_foreign = |word: &&str| WORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word));
-    words.filter(is_foreign).count()
+    words.filter(|word| is_in(WORDS, word)).count()
 }
 
 /// Whether a text in Latin letters is in another language than English: it has two words that only
@@ -31,7 +41,8 @@ pub fn is_foreign(text: &str) -> bool {
     match foreign_words(text) {
         0 => false,
         // One is a family's or a city's name as well: `van Gogh`, `Los Angeles`.
-        1 => words <= 3 || text.chars().any(is_accented) && words <= SHORT,
+        1 if text.chars().any(is_accented) => words <= SHORT,
+        1 => words <= 3 && !letters(text).any(|word| is_in(ENGLISH_TOO, word)),
         _ => true,
     }
 }
@@ -61,6 +72,10 @@ mod tests {
             "flights to LA, the LA office",
             "who painted this van Gogh picture",
             "book a café in Los Angeles for the whole team",
+            "comment on issue 42",
+            "pour coffee",
+            "rent a van",
+            "den lights off",
             "",
             "4711",
             "删除分支",

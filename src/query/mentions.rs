@@ -65,7 +65,11 @@ pub fn without_mentions(prompt: &str) -> Cow<'_, str> {
 fn without(text: &str, parts: &[&str]) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     for part in parts {
-        let is_token = |at: &usize| !rest[..*at].ends_with(|c: char| !c.is_whitespace());
+        let is_token = |at: &usize| {
+            let (before, after) = (&rest[..*at], &rest[*at + part.len()..]);
+            !before.ends_with(|c: char| !c.is_whitespace())
+                && !after.starts_with(|c: char| !c.is_whitespace())
+        };
         let places = rest.match_indices(part).map(|(at, _)| at);
         let Some(at) = places.into_iter().find(is_token) else { continue };
         kept.push_str(&rest[..at]);
@@ -170,6 +174,8 @@ mod tests {
             assert_eq!(read.matches(NAME).count(), expected, "{prompt}: {read}");
         }
         assert_eq!(without_mentions("rename create_issue to open_ticket"), "rename  to ");
+        let read = without_mentions("call create_issue_for, then explain create_issue");
+        assert_eq!(read, "call create_issue_for, then explain ");
     }
 
     #[test]
