@@ -1,6 +1,6 @@
 //! The value of an arithmetic expression, with the precedence of mathematics.
 //!
-//! From the loosest to the tightest: `+ -`, `* /`, a sign before, `^`. All but `^` go from the left:
+//! From the loosest to the tightest: `+ -`, `* /`, a sign before, `^` (or `**`). All but `^` go from the left:
 //! `-2^2` is -4, `2^3^2` is 512, `2^-1` is 0.5.
 //!
 //! Why not a library: exmex and fasteval bind a sign tighter than `^`, so that `-2^2` is 4, and exmex
@@ -54,9 +54,9 @@ impl<'a> Reader<'a> {
 
     fn power(&mut self) -> Result<f64, String> {
         let base = self.operand()?;
-        match self.take_any(&['^']) {
-            Some(_) => Ok(base.powf(self.signed()?)),
-            None => Ok(base),
+        match self.take_any(&['^']).is_some() || self.take_two_stars() {
+            true => Ok(base.powf(self.signed()?)),
+            false => Ok(base),
         }
     }
 
@@ -134,6 +134,13 @@ impl<'a> Reader<'a> {
         let found = self.peek().filter(|sign| signs.contains(sign))?;
         self.at += found.len_utf8();
         Some(found)
+    }
+
+    /// Python's sign for a power, as models write it.
+    fn take_two_stars(&mut self) -> bool {
+        let is_there = self.peek() == Some('*') && self.rest().starts_with("**");
+        self.at += if is_there { 2 } else { 0 };
+        is_there
     }
 
     fn expected(&self, what: &str) -> String {
@@ -219,6 +226,8 @@ mod tests {
             ("1-2+3", 2.0),
             ("1+2*3^2", 19.0),
             ("2^3*2", 16.0),
+            ("2**3 ** 2 * 2", 1024.0),
+            ("-2**2", -4.0),
             ("4^0.5", 2.0),
             ("-(2+3)^2", -25.0),
             ("sqrt(16)^2", 16.0),

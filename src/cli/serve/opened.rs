@@ -13,7 +13,7 @@ use crate::embedding::Embedder;
 use crate::engine::Engine;
 use crate::execution::{Executor, ServersFile};
 use crate::feedback::UsageVectors;
-use crate::server::{Hidden, Service, ServiceOptions};
+use crate::server::{Hidden, Service, ServiceOptions, Status};
 
 /// What the sources say.
 pub struct Opened {
@@ -44,8 +44,14 @@ impl Asking {
     /// Asks them. What one of them lists is taken in, and kept for the next start, as it comes. Whoever
     /// looks at the service from now on knows that they are asked, also before the work is begun.
     pub fn ask(self, service: Arc<Service>) -> impl Future<Output = ()> + Send + 'static {
-        service.announce(&self.stale);
-        self.asked(service)
+        let mut asking = self;
+        let states = service.servers().into_iter();
+        // An earlier reload may be asking them still.
+        let asked = states.filter(|state| state.status == Status::Connecting);
+        let asked: BTreeSet<String> = asked.map(|state| state.name).collect();
+        asking.stale.retain(|name| !asked.contains(name));
+        service.announce(&asking.stale);
+        asking.asked(service)
     }
 
     async fn asked(self, service: Arc<Service>) {

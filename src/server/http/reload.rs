@@ -76,11 +76,18 @@ impl App {
             let said = "this server was not made from files that could be read again";
             return Err(ApiError::not_configured(said));
         };
+        let app = Arc::clone(self);
+        // To its end with its locks, also where whoever asked has gone.
+        let reloading = tokio::spawn(async move { app.reload_from(reload).await });
+        reloading.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?
+    }
+
+    async fn reload_from(self: Arc<Self>, reload: Reload) -> Result<Reloaded, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
         // What a server lists after its last list was read would be undone.
         let present = self.service();
         let _still = present.still().await;
-        let app = Arc::clone(self);
+        let app = Arc::clone(&self);
         let work = tokio::task::spawn_blocking(move || app.take_in(&reload));
         let done = work.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?;
         let reloaded = done.map_err(|said| {
