@@ -102,6 +102,18 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
     Ok(kept.filter(|path| std::fs::metadata(path).is_ok_and(|about| about.len() > 0)).collect())
 }
 
+/// A catalog without the tools that the servers file does not offer of its servers: what is found can be
+/// called.
+pub fn offered(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
+    let Some(path) = live.servers() else { return Ok(catalog) };
+    let offers = read(path)?.offers;
+    if catalog.iter().all(|tool| offers.admits(tool)) {
+        return Ok(catalog);
+    }
+    let left = catalog.iter().filter(|tool| offers.admits(tool)).cloned().collect();
+    Ok(Catalog::from_tools(left).catalog)
+}
+
 /// Where the tools are kept that a server listed the last time it was asked.
 pub struct KeptList {
     pub name: String,
