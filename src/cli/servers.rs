@@ -53,18 +53,28 @@ pub fn open(file: &ServersFile) -> Servers {
     open_within(file, McpOptions::default().start_timeout)
 }
 
+/// [`open`] after [`catalogs`], which has told what is wrong with the file.
+pub fn open_again(file: &ServersFile) -> Servers {
+    let (servers, problems) = opened(file, McpOptions::default().start_timeout);
+    let new = problems.iter().filter(|problem| !file.problems.contains(problem));
+    new.for_each(|problem| render::note(&render::plain(problem)));
+    servers
+}
+
 /// [`open`] of servers that may take so long to answer the first time.
 pub fn open_within(file: &ServersFile, start_timeout: Duration) -> Servers {
+    let (servers, problems) = opened(file, start_timeout);
+    problems.iter().for_each(|problem| render::note(&render::plain(problem)));
+    servers
+}
+
+/// The servers, and what is wrong with their entries.
+fn opened(file: &ServersFile, start_timeout: Duration) -> (Servers, Vec<String>) {
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let process = ProcessOptions { base_env: base.collect() };
-    let (servers, problems) =
-        Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() });
-    for problem in problems {
-        render::note(&render::plain(&problem));
-    }
-    servers
+    Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() })
 }
 
 /// A file of tools for each server of a servers file. A server that does not answer costs its own

@@ -86,6 +86,20 @@ fn what_the_servers_file_does_not_offer_is_neither_listed_nor_found() {
 }
 
 #[test]
+fn what_is_wrong_with_an_entry_is_told_once() {
+    let tools = [json!({"name": "add", "description": "adds", "inputSchema": {}})];
+    let site = Site::new(&json!({
+        "sums": {"type": "process", "command": "no-such-program-here", "tools": tools},
+        "unset": {"command": "x", "args": ["${NOT_SET_ANYWHERE}"]},
+    }));
+    for _ in 0..2 {
+        let called = site.toolroute(&["call", "sums:add"]).output().unwrap();
+        let said = String::from_utf8(called.stderr).unwrap();
+        assert_eq!(said.matches("NOT_SET_ANYWHERE").count(), 1, "{said}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
     let Some(python) = python() else { return };
     let site = site(&python, json!({}));
