@@ -95,7 +95,7 @@ pub fn perform(
     show(&report, global)
 }
 
-/// What calls the tools of a servers file. No server is started yet.
+/// What calls the tools of a servers file whose catalog was read before. No server is started yet.
 pub fn executor(
     path: &Path,
     limits: &LimitArgs,
@@ -103,7 +103,7 @@ pub fn executor(
 ) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
     let options = ExecutorOptions { summarizer, ..options(&limits.rights, &file)? };
-    Ok(Executor::new(servers::open(&file), options))
+    Ok(Executor::new(servers::open_again(&file), options))
 }
 
 /// What may be called of a servers file, and how.

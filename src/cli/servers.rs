@@ -53,18 +53,28 @@ pub fn open(file: &ServersFile) -> Servers {
     open_within(file, McpOptions::default().start_timeout)
 }
 
+/// [`open`] after [`catalogs`], which has told what is wrong with the file.
+pub fn open_again(file: &ServersFile) -> Servers {
+    let (servers, problems) = opened(file, McpOptions::default().start_timeout);
+    let new = problems.iter().filter(|problem| !file.problems.contains(problem));
+    new.for_each(|problem| render::note(&render::plain(problem)));
+    servers
+}
+
 /// [`open`] of servers that may take so long to answer the first time.
 pub fn open_within(file: &ServersFile, start_timeout: Duration) -> Servers {
+    let (servers, problems) = opened(file, start_timeout);
+    problems.iter().for_each(|problem| render::note(&render::plain(problem)));
+    servers
+}
+
+/// The servers, and what is wrong with their entries.
+fn opened(file: &ServersFile, start_timeout: Duration) -> (Servers, Vec<String>) {
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let process = ProcessOptions { base_env: base.collect() };
-    let (servers, problems) =
-        Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() });
-    for problem in problems {
-        render::note(&render::plain(&problem));
-    }
-    servers
+    Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() })
 }
 
 /// A file of tools for each server of a servers file. A server that does not answer costs its own
@@ -100,6 +110,18 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
     }
     let kept = known.into_iter().map(|kept| kept.path);
     Ok(kept.filter(|path| std::fs::metadata(path).is_ok_and(|about| about.len() > 0)).collect())
+}
+
+/// A catalog without the tools that the servers file does not offer of its servers: what is found can be
+/// called.
+pub fn offered(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
+    let Some(path) = live.servers() else { return Ok(catalog) };
+    let offers = read(path)?.offers;
+    if catalog.iter().all(|tool| offers.admits(tool)) {
+        return Ok(catalog);
+    }
+    let left = catalog.iter().filter(|tool| offers.admits(tool)).cloned().collect();
+    Ok(Catalog::from_tools(left).catalog)
 }
 
 /// Where the tools are kept that a server listed the last time it was asked.

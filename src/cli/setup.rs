@@ -84,6 +84,7 @@ pub fn catalog_with_problems(
     let loaded = {
         let mut loaded = loaded;
         loaded.catalog = super::pins::screened(loaded.catalog, &args.live)?;
+        loaded.catalog = super::servers::offered(loaded.catalog, &args.live)?;
         loaded
     };
     Ok((loaded.catalog, loaded.problems))

@@ -38,6 +38,8 @@ pub struct EngineConfig {
     pub small_models: SmallModels,
     /// Tools by the name of a kind of work: patterns over ids.
     pub profiles: BTreeMap<String, Vec<String>>,
+    /// Of such a kind of work the servers whose tools alone count; all of them where it is not here.
+    pub profile_servers: BTreeMap<String, Vec<String>>,
     /// How vectors are searched.
     pub index: IndexKind,
     /// Answers that are kept for a moment; [`Engine::select`](super::Engine::select) alone looks.
@@ -63,6 +65,7 @@ impl Default for EngineConfig {
             min_shares: None,
             small_models: SmallModels::default(),
             profiles: BTreeMap::new(),
+            profile_servers: BTreeMap::new(),
             index: IndexKind::Auto,
             cache: CacheSettings::default(),
             query_cache: QUERY_CACHE,

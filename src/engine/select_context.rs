@@ -95,7 +95,9 @@ impl EngineConfig {
                 known: self.profiles.keys().cloned().collect(),
             })?),
         };
-        let profile = ToolFilter::new(profile.map(Vec::as_slice), &[], None)?;
+        let servers = context.profile.as_ref().and_then(|name| self.profile_servers.get(name));
+        let profile = ToolFilter::new(profile.map(Vec::as_slice), &[], None)?
+            .of_servers(servers.map(Vec::as_slice).unwrap_or_default());
         let enabled = context.enabled_tools.as_deref();
         Ok([profile, ToolFilter::new(enabled, &context.excluded_tools, context.stage)?])
     }

@@ -69,7 +69,8 @@ impl Offers {
         Ok(())
     }
 
-    fn admit(&self, tool: &Tool) -> bool {
+    /// Whether the tool is one of those that its server offers.
+    pub fn admits(&self, tool: &Tool) -> bool {
         let server = tool.server.as_deref().unwrap_or_default();
         let Some((only, without)) = self.by_server.get(server) else { return true };
         let named = |patterns: &Patterns| patterns.matches(&tool.name);
@@ -162,7 +163,7 @@ impl Permissions {
     /// Whether the tool may run, given that a person agreed or not.
     pub fn judge(&self, tool: &Tool, confirmed: bool) -> Verdict {
         let id = tool.id.as_str();
-        if !self.offers.admit(tool) {
+        if !self.offers.admits(tool) {
             return Verdict::NotAllowed;
         }
         if self.deny.matches(id) || !(self.allow.is_empty() || self.allow.matches(id)) {

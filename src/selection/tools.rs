@@ -74,6 +74,8 @@ impl Pattern {
 /// The tools that a request enables and leaves out, by patterns over ids such as `git__*`.
 #[derive(Default)]
 pub struct ToolFilter {
+    /// None named is all of them.
+    servers: Vec<String>,
     enabled: Option<Vec<Pattern>>,
     left_out: Vec<(Pattern, String)>,
     stage: Option<Stage>,
@@ -93,15 +95,25 @@ impl ToolFilter {
         let enabled: Option<Result<Vec<Pattern>, Error>> = enabled.map(all);
         let left_out = left_out.iter().map(|text| Ok((Pattern::new(text)?, text.clone())));
         Ok(Self {
+            servers: Vec::new(),
             enabled: enabled.transpose()?,
             left_out: left_out.collect::<Result<_, Error>>()?,
             stage: stage.filter(|stage| stage.is_read_only()),
         })
     }
 
+    /// Lets tools of these servers alone pass, of what passes; no name is all of them.
+    pub fn of_servers(mut self, servers: &[String]) -> Self {
+        self.servers = servers.to_vec();
+        self
+    }
+
     /// Whether it lets every tool pass.
     pub fn is_open(&self) -> bool {
-        self.enabled.is_none() && self.left_out.is_empty() && self.stage.is_none()
+        self.servers.is_empty()
+            && self.enabled.is_none()
+            && self.left_out.is_empty()
+            && self.stage.is_none()
     }
 
     /// Lets the tool pass, or says what stands in the way.
@@ -109,6 +121,10 @@ impl ToolFilter {
     /// # Errors
     /// The reason for which the tool is left out.
     pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
+        let server = tool.server.as_deref().unwrap_or_default();
+        if !self.servers.is_empty() && !self.servers.iter().any(|named| named == server) {
+            return Err(Exclusion::NotEnabled);
+        }
         if let Some(enabled) = &self.enabled
             && !enabled.iter().any(|pattern| pattern.matches(&tool.id))
         {
@@ -163,5 +179,9 @@ mod tests {
         assert_eq!(filter.admit(&other), Err(Exclusion::NotEnabled));
         assert!(ToolFilter::new(Some(&[]), &[], None).unwrap().admit(&other).is_err());
         assert!(ToolFilter::new(None, &texts(&["a[", "b"]), None).is_err());
+        let of = ToolFilter::new(Some(&enabled), &[], None).unwrap().of_servers(&texts(&["web"]));
+        assert_eq!(of.admit(&tool("commit")), Err(Exclusion::NotEnabled), "both must hold");
+        let of = ToolFilter::new(None, &[], None).unwrap().of_servers(&texts(&["web"]));
+        assert!(of.admit(&other).is_ok() && of.admit(&tool("commit")).is_err() && !of.is_open());
     }
 }

@@ -68,6 +68,38 @@ fn a_tool_of_a_server_is_called_with_its_arguments_put_right() {
 }
 
 #[test]
+fn what_the_servers_file_does_not_offer_is_neither_listed_nor_found() {
+    let tool = |name: &str| json!({"name": name, "description": name, "inputSchema": {}});
+    let tools = [tool("add_number"), tool("delete_number"), tool("delete_all_numbers")];
+    let sums = json!({"type": "process", "command": "sums", "tools": tools});
+    let mut narrowed = sums.clone();
+    narrowed["excludeTools"] = json!(["delete_*"]);
+    let site = Site::new(&json!({"sums": narrowed}));
+    let listed = site.json(&["tools", "list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    let found = site.json(&["route", "--model", "static", "delete a number"]);
+    assert_eq!(crate::support::ids(&found), ["sums__add_number"]);
+    assert_eq!(
+        Site::new(&json!({"sums": sums})).json(&["tools", "list"])[1]["name"],
+        "delete_number"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_an_entry_is_told_once() {
+    let tools = [json!({"name": "add", "description": "adds", "inputSchema": {}})];
+    let site = Site::new(&json!({
+        "sums": {"type": "process", "command": "no-such-program-here", "tools": tools},
+        "unset": {"command": "x", "args": ["${NOT_SET_ANYWHERE}"]},
+    }));
+    for _ in 0..2 {
+        let called = site.toolroute(&["call", "sums:add"]).output().unwrap();
+        let said = String::from_utf8(called.stderr).unwrap();
+        assert_eq!(said.matches("NOT_SET_ANYWHERE").count(), 1, "{said}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
     let Some(python) = python() else { return };
     let site = site(&python, json!({}));

@@ -33,6 +33,7 @@ fn a_selection_is_what_route_says() {
         json!({"prompt": prompt, "limit": 2, "explain": false, "excluded": false, "timings": true});
     let short = post(server.port, "/v1/select", &short).ok();
     assert_eq!(ids(&short), ids(&answer)[..2]);
+    assert_eq!(short["tools"][0]["score"], answer["tools"][0]["score"], "the same digits");
     assert!(short["tools"][0].get("explanation").is_none() && short.get("excluded").is_none());
     assert!(short["timings"]["total_ms"].as_f64().unwrap() > 0.0, "{short}");
     let strict = json!({"prompt": prompt, "policy": {"max_cost": "tiny"}, "strategy": "keyword"});

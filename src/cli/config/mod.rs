@@ -31,8 +31,8 @@ pub type Profiles = BTreeMap<String, ProfileSettings>;
 #[serde(from = "ProfileEntry")]
 pub struct ProfileSettings {
     pub tools: Vec<String>,
-    /// The rest is for the gateway.
     pub servers: Vec<String>,
+    /// The rest is for the gateway.
     pub pinned: Vec<String>,
     pub limit: Option<usize>,
     pub query: Option<String>,
@@ -351,6 +351,9 @@ impl Settings {
         if let Some(profiles) = &self.profiles {
             config.profiles =
                 profiles.iter().map(|(name, p)| (name.clone(), p.patterns())).collect();
+            let named = profiles.iter().filter(|(_, profile)| !profile.servers.is_empty());
+            config.profile_servers =
+                named.map(|(name, profile)| (name.clone(), profile.servers.clone())).collect();
         }
         config.min_shares = self.min_shares.or(config.min_shares);
         config.cache = self.cache.unwrap_or(config.cache);

@@ -44,6 +44,7 @@ fn flags_win_over_variables_over_the_file_over_defaults() {
 #[test]
 fn tables_become_settings_and_prompts_after_two_dashes_stay() {
     let file = "limit = \"auto:2\"\n[signals]\nintent = 0.25\n[profiles]\nresearch = [\"web__*\"]\n\
+                git = {servers = [\"git\"]}\n\
                 [small_models]\nmax_tools = 4\n[cache]\nttl_ms = 5\n[min_shares]\nkeyword = 1\n";
     let (args, settings) = route(file, &[], &["--", "--limit", "of what"]);
     assert_eq!((args.limit.most, args.prompt.len()), (2, 2));
@@ -52,6 +53,9 @@ fn tables_become_settings_and_prompts_after_two_dashes_stay() {
     let mut config = EngineConfig::default();
     settings.apply(&mut config);
     assert_eq!(config.small_models.max_tools, 4);
+    assert_eq!(config.profiles["git"], ["*"]);
+    assert_eq!(config.profile_servers.len(), 1);
+    assert_eq!(config.profile_servers["git"], ["git"]);
     assert_eq!(config.min_shares, Some(MinShares { semantic: 3, keyword: 1 }));
     let (_, settings) = route(file, &[("TOOLROUTE_SIGNALS", "phase=0.5,intent=0")], &["x"]);
     let signals = settings.signals.unwrap();

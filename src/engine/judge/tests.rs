@@ -90,11 +90,15 @@ fn stages_profiles_patterns_and_models_bound_an_answer() {
     tools[3].hints.read_only = Some(true);
     let mut config = EngineConfig { limit: 18, ..EngineConfig::default() };
     config.profiles.insert("few".into(), vec!["s__t0[0-4]".into()]);
+    config.profiles.insert("elsewhere".into(), vec!["*".into()]);
+    config.profile_servers.insert("elsewhere".into(), vec!["another".into()]);
     let engine = engine(tools, config);
     let with = |context: SelectContext| ids(&engine, &ask(context));
     let context = SelectContext::default;
     assert_eq!(with(SelectContext { stage: Some(Stage::Analysis), ..context() }), ["t03"]);
     assert_eq!(with(SelectContext { profile: Some("few".into()), ..context() }).len(), 5);
+    let elsewhere = SelectContext { profile: Some("elsewhere".into()), ..context() };
+    assert!(with(elsewhere).is_empty(), "a profile's servers count");
     let both = SelectContext {
         profile: Some("few".into()),
         enabled_tools: Some(vec!["s:t04".into(), "s:t09".into()]),

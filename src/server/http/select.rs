@@ -266,7 +266,10 @@ pub async fn select(
     if explain && excluded {
         return Ok(json(answer));
     }
-    let mut answer = serde_json::to_value(answer).map_err(|error| ApiError::internal(&error))?;
+    // By its text: `to_value` widens each f32, and a score of 0.478 would be told as 0.4779999852180481.
+    let text = serde_json::to_string(&answer).map_err(|error| ApiError::internal(&error))?;
+    let mut answer: Value =
+        serde_json::from_str(&text).map_err(|error| ApiError::internal(&error))?;
     let without = |from: &mut Value, name| from.as_object_mut().and_then(|from| from.remove(name));
     if !excluded {
         without(&mut answer, "excluded");
