@@ -163,7 +163,7 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
 fn past_prompts_help_on_a_public_set() {
     let Some(set) = shared("data/metatool") else { return };
     let sandbox = Sandbox::new();
-    let (tools, usage) = (set.join("tools.jsonl"), sandbox.path("usage"));
+    let tools = set.join("tools.jsonl");
     let rows = |name: &str| std::fs::read_to_string(set.join(name)).unwrap();
     let mut seen = std::collections::HashMap::new();
     let past: String = rows("train_queries.jsonl")
@@ -187,6 +187,7 @@ fn past_prompts_help_on_a_public_set() {
     };
     // The default encoder was trained on such prompts, and has little left to learn by itself.
     for (model, gain) in [("static", 0.01), ("toolroute-l6-v1", -0.002)] {
+        let usage = sandbox.path(model);
         let learn = ["learn", "--tools", text(&tools), text(&past), "-o", text(&usage), "-q"];
         sandbox.run(&[&learn[..], &["--model", model]].concat());
         let [_, before] = ndcg(model, &[]);

@@ -328,7 +328,21 @@ fn listen(
 }
 
 fn told(error: &ClientInitializeError, words: &LastWords) -> String {
-    with_words(format!("no handshake: {error}"), words)
+    let said = match error {
+        // Its own words are those of types of the program.
+        ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
+        other => other.to_string(),
+    };
+    with_words(format!("no handshake: {said}"), words)
+}
+
+/// An error and what it comes from, as far as each says something new.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |said, cause| match cause.to_string() {
+        known if said.contains(&known) => said,
+        new => format!("{said}: {new}"),
+    })
 }
 
 fn with_words(said: String, words: &LastWords) -> String {
