@@ -232,6 +232,7 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
         "gone": {"command": "no-such-program-here"},
         "unset": {"command": "/bin/true", "env": {"A": "${NOT_SET_ANYWHERE}"}},
         "mute": {"command": "/bin/true"},
+        "closed": {"url": "http://127.0.0.1:9/mcp"},
         "good": {"type": "process", "command": "/bin/true", "tools": [{"name": "t"}]},
     }});
     let file = sandbox.write("servers.json", servers.to_string());
@@ -245,11 +246,13 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
         "NOT_SET_ANYWHERE",
         "`mute` does not answer",
         "`good` answers with 1",
+        "no handshake: Client error",
         "chmod go-w",
         "chmod 600",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
+    assert!(!text.contains("toolroute::"), "a type of the program: {text}");
     let found = ill["findings"].as_array().unwrap();
     assert!(found.iter().all(|one| one["severity"] == "ok" || one["cure"].is_string()));
     sandbox.write("toolroute.toml", "limit = \"many\"\n");
