@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes toolroute's static model: a vector a token, distilled from an encoder.
 
-Usage: distill_static.py ENCODER_DIR DATA_DIR OUT_DIR [--prompts DIR] [--steps N] [--cache DIR] [--goldens FILE]
+Usage: distill_static.py ENCODER_DIR DATA_DIR OUT_DIR [--prompts DIR] [--steps N] [--cache DIR] [--goldens FILE [--shipped]]
 Needs: pip install -r scripts/train/requirements.txt
 
 ENCODER_DIR is a sentence-transformers folder or a transformers checkpoint of the BERT family whose tokenizer is
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save
+from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
@@ -367,6 +367,7 @@ def main():
     p.add_argument("--cache", type=Path, help="keeps the encoder's vectors from run to run")
     p.add_argument("--log", type=Path)
     p.add_argument("--goldens", type=Path, help="vectors of a few texts, for a test of the program")
+    p.add_argument("--shipped", action="store_true", help="train nothing: write --goldens of the table in OUT_DIR")
     p.add_argument("--dims", type=int, default=256)
     p.add_argument("--steps", type=int, default=2000)
     p.add_argument("--batch", type=int, default=256)
@@ -392,6 +393,10 @@ def main():
     torch.use_deterministic_algorithms(True)
     rng = random.Random(a.seed)
     a.words = words = Words(a.encoder)
+    if a.shipped:
+        tensors = load_file(a.out / "static.int8.safetensors")
+        table = tensors["tokens.weight"].float() * tensors["tokens.scale"].unsqueeze(1)
+        return goldens(Student(table), words, a.goldens)
     teacher, dev = Teacher(a.encoder, a.cache), Dev(a.data, words)
     catalog, sources = load(a, words, rng)
     taught = teaching(catalog, sources, teacher, words, a, rng)
