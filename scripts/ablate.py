@@ -52,17 +52,12 @@ def names_only(tool):
     return {**without("input_schema")(tool), "description": ""}
 
 
-def told_parameters(tool):
-    """Parameters with their descriptions and enum values in the description, not their names alone."""
-    told = []
-    for name, schema in list(((tool.get("input_schema") or {}).get("properties") or {}).items())[:12]:
-        schema = schema if isinstance(schema, dict) else {}
-        text = f"{name}: {first_sentence(str(schema.get('description', '')))[:80]}"
-        values = schema.get("enum") or []
-        told.append(text + (f" ({', '.join(map(str, values[:5]))})" if values else ""))
-    if not told:
-        return tool
-    return {**without("input_schema")(tool), "description": f"{tool['description']} Parameters: {'; '.join(told)}"}
+def bare_parameters(tool):
+    """Parameters by their names alone, without what is said of them and their values."""
+    schema = tool.get("input_schema") or {}
+    properties = schema.get("properties") or {}
+    bare = {name: without("description", "enum")(about) if isinstance(about, dict) else about for name, about in properties.items()}
+    return {**tool, "input_schema": {**schema, "properties": bare}} if properties else tool
 
 
 # What is changed by changing the catalogs.
@@ -71,7 +66,7 @@ CATALOGS = {
     "tools without their server": without("server"),
     "first sentence of the description": shortened,
     "names alone": names_only,
-    "what parameters mean in the embedded text": told_parameters,
+    "parameters by their names alone": bare_parameters,
 }
 
 
@@ -121,7 +116,7 @@ def self_check():
             "input_schema": {"properties": {"p": {"description": "what. x", "enum": [1, 2]}}}}
     assert without("server")(tool).keys() == tool.keys() - {"server"}
     assert shortened(tool)["description"] == "One."
-    assert told_parameters(tool)["description"] == "One. Two. Parameters: p: what. (1, 2)"
+    assert bare_parameters(tool)["input_schema"] == {"properties": {"p": {}}}
     assert "input_schema" not in names_only(tool) and names_only(tool)["name"] == "a"
     base = {"dev sets": {"hybrid": 0.5, "semantic": 0.25}}
     assert line("x", base) == "| x | 0.5000 | 0.2500 |"

@@ -56,7 +56,7 @@ def split(identifier):
 
 
 def tool_text(tool):
-    """As `embedding_text` in src/catalog/text.rs."""
+    """As `embedding_text` in src/catalog/text.rs had it when the models were trained: parameters by their names alone."""
     text = split(tool["server"]) + ": " if tool.get("server") else ""
     text += split(tool["name"]) + ". " + tool["description"]
     properties = list((tool.get("input_schema") or {}).get("properties") or {})

@@ -66,7 +66,7 @@ def split(identifier):
 
 
 def tool_text(tool, server=True, name=True, parameters=True, description=None):
-    """As `embedding_text` in src/catalog/text.rs."""
+    """As `embedding_text` in src/catalog/text.rs had it when the models were trained: parameters by their names alone."""
     text = ""
     if server and tool.get("server"):
         text = split(tool["server"]) + ": "

@@ -67,6 +67,26 @@ fn the_first_twelve_parameters_are_embedded_in_the_schemas_order() {
 }
 
 #[test]
+fn what_parameters_mean_is_embedded_in_short() {
+    let long = "Tells ".repeat(30);
+    let about = format!(
+        r#"{{"properties": {{
+            "fileName": {{"description": "Where it lies. Relative to the root."}},
+            "mode": {{"enum": ["r", "w", 3, "a", "x", "b", "t", "u"], "description": " "}},
+            "plain": {{}}, "odd": 5, "list": {{"description": ["x"], "enum": "y"}},
+            "lines": {{"description": "First line\nsecond"}},
+            "long": {{"description": "{long}"}}}}}}"#
+    );
+    let mut tool = Tool::new(None, "t", "d.");
+    tool.input_schema = schema(&about);
+    let expected = "t. d. Parameters: file Name: Where it lies.; mode (r, w, a, x); plain; odd; list; \
+                    lines: First line; long: Tells Tells";
+    let text = embedding_text(&tool);
+    assert!(text.starts_with(expected), "{text}");
+    assert!(super::super::text::joined(&tool).chars().count() < expected.chars().count() + 50);
+}
+
+#[test]
 fn titles_and_examples_are_embedded_where_they_add_something() {
     let mut tool = Tool::new(None, "read_file", "Reads.");
     tool.title = Some("Read File".to_owned());
