@@ -215,13 +215,13 @@ fn callable(
     options: &ServiceOptions,
     global: &Global,
 ) -> (Catalog, BTreeMap<String, Hidden>) {
-    let homeless = catalog.iter().filter(|tool| lists::home(tool, file).is_none()).count();
+    let homeless = catalog.iter().filter(|tool| servers::home(tool, file).is_none()).count();
     let catalog = if homeless == 0 {
         catalog
     } else {
         let said = format!("{homeless} tools are of no server of the servers file; left out");
         render::warn(global, &said);
-        let at_home = catalog.iter().filter(|tool| lists::home(tool, file).is_some());
+        let at_home = catalog.iter().filter(|tool| servers::home(tool, file).is_some());
         Catalog::from_tools(at_home.cloned().collect()).catalog
     };
     lists::callable(catalog, file, options)

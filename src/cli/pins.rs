@@ -1,6 +1,5 @@
 //! `toolroute pins`: which definitions were agreed to, and which are held back.
 
-use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers};
-use crate::catalog::{Catalog, Tool, ToolId};
+use crate::catalog::{Catalog, Tool};
 use crate::execution::ServersFile;
 use crate::pins::{Approve, Checked, FieldChange, Mode, Pins};
 
@@ -70,29 +69,8 @@ pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
     let Some(path) = live.servers() else { return Ok(catalog) };
     let Some(pins) = live.pinning.open()? else { return Ok(catalog) };
     let file = servers::read(path)?;
-    let servers = &file.entries;
-    let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
-    for tool in catalog.iter() {
-        if let Some(server) = tool.server.as_deref().filter(|server| servers.contains_key(*server))
-        {
-            by_server.entry(server).or_default().push(tool.clone());
-        }
-    }
-    let checked: usize = by_server.values().map(Vec::len).sum();
-    let all = by_server.into_iter();
-    let accepted: HashSet<ToolId> = all
-        .flat_map(|(server, tools)| screen(&pins, &file, server, tools))
-        .map(|tool| tool.id)
-        .collect();
-    if accepted.len() == checked {
-        return Ok(catalog);
-    }
-    let free = |tool: &&Tool| {
-        accepted.contains(&tool.id)
-            || !tool.server.as_ref().is_some_and(|of| servers.contains_key(of))
-    };
-    let left = catalog.iter().filter(free).cloned().collect();
-    Ok(Catalog::from_tools(left).catalog)
+    let look = |server: &str, tools| screen(&pins, &file, server, tools);
+    Ok(servers::looked_over(catalog, &file, look))
 }
 
 /// What the gateway looks its servers' lists over with.

@@ -1,5 +1,6 @@
 //! The servers file, and the catalogs that its servers say they have.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +10,7 @@ use tokio::runtime::Runtime;
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
 use super::{paths, render};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Tool, ToolId};
 use crate::execution::{BASE_VARIABLES, McpOptions, ProcessOptions, Servers, ServersFile};
 
 /// A server's list of tools is taken from the cache so long.
@@ -83,7 +84,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
     let Some(path) = &live.servers else { return Ok(Vec::new()) };
     let file = read(path)?;
     let known = kept(&file);
-    let stale = known.iter().filter(|kept| live.refresh || !kept.is_fresh);
+    let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
     let stale: Vec<String> = stale.map(|kept| kept.name.clone()).collect();
     if stale.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
@@ -109,7 +110,42 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     let kept = known.into_iter().map(|kept| kept.path);
-    Ok(kept.filter(|path| std::fs::metadata(path).is_ok_and(|about| about.len() > 0)).collect())
+    Ok(kept.filter(|path| has_tools(path)).collect())
+}
+
+/// Whether there is something in a server's list.
+pub fn has_tools(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.len() > 0)
+}
+
+/// The server of the file that a tool is of.
+pub fn home<'a>(tool: &'a Tool, file: &ServersFile) -> Option<&'a str> {
+    tool.server.as_deref().filter(|server| file.entries.contains_key(*server))
+}
+
+/// A catalog without those of the servers' tools that are not given back when they are looked over. Each
+/// server's are looked over by themselves; tools of no server of the file stay.
+pub fn looked_over(
+    catalog: Catalog,
+    file: &ServersFile,
+    mut look: impl FnMut(&str, Vec<Tool>) -> Vec<Tool>,
+) -> Catalog {
+    let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
+    for tool in catalog.iter() {
+        if let Some(server) = home(tool, file) {
+            by_server.entry(server).or_default().push(tool.clone());
+        }
+    }
+    let listed: usize = by_server.values().map(Vec::len).sum();
+    let all = by_server.into_iter();
+    let free: HashSet<ToolId> =
+        all.flat_map(|(server, tools)| look(server, tools)).map(|tool| tool.id).collect();
+    if free.len() == listed {
+        return catalog;
+    }
+    let stays = |tool: &&Tool| home(tool, file).is_none() || free.contains(&tool.id);
+    let left = catalog.iter().filter(stays).cloned().collect();
+    Catalog::from_tools(left).catalog
 }
 
 /// A catalog without the tools that the servers file does not offer of its servers: what is found can be
@@ -130,6 +166,13 @@ pub struct KeptList {
     pub path: PathBuf,
     /// Whether it was asked lately.
     pub is_fresh: bool,
+}
+
+impl KeptList {
+    /// Whether the server is to be asked anew; with `refresh` each is.
+    pub fn is_stale(&self, refresh: bool) -> bool {
+        refresh || !self.is_fresh
+    }
 }
 
 /// A place for each server of the file, whether there is anything at it or not.

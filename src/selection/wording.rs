@@ -99,7 +99,10 @@ fn goes_the_right_way(
     if asked.is_empty() || !goes_back(&tools[best.row as usize], &asked) {
         return None;
     }
-    let is_near = |at: &usize| candidates[*at].score >= NEAR * best.score;
+    let is_near = |at: &usize| {
+        let Candidate { row, score, .. } = candidates[*at];
+        row != best.row && score >= NEAR * best.score
+    };
     let mut near: Vec<usize> = (0..candidates.len()).filter(is_near).collect();
     near.sort_by(|&a, &b| {
         let (a, b) = (&candidates[a], &candidates[b]);

@@ -27,6 +27,8 @@ pub struct Opened {
 pub struct Behind {
     file: Option<ServersFile>,
     lists: Lists,
+    /// What their lists are looked over with.
+    looks: ServiceOptions,
     hidden: BTreeMap<String, Hidden>,
     /// Those that are running already; else new ones.
     pub running: Option<Arc<Executor>>,
@@ -88,8 +90,9 @@ impl Opened {
         let loaded = Catalog::load(&paths, &options)?;
         let broken = broken(&loaded.problems, &from.overlay, before)?;
         setup::tell_problems(&loaded.problems, global);
+        let looks = looks(args, file.as_ref())?;
         let (catalog, hidden) = match &file {
-            Some(file) => lists::callable(loaded.catalog, file, &looks(args, file)?),
+            Some(file) => lists::callable(loaded.catalog, file, &looks),
             None => (loaded.catalog, BTreeMap::new()),
         };
         if lists.stale.is_empty() {
@@ -97,7 +100,7 @@ impl Opened {
         }
         let stale = lists.stale.clone();
         let asking = Asking { stale, vectors: setup::snapshot_path(from, &args.engine) };
-        let behind = Behind { file, lists, hidden, running: None, asking };
+        let behind = Behind { file, lists, looks, hidden, running: None, asking };
         Ok(Self { catalog, broken, behind })
     }
 }
@@ -125,10 +128,15 @@ fn broken(
 }
 
 /// What the lists of servers are looked over with.
-fn looks(args: &ServeArgs, file: &ServersFile) -> anyhow::Result<ServiceOptions> {
-    let pinning = &args.catalog.live.pinning;
+fn looks(args: &ServeArgs, file: Option<&ServersFile>) -> anyhow::Result<ServiceOptions> {
+    let (pinning, rights) = (&args.catalog.live.pinning, &args.limits.rights);
+    // Without servers pins need no folder: a user may have no home.
+    let Some(file) = file else {
+        let permissions = call::permissions(rights, &ServersFile::default())?;
+        return Ok(ServiceOptions { permissions, ..ServiceOptions::default() });
+    };
     Ok(ServiceOptions {
-        permissions: call::permissions(&args.limits.rights, file)?,
+        permissions: call::permissions(rights, file)?,
         screen: pins::screen_of(pinning, file)?,
         approved_only: mcp::is_strict(pinning),
         ..ServiceOptions::default()
@@ -167,27 +175,24 @@ pub fn engine(
 pub fn service(
     args: &ServeArgs,
     engine: Arc<Engine>,
-    Behind { file, lists, hidden, running, .. }: Behind,
+    Behind { file, lists, looks, hidden, running, .. }: Behind,
     global: &Global,
 ) -> anyhow::Result<Arc<Service>> {
-    let mut options = match &file {
-        Some(file) => {
-            let new = || {
-                let options = call::options(&args.limits.rights, file)?;
-                anyhow::Ok(Arc::new(Executor::new(servers::open(file), options)))
-            };
-            let executor = running.map_or_else(new, Ok)?;
-            engine.join(&executor);
-            let keep = Some(lists.keeper(&args.catalog.overlay));
-            ServiceOptions { executor: Some(executor), keep, ..looks(args, file)? }
-        }
-        None => ServiceOptions {
-            permissions: call::permissions(&args.limits.rights, &ServersFile::default())?,
-            ..ServiceOptions::default()
-        },
+    let mut options = ServiceOptions {
+        profiles: mcp::configured(global),
+        hidden,
+        on_report: Some(super::recorder(Arc::clone(&engine))),
+        ..looks
     };
-    options.profiles = mcp::configured(global);
-    options.hidden = hidden;
-    options.on_report = Some(super::recorder(Arc::clone(&engine)));
+    if let Some(file) = &file {
+        let new = || {
+            let options = call::options(&args.limits.rights, file)?;
+            anyhow::Ok(Arc::new(Executor::new(servers::open(file), options)))
+        };
+        let executor = running.map_or_else(new, Ok)?;
+        engine.join(&executor);
+        options.executor = Some(executor);
+        options.keep = Some(lists.keeper(&args.catalog.overlay));
+    }
     Ok(Service::new(engine, options)?)
 }
