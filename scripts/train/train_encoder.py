@@ -53,6 +53,8 @@ BLENDED_SHARE = 0.7
 # Cosine of two tools (by the weights that training starts from) above which they are taken for one tool on two
 # servers, and what a wrong tool may score above the right one before it is taken for right as well.
 ALIKE, NEARLY = 0.82, 0.02
+# As in src/catalog/text.rs; and the tokens of a tool that are read while training, for time.
+MEANING_CHARS, EMBEDDED_VALUES, TOOL_TOKENS = 50, 4, 96
 
 
 def rows(path):
@@ -65,17 +67,38 @@ def split(identifier):
     return re.sub(r"[_\-/.:]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", identifier))
 
 
-def tool_text(tool, server=True, name=True, parameters=True, description=None):
-    """As `embedding_text` in src/catalog/text.rs had it when the models were trained: parameters by their names alone."""
+def meaning(text):
+    """As `first_sentence` in src/catalog/text.rs."""
+    sentence = re.split(r"(?<=[.!?])(?=\s)|\n", text.strip(), maxsplit=1)[0]
+    if len(sentence) > MEANING_CHARS:
+        sentence = sentence[:MEANING_CHARS]
+        sentence = sentence[: sentence.rfind(" ")] if " " in sentence else sentence
+    return sentence.rstrip()
+
+
+def told(name, about):
+    """A parameter's name with what it means, as `told_parameters` in src/catalog/text.rs."""
+    text, about = split(name), about if isinstance(about, dict) else {}
+    means, values = about.get("description"), about.get("enum")
+    means = meaning(means) if isinstance(means, str) else ""
+    values = [v for v in values if isinstance(v, str)][:EMBEDDED_VALUES] if isinstance(values, list) else []
+    return text + (": " + means if means else "") + (" (" + ", ".join(values) + ")" if values else "")
+
+
+def tool_text(tool, server=True, name=True, parameters="told", description=None):
+    """As `embedding_text` in src/catalog/text.rs; `parameters` are "told", by their "names" alone or None."""
     text = ""
     if server and tool.get("server"):
         text = split(tool["server"]) + ": "
     if name:
         text += split(tool["name"]) + ". "
     text += tool["description"] if description is None else description
-    properties = list((tool.get("input_schema") or {}).get("properties") or {})
+    properties = (tool.get("input_schema") or {}).get("properties")
+    properties = list(properties.items())[:12] if isinstance(properties, dict) else []
     if parameters and properties:
-        text += " Parameters: " + ", ".join(split(p) for p in properties[:12])
+        names = [told(*p) if parameters == "told" else split(p[0]) for p in properties]
+        is_bare = not any(mark in name for name in names for mark in ":(")
+        text += " Parameters: " + (", " if is_bare else "; ").join(names)
     return text[:1000]
 
 
@@ -87,16 +110,16 @@ def varied(tool, rng):
     """A tool's text as some other catalog would have it: without name, server or parameters, cut short, re-ordered."""
     r = rng.random()
     parts = sentences(tool["description"])
-    if r < 0.40 or not parts:
+    if r < 0.45 or not parts:
         return tool_text(tool)
-    if r < 0.55:
+    if r < 0.60:
         return tool_text(tool, server=False)
     if r < 0.70:
-        return tool_text(tool, server=rng.random() < 0.5, name=False, parameters=False)
+        return tool_text(tool, server=rng.random() < 0.5, name=False, parameters=None)
     if r < 0.80:
-        return tool_text(tool, server=rng.random() < 0.5, parameters=False, description=parts[0])
+        return tool_text(tool, server=rng.random() < 0.5, description=parts[0])
     if r < 0.90:
-        return tool_text(tool, server=rng.random() < 0.5, parameters=False)
+        return tool_text(tool, server=rng.random() < 0.5, parameters=rng.choice(["names", None]))
     shuffled = parts[:]
     rng.shuffle(shuffled)
     return tool_text(tool, server=rng.random() < 0.5, description=" ".join(shuffled))
@@ -174,7 +197,7 @@ class Source:
         self.prompts = [(p["query"], [at[g] for g in p["gold"] if g in at]) for p in prompts]
         self.prompts = [(query, gold) for query, gold in self.prompts if gold]
         self.keyword = {}
-        self.base = encoder.all([tool_text(t) for t in tools], 64)
+        self.base = encoder.all([tool_text(t) for t in tools], TOOL_TOKENS)
         self.bank = self.base.clone()
         self.servers = {}
         for i, tool in enumerate(tools):
@@ -206,7 +229,7 @@ class Source:
         return scores * KEYWORD_WEIGHT
 
     def refresh(self, encoder):
-        self.bank = encoder.all([tool_text(t) for t in self.tools], 64)
+        self.bank = encoder.all([tool_text(t) for t in self.tools], TOOL_TOKENS)
 
 
 def contrastive(source, encoder, size, hard, rng, masks, bank):
@@ -242,7 +265,7 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
         negatives.append(pick)
     columns = list(dict.fromkeys(positives + rng.sample(negatives, min(hard, len(negatives)))))
     place = {tool: j for j, tool in enumerate(columns)}
-    fresh = encoder([varied(source.tools[c], rng) for c in columns], 72)
+    fresh = encoder([varied(source.tools[c], rng) for c in columns], TOOL_TOKENS)
     logits = query @ fresh.T + words[:, columns]
     keep = allowed[:, columns].clone()
     for row, tool in enumerate(positives):
@@ -305,7 +328,7 @@ class Validation:
     def score(self, encoder, model):
         scores = {}
         for name, (texts, prompts, golds) in self.sets.items():
-            d, q = encoder.all(texts, 96, model), encoder.all(prompts, 96, model)
+            d, q = encoder.all(texts, 160, model), encoder.all(prompts, 96, model)
             scores[name] = round(ndcg5(q @ d.T, golds), 4)
         scores["mean"] = round(sum(scores.values()) / len(scores), 4)
         return scores
