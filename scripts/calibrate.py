@@ -3,18 +3,21 @@
 
 Usage: calibrate.py [--model NAME|DIR] [--data DIR] [--binary FILE]
 
-On catalogs of different sizes (FIT) prompts that their tools serve are set against prompts that were written
-for other catalogs; on CHECK, which has no part in the fit, it is shown what the threshold gives.
-The threshold is a line over the logarithm of the catalog's size, as high as it can be while at most MISSED of each
-catalog's own prompts are turned away; the width says how fast the confidence changes around it.
+On catalogs of different sizes prompts that their tools serve are set against prompts that no tool there serves. Six of them
+are catalogs of public MCP servers with prompts that were written for this (scripts/calibration: tools by their ids in
+`_merged`, prompts of our own), on and off topic; the others are sets of tool retrieval (FIT), with the prompts of other sets
+as strangers. Everywhere some of `no_tool.jsonl` are asked besides: talk, questions and wishes that want no tool at all.
+The threshold is a line over the logarithm of the catalog's size: of those that turn away MISSED of the written
+catalogs' own prompts, in the mean, and in no catalog more than twice that, the one that turns most strangers away. On
+CHECK, which has no part in the fit, it is shown what it gives. The width says how fast the confidence changes around it.
 """
 import argparse, json, math, random, subprocess, sys, tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# A set, its prompts, and the sets whose prompts its tools do not serve.
+WRITTEN = ROOT / "scripts" / "calibration"
+# A set, its prompts, and the sets whose prompts its tools do not serve. Not metatool: the model that ships knows its tools by heart.
 FIT = {
-    "metatool": ("train_queries", ["nestful"]),
     "bfcl": ("queries", ["azure_mcp_2026", "apibank"]),
     "apibank": ("queries", ["azure_mcp_2026", "bfcl"]),
     "toolalpaca": ("queries", ["azure_mcp_2026", "apibank"]),
@@ -22,7 +25,7 @@ FIT = {
     "sealtools": ("train_queries", ["azure_mcp_2026"]),
 }
 CHECK = ["azure_mcp_2026", "mcpproxy_golden", "ultratool_en", "metatool"]
-PROMPTS, MISSED = 1_000, 0.015
+PROMPTS, NO_TOOL, MISSED = 600, 150, 0.05
 
 
 def rows(path):
@@ -33,16 +36,27 @@ def sample(items, count, seed):
     return random.Random(seed).sample(items, min(count, len(items)))
 
 
-def evidence(a, name, prompts, folder):
-    """What speaks for any tool of the set to fit, a prompt."""
+def evidence(a, tools, prompts, folder):
+    """What speaks for any tool of a file to fit, a prompt."""
     asked, answered = folder / "asked.jsonl", folder / "answered.jsonl"
     asked.write_text("".join(json.dumps({"id": str(i), "query": q}) + "\n" for i, q in enumerate(prompts)), encoding="utf-8")
     answered.unlink(missing_ok=True)
-    command = [a.binary, "batch", "--tools", str(a.data / name / "tools.jsonl"), "--strategy", "hybrid", "--min-confidence", "0",
+    command = [a.binary, "batch", "--tools", str(tools), "--strategy", "hybrid", "--min-confidence", "0",
                "--explain", "--limit", "1", "--input", str(asked), "--output", str(answered), "--quiet"]
     subprocess.run(command + (["--model", a.model] if a.model else []), check=True)
     found = {row["id"]: row["evidence"] for row in rows(answered)}
     return [found[str(i)] for i in range(len(prompts))]
+
+
+def written(folder, data):
+    """Our own catalogs: name, file of tools, prompts on and off topic."""
+    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
+    prompts = rows(WRITTEN / "prompts.jsonl")
+    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
+        path = folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(tools[id]) + "\n" for id in ids), encoding="utf-8")
+        own = [row for row in prompts if row["catalog"] == name]
+        yield name, path, [r["query"] for r in own if r["gold"]], [r["query"] for r in own if not r["gold"]]
 
 
 def quantile(values, share):
@@ -58,26 +72,40 @@ def main():
     a = p.parse_args()
     if not a.data.is_dir():
         sys.exit(f"{a.data} is not there: expected the tool-retrieval sets; name their folder with --data")
-    measured = {}
+    measured, checked = {}, {}
+    no_tool = [row["query"] for row in rows(WRITTEN / "no_tool.jsonl")]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
+
+        def measure(into, name, tools, on, off):
+            into[name] = len(rows(tools)), evidence(a, tools, on, folder), evidence(a, tools, off, folder)
+
+        for name, tools, on, off in written(folder, a.data):
+            measure(measured, name, tools, on, off + sample(no_tool, NO_TOOL, name))
+        ours = list(measured)
         for name, (split, others) in FIT.items():
             on = [r["query"] for r in sample(rows(a.data / name / f"{split}.jsonl"), PROMPTS, name)]
-            off = [r["query"] for o in others for r in sample(rows(a.data / o / "queries.jsonl"), PROMPTS // len(others), name)]
-            measured[name] = len(rows(a.data / name / "tools.jsonl")), evidence(a, name, on, folder), evidence(a, name, off, folder)
-        checked = {}
+            off = [r["query"] for o in others for r in sample(rows(a.data / o / "queries.jsonl"), NO_TOOL // len(others), name)]
+            measure(measured, name, a.data / name / "tools.jsonl", on, off + sample(no_tool, NO_TOOL, name))
         for name in CHECK:
             on = [r["query"] for r in sample(rows(a.data / name / "queries.jsonl"), PROMPTS, name)]
-            off = [r["query"] for r in rows(a.data / name / "offtopic.jsonl")]
-            checked[name] = len(rows(a.data / name / "tools.jsonl")), evidence(a, name, on, folder), evidence(a, name, off, folder)
-    # The line t = base + slope · log2(tools) that turns most strangers away, below each catalog's own bound.
+            measure(checked, name, a.data / name / "tools.jsonl", on, [r["query"] for r in rows(a.data / name / "offtopic.jsonl")])
+
+    def below(values, n, base, slope):
+        return sum(x < base + slope * math.log2(n) for x in values) / len(values)
+
     best = None
-    for step in range(0, 51):  # steeper, and a catalog of ten tools would never turn a prompt away
-        slope = step / 1000
-        base = min(quantile(on, MISSED) - slope * math.log2(tools) for tools, on, _ in measured.values())
-        away = sum(sum(x < base + slope * math.log2(n) for x in off) / len(off) for n, _, off in measured.values()) / len(measured)
+    for slope in (step / 1000 for step in range(0, 61)):  # steeper, and a catalog of ten tools would never turn a prompt away
+        bases = sorted({x - slope * math.log2(measured[name][0]) for name in ours for x in measured[name][1]})
+        low, high = 0, len(bases) - 1
+        while low < high:  # the highest base that misses few enough
+            middle = (low + high + 1) // 2
+            missed = [below(on, n, bases[middle], slope) for n, on, _ in measured.values()]
+            few = sum(missed[: len(ours)]) / len(ours) <= MISSED and max(missed) <= 2 * MISSED
+            low, high = (middle, high) if few else (low, middle - 1)
+        away = sum(below(off, n, bases[low], slope) for n, _, off in measured.values()) / len(measured)
         if best is None or away > best[0]:
-            best = away, base, slope
+            best = away, bases[low], slope
     _, base, slope = best
     spread = [abs(x - base - slope * math.log2(n)) for n, on, off in measured.values() for x in on + off]
     width = quantile(spread, 0.5) / 3

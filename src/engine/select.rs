@@ -328,9 +328,10 @@ impl State {
         sizing: Sizing,
     ) -> Result<Answer<'a>, Error> {
         let (limit, rows) = (prompt.limit, prompt.rows);
-        let Retrieved { mut candidates, times } = retriever.retrieve(prompt)?;
+        let found = retriever.retrieve(prompt)?;
         let start = Instant::now();
-        let (evidence, confidence) = self.certainty(retriever.strategy(), &candidates);
+        let (evidence, confidence) = self.certainty(retriever.strategy(), &found);
+        let Retrieved { mut candidates, times, .. } = found;
         let assessed = judge.assess(&mut candidates, rows);
         // Where a tool's author says that the prompt is for it, no encoder need agree.
         let confidence = confidence.map(|sure| sure.max(assessed.strongest_intent()));
@@ -358,14 +359,14 @@ impl State {
 
     /// What says that any tool fits at all, and how likely that makes it. A prompt that spells a
     /// tool's name out leaves no doubt.
-    fn certainty(&self, strategy: Strategy, found: &[Candidate]) -> (Option<f32>, Option<f32>) {
+    fn certainty(&self, strategy: Strategy, found: &Retrieved) -> (Option<f32>, Option<f32>) {
         let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
         let evidence = match strategy {
             Strategy::Hybrid => evidence(found, self.config.fusion),
             _ => None,
         };
         let sure = |(evidence, model)| {
-            let named = found.iter().any(|candidate| candidate.exact_name > 0.0);
+            let named = found.candidates.iter().any(|candidate| candidate.exact_name > 0.0);
             if named { 1.0 } else { confidence(evidence, self.catalog.len(), &model) }
         };
         (evidence, evidence.zip(calibration).map(sure))

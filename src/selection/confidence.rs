@@ -2,19 +2,25 @@
 
 use super::fusion::{Fusion, Normalization};
 use super::hybrid::total_without_name;
-use super::retriever::{Candidate, Score};
+use super::retriever::{Candidate, Retrieved, Score};
 use crate::embedding::Calibration;
 
 /// What the blended score counts for beside the cosine. Over eleven catalogs, prompts of other
 /// catalogs are told apart best between 0.3 and 0.8; either part alone does worse.
 const BLEND: f32 = 0.5;
 
-/// The evidence that something fits, as one number: the best cosine, and half the best blended
-/// score. `None` without candidates or without meaning (the keyword strategy).
-pub fn evidence(candidates: &[Candidate], fusion: Fusion) -> Option<f32> {
+/// What the mean cosine of the whole catalog counts for beside the best: a prompt for one of its tools is near
+/// to the others too. By logistic regression over 14 catalogs 0.8 to 1.3; without it 0.02 less is turned away of
+/// what no tool serves, at 3 % wrongly, in the public sets, and 0.09 less in our own trial.
+const TYPICAL: f32 = 0.8;
+
+/// The evidence that something fits, as one number: the best cosine, with parts of the best blended score and of
+/// the catalog's mean cosine. `None` without candidates or without meaning (the keyword strategy).
+pub fn evidence(found: &Retrieved, fusion: Fusion) -> Option<f32> {
+    let candidates = &found.candidates;
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
     let blended = candidates.iter().map(|candidate| blended(candidate, fusion)).fold(0.0, f32::max);
-    Some(cosine + BLEND * blended)
+    Some(cosine + BLEND * blended + TYPICAL * found.typical)
 }
 
 /// A candidate's score on the scale that the threshold was fitted on, whatever the answer is ranked by.
@@ -57,7 +63,11 @@ mod tests {
     }
 
     fn evidence_of(candidates: &[Candidate]) -> Option<f32> {
-        evidence(candidates, Fusion::default())
+        evidence(&found(candidates), Fusion::default())
+    }
+
+    fn found(candidates: &[Candidate]) -> Retrieved {
+        Retrieved { candidates: candidates.to_vec(), ..Retrieved::default() }
     }
 
     #[test]
@@ -72,7 +82,7 @@ mod tests {
                 keyword: Some(keyword),
                 ..Candidate::default()
             });
-            evidence(&candidates.collect::<Vec<_>>(), fusion).unwrap()
+            evidence(&found(&candidates.collect::<Vec<_>>()), fusion).unwrap()
         };
         let expected = of(Fusion::default());
         for normalization in [Normalization::MinMax, Normalization::ZScore] {
@@ -86,10 +96,19 @@ mod tests {
     fn it_rises_with_the_best_and_falls_with_the_catalog() {
         let sure = |cosine, tools| {
             let candidates = [candidate(0.1, 0.0), candidate(cosine, 0.0)];
-            confidence(evidence(&candidates, Fusion::default()).unwrap(), tools, &MODEL)
+            confidence(evidence_of(&candidates).unwrap(), tools, &MODEL)
         };
         assert!(sure(0.8, 100) > 0.9 && sure(0.1, 100) < 0.05);
         assert!(sure(0.5, 10) > sure(0.5, 10_000));
+    }
+
+    #[test]
+    fn a_prompt_is_surer_where_the_whole_catalog_is_near() {
+        let of = |typical| {
+            let near = Retrieved { typical, ..found(&[candidate(0.5, 0.0)]) };
+            evidence(&near, Fusion::default()).unwrap()
+        };
+        assert!(of(0.3) > of(0.1));
     }
 
     #[test]

@@ -26,6 +26,8 @@ struct Both {
     rows: Vec<u32>,
     semantic: Vec<f32>,
     keyword: Vec<f32>,
+    /// The mean cosine of all rows that were asked for, scored or not.
+    typical: f32,
 }
 
 impl HybridRetriever {
@@ -46,6 +48,10 @@ impl HybridRetriever {
         };
         let rows = pool.as_deref().map_or(prompt.rows, Rows::Only);
         let semantic = self.semantic.score(vector, rows)?;
+        let typical = match pool {
+            Some(_) => mean(&self.semantic.sample(vector)?),
+            None => mean(&semantic),
+        };
         let start = Instant::now();
         let keyword = self.keyword.score(prompt.text, rows)?;
         times.keyword = start.elapsed();
@@ -53,7 +59,7 @@ impl HybridRetriever {
             Rows::All => (0..semantic.len() as u32).collect(),
             Rows::Only(rows) => rows.to_vec(),
         };
-        Ok(Both { rows, semantic, keyword })
+        Ok(Both { rows, semantic, keyword, typical })
     }
 
     /// The fused scores of each clause for the same rows.
@@ -116,7 +122,7 @@ impl Retriever for HybridRetriever {
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
-        let rows = Rows::Only(&both.rows);
+        let (typical, rows) = (both.typical, Rows::Only(&both.rows));
         let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt);
         times.fuse = start.elapsed();
         if !prompt.clauses.is_empty() {
@@ -129,12 +135,16 @@ impl Retriever for HybridRetriever {
         let mut candidates = candidates(both.rows, scores, &named);
         by_wording(prompt.text, &mut candidates, self.keyword.tools());
         times.fuse += start.elapsed();
-        Ok(Retrieved { candidates, times })
+        Ok(Retrieved { candidates, typical, times })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
         self.keyword.matched_terms(text, row)
     }
+}
+
+fn mean(cosines: &[f32]) -> f32 {
+    cosines.iter().sum::<f32>() / cosines.len().max(1) as f32
 }
 
 /// A candidate's score by meaning and words alone.

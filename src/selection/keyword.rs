@@ -131,7 +131,7 @@ impl Retriever for KeywordRetriever {
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { keyword: start.elapsed(), ..StageTimes::default() };
-        Ok(Retrieved { candidates, times })
+        Ok(Retrieved { candidates, times, ..Retrieved::default() })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {

@@ -198,6 +198,9 @@ pub struct StageTimes {
 #[derive(Debug, Default)]
 pub struct Retrieved {
     pub candidates: Vec<Candidate>,
+    /// The mean cosine of the tools that were chosen among, whether they are candidates or not: how far the
+    /// prompt is from what the catalog is about. 0 where meaning was not asked.
+    pub typical: f32,
     pub times: StageTimes,
 }
 
