@@ -25,7 +25,7 @@ FIT = {
     "sealtools": ("train_queries", ["azure_mcp_2026"]),
 }
 CHECK = ["azure_mcp_2026", "mcpproxy_golden", "ultratool_en", "metatool"]
-PROMPTS, NO_TOOL, MISSED = 600, 150, 0.05
+PROMPTS, NO_TOOL, MISSED = 600, 150, 0.06
 
 
 def rows(path):
@@ -49,14 +49,28 @@ def evidence(a, tools, prompts, folder):
 
 
 def written(folder, data):
-    """Our own catalogs: name, file of tools, prompts on and off topic."""
+    """Our own catalogs: name, file of tools, prompts on and off topic. Then of each its servers of 3 to 8 tools that most is asked of,
+    with prompts for the other servers as strangers: many people route among few tools."""
     tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
     prompts = rows(WRITTEN / "prompts.jsonl")
-    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
+
+    def file(name, ids):
         path = folder / f"{name}.jsonl"
         path.write_text("".join(json.dumps(tools[id]) + "\n" for id in ids), encoding="utf-8")
+        return path
+
+    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
         own = [row for row in prompts if row["catalog"] == name]
-        yield name, path, [r["query"] for r in own if r["gold"]], [r["query"] for r in own if not r["gold"]]
+        on, off = [r for r in own if r["gold"]], [r["query"] for r in own if not r["gold"]]
+        yield name, file(name, ids), [r["query"] for r in on], off
+        servers = {}
+        for id in ids:
+            servers.setdefault(tools[id].get("server"), []).append(id)
+        served = {server: [r["query"] for r in on if set(r["gold"]) & set(of)] for server, of in servers.items() if 3 <= len(of) <= 8}
+        for server in sorted(served, key=lambda server: -len(served[server]))[:2]:
+            strangers = [r["query"] for r in on if not set(r["gold"]) & set(servers[server])]
+            short = f"{name}_{len(servers[server])}_of_{len(ids)}"
+            yield short, file(short, servers[server]), served[server], sample(strangers, NO_TOOL // 2, short)
 
 
 def quantile(values, share):
@@ -82,7 +96,7 @@ def main():
 
         for name, tools, on, off in written(folder, a.data):
             measure(measured, name, tools, on, off + sample(no_tool, NO_TOOL, name))
-        ours = list(measured)
+        whole = list(json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")))
         for name, (split, others) in FIT.items():
             on = [r["query"] for r in sample(rows(a.data / name / f"{split}.jsonl"), PROMPTS, name)]
             off = [r["query"] for o in others for r in sample(rows(a.data / o / "queries.jsonl"), NO_TOOL // len(others), name)]
@@ -96,12 +110,12 @@ def main():
 
     best = None
     for slope in (step / 1000 for step in range(0, 61)):  # steeper, and a catalog of ten tools would never turn a prompt away
-        bases = sorted({x - slope * math.log2(measured[name][0]) for name in ours for x in measured[name][1]})
+        bases = sorted({x - slope * math.log2(measured[name][0]) for name in whole for x in measured[name][1]})
         low, high = 0, len(bases) - 1
         while low < high:  # the highest base that misses few enough
             middle = (low + high + 1) // 2
-            missed = [below(on, n, bases[middle], slope) for n, on, _ in measured.values()]
-            few = sum(missed[: len(ours)]) / len(ours) <= MISSED and max(missed) <= 2 * MISSED
+            missed = {name: below(on, n, bases[middle], slope) for name, (n, on, _) in measured.items()}
+            few = sum(missed[name] for name in whole) / len(whole) <= MISSED and max(missed.values()) <= 2 * MISSED
             low, high = (middle, high) if few else (low, middle - 1)
         away = sum(below(off, n, bases[low], slope) for n, _, off in measured.values()) / len(measured)
         if best is None or away > best[0]:
@@ -113,7 +127,7 @@ def main():
         for name, (n, on, off) in table.items():
             t = base + slope * math.log2(n)
             own = quantile(on, 0.03)
-            print(f"{kind:5} {name:16} {n:5} tools: turned away {sum(x < t for x in on) / len(on):.3f} of its own prompts, "
+            print(f"{kind:5} {name:22} {n:5} tools: turned away {sum(x < t for x in on) / len(on):.3f} of its own prompts, "
                   f"{sum(x < t for x in off) / len(off):.3f} of others; at 3 % of its own: {sum(x < own for x in off) / len(off):.3f}", file=sys.stderr)
     print(f"[calibration]\nthreshold = {base:.4f}\nper_doubling = {slope:.4f}\nwidth = {width:.4f}")
 
