@@ -40,6 +40,14 @@ pub struct Calibration {
     pub width: f32,
 }
 
+impl Calibration {
+    /// Whether a confidence can be had from it.
+    pub(super) fn is_sound(&self) -> bool {
+        let Self { threshold, per_doubling, width } = *self;
+        [threshold, per_doubling, width].iter().all(|number| number.is_finite()) && width > 0.0
+    }
+}
+
 /// Vectors of a batch of texts, with what they cost.
 #[derive(Clone, Debug)]
 pub struct Embedded {

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::built_in::BuiltIn;
+use super::manifest::stated_calibration;
 use super::{Calibration, Error, Manifest, Pooling};
 
 /// A model whose files are all there; made by [`super::ModelStore::open`] (checked against a
@@ -106,10 +107,10 @@ pub(super) struct ModelConfig {
 
 impl ModelFiles {
     /// A folder in the sentence-transformers layout, or one that `toolroute model round` wrote,
-    /// taken as it is.
+    /// taken as it is; of a manifest in it the `[calibration]` alone is read.
     ///
     /// # Errors
-    /// Where a file that the layout needs is missing or cannot be read.
+    /// Where a file that the layout needs is missing or cannot be read, or a calibration there is none.
     pub fn from_dir(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
@@ -130,7 +131,10 @@ impl ModelFiles {
     /// As [`ModelFiles::from_dir`].
     pub(super) fn describe(name: &str, dir: &Path) -> Result<Manifest, Error> {
         match layout(|file| dir.join(file).is_file()) {
-            Ok(present) => Manifest::describe(name, dir, &present),
+            Ok(present) => {
+                let manifest = Manifest::describe(name, dir, &present)?;
+                Ok(Manifest { calibration: stated_calibration(dir)?, ..manifest })
+            }
             Err(missing) => {
                 let expected = "config.json, tokenizer.json, modules.json, \
                                 1_Pooling/config.json and model.safetensors";

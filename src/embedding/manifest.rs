@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 use super::files::{hex, layout, sha256_file};
 use super::{Calibration, Error};
 
+/// Written beside the files of a model that no pinned manifest describes.
+pub(super) const MANIFEST_FILE: &str = "manifest.toml";
+
 /// A model's description; those of `models/` are compiled into the library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -40,6 +43,37 @@ pub struct FileEntry {
     pub bytes: u64,
     /// In hex.
     pub sha256: String,
+}
+
+/// The `[calibration]` of the manifest in a folder, where there are both.
+///
+/// # Errors
+/// Where the manifest cannot be read, or its calibration could tell nothing.
+pub(super) fn stated_calibration(dir: &Path) -> Result<Option<Calibration>, Error> {
+    #[derive(Deserialize)]
+    struct Stated {
+        calibration: Option<Calibration>,
+    }
+    let path = dir.join(MANIFEST_FILE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+    let bad = |problem: String| Error::BadFile {
+        path,
+        expected: "a manifest whose [calibration], if any, has threshold, per_doubling and width as scripts/calibrate.py prints them",
+        problem,
+    };
+    let stated = match toml::from_str::<Stated>(&text) {
+        Ok(stated) => stated.calibration,
+        Err(error) => return Err(bad(error.to_string())),
+    };
+    match stated {
+        Some(calibration) if !calibration.is_sound() => {
+            Err(bad("its numbers must be finite, and width more than 0".to_owned()))
+        }
+        sound => Ok(sound),
+    }
 }
 
 /// Models that are fetched, not built in: what must come.
@@ -162,6 +196,30 @@ mod tests {
             assert!(manifest.revision.is_some() && !manifest.licence.is_empty());
             assert!(manifest.is_sound(&manifest.name));
             assert!(manifest.files.iter().all(|file| file.sha256.len() == 64));
+        }
+    }
+
+    #[test]
+    fn a_folder_says_below_what_nothing_fits_or_says_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let stated = |text: &str| {
+            std::fs::write(dir.path().join(MANIFEST_FILE), text).unwrap();
+            stated_calibration(dir.path())
+        };
+        assert_eq!(stated_calibration(dir.path()).unwrap(), None);
+        assert_eq!(stated("name = \"mine\"\nfiles = []\n").unwrap(), None);
+        let text = "[calibration]\nthreshold = 0.2\nper_doubling = 0.03\nwidth = 0.08\n";
+        let expected = Calibration { threshold: 0.2, per_doubling: 0.03, width: 0.08 };
+        assert_eq!(stated(text).unwrap(), Some(expected));
+        for wrong in ["threshold = nan", "width = 0.0", "widht = 0.1", "width = \"x\""] {
+            let name = wrong.split(' ').next().unwrap();
+            let lines = text.lines().map(|line| if line.starts_with(name) { wrong } else { line });
+            let mut lines: Vec<_> = lines.collect();
+            if !lines.contains(&wrong) {
+                lines.push(wrong);
+            }
+            let said = stated(&lines.join("\n")).unwrap_err().to_string();
+            assert!(said.contains(MANIFEST_FILE) && said.contains("calibrat"), "{said}");
         }
     }
 }

@@ -10,7 +10,8 @@ use super::files::{
     CONFIG_FILE, INT8_FILE, LENGTH_FILE, MODULES_FILE, ModelFiles, OPTIONAL, POOLING_FILE,
     TOKENIZER_FILE, VOCABULARY_FILE, WEIGHTS_FILE, sha256_file,
 };
-use super::store::{MANIFEST_FILE, write_manifest};
+use super::manifest::MANIFEST_FILE;
+use super::store::write_manifest;
 use super::{Embedder, EncoderOptions, Error, Manifest, Pooling, Precision, Role};
 use crate::durable::{self, Readers};
 

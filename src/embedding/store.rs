@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::built_in::BuiltIn;
 use super::files::ModelFiles;
+use super::manifest::MANIFEST_FILE;
 use super::{Error, Manifest, Precision};
 use crate::durable::{self, Readers};
 
@@ -15,9 +16,6 @@ pub const DEFAULT_MODEL: &str =
 
 /// The model that is fetched when none is named.
 pub const FETCHED_MODEL: &str = "all-MiniLM-L6-v2";
-
-/// Written beside the files of a model that no pinned manifest describes.
-pub(super) const MANIFEST_FILE: &str = "manifest.toml";
 
 /// A folder of models. Opening one reads from disk only; nothing here reaches the network.
 #[derive(Clone, Debug)]

@@ -158,40 +158,40 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     assert!(warned.contains("nothing was learned of any tool of this catalog"), "{warned}");
 }
 
-/// The figures of `docs/learning.md`, less what a slip of rounding may take.
+/// The figures of `docs/learning.md`, less what a slip of rounding may take. The default encoder on catalogs that
+/// it does not know by heart: there its own vectors are better than the mean of five prompts.
 #[test]
-fn past_prompts_help_on_a_public_set() {
-    let Some(set) = shared("data/metatool") else { return };
-    let sandbox = Sandbox::new();
-    let tools = set.join("tools.jsonl");
-    let rows = |name: &str| std::fs::read_to_string(set.join(name)).unwrap();
-    let mut seen = std::collections::HashMap::new();
-    let past: String = rows("train_queries.jsonl")
-        .lines()
-        .filter(|line| {
-            let row: Value = serde_json::from_str(line).unwrap();
-            let count = seen.entry(row["gold"][0].to_string()).or_insert(0);
-            *count += 1;
-            *count <= 5
-        })
-        .map(|line| line.to_owned() + "\n")
-        .collect();
-    let past = sandbox.write("past.jsonl", past);
-    let queries: String =
-        rows("queries.jsonl").lines().take(500).map(|l| l.to_owned() + "\n").collect();
-    let queries = sandbox.write("queries.jsonl", queries);
-    let eval = ["eval", "--all", "--tools", text(&tools), "--queries", text(&queries)];
-    let ndcg = |model: &str, more: &[&str]| {
-        let report = sandbox.json(&[&eval[..], &["--model", model], more].concat());
-        [1, 2].map(|at| report["results"][at]["ndcg@5"].as_f64().unwrap())
-    };
-    // The default encoder was trained on such prompts, and has little left to learn by itself.
-    for (model, gain) in [("static", 0.01), ("toolroute-l6-v1", -0.002)] {
+fn past_prompts_help_on_public_sets() {
+    for (set, model, gain) in [("metatool", "static", 0.01), ("toollens", "toolroute-l6-v1", 0.1)] {
+        let Some(set) = shared(&format!("data/{set}")) else { return };
+        let sandbox = Sandbox::new();
+        let tools = set.join("tools.jsonl");
+        let rows = |name: &str| std::fs::read_to_string(set.join(name)).unwrap();
+        let mut seen = std::collections::HashMap::new();
+        let past: String = rows("train_queries.jsonl")
+            .lines()
+            .filter(|line| {
+                let row: Value = serde_json::from_str(line).unwrap();
+                let count = seen.entry(row["gold"][0].to_string()).or_insert(0);
+                *count += 1;
+                *count <= 5
+            })
+            .map(|line| line.to_owned() + "\n")
+            .collect();
+        let past = sandbox.write("past.jsonl", past);
+        let queries: String =
+            rows("queries.jsonl").lines().take(500).map(|l| l.to_owned() + "\n").collect();
+        let queries = sandbox.write("queries.jsonl", queries);
+        let eval = ["eval", "--all", "--tools", text(&tools), "--queries", text(&queries)];
+        let ndcg = |more: &[&str]| {
+            let report = sandbox.json(&[&eval[..], &["--model", model], more].concat());
+            [1, 2].map(|at| report["results"][at]["ndcg@5"].as_f64().unwrap())
+        };
         let usage = sandbox.path(model);
         let learn = ["learn", "--tools", text(&tools), text(&past), "-o", text(&usage), "-q"];
         sandbox.run(&[&learn[..], &["--model", model]].concat());
-        let [_, before] = ndcg(model, &[]);
-        let [learned, hybrid] = ndcg(model, &["--usage", text(&usage)]);
+        let [_, before] = ndcg(&[]);
+        let [learned, hybrid] = ndcg(&["--usage", text(&usage)]);
         assert!(hybrid > before + gain, "{model}: {before} {hybrid}");
         assert!(hybrid > learned - 0.01, "{model}: {learned} {hybrid}");
     }
