@@ -122,7 +122,7 @@ impl Retriever for HybridRetriever {
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
-        let (typical, rows) = (both.typical, Rows::Only(&both.rows));
+        let rows = Rows::Only(&both.rows);
         let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt);
         times.fuse = start.elapsed();
         if !prompt.clauses.is_empty() {
@@ -135,7 +135,7 @@ impl Retriever for HybridRetriever {
         let mut candidates = candidates(both.rows, scores, &named);
         by_wording(prompt.text, &mut candidates, self.keyword.tools());
         times.fuse += start.elapsed();
-        Ok(Retrieved { candidates, typical, times })
+        Ok(Retrieved { candidates, typical: both.typical, times })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
