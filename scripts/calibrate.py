@@ -2,6 +2,7 @@
 """Fits the threshold below which a model's answer is "none of these", and prints the manifest's [calibration].
 
 Usage: calibrate.py [--model NAME|DIR] [--data DIR] [--binary FILE]
+       calibrate.py --suite OUT [--data DIR]      writes the six catalogs as sets for `toolroute eval --suite OUT`, and stops
 
 On catalogs of different sizes prompts that their tools serve are set against prompts that no tool there serves. Six of them
 are catalogs of public MCP servers with prompts that were written for this (scripts/calibration: tools by their ids in
@@ -67,10 +68,22 @@ def written(folder, data):
         for id in ids:
             servers.setdefault(tools[id].get("server"), []).append(id)
         served = {server: [r["query"] for r in on if set(r["gold"]) & set(of)] for server, of in servers.items() if 3 <= len(of) <= 8}
-        for server in sorted(served, key=lambda server: -len(served[server]))[:2]:
+        for letter, server in zip("ab", sorted(served, key=lambda server: -len(served[server]))):
             strangers = [r["query"] for r in on if not set(r["gold"]) & set(servers[server])]
-            short = f"{name}_{len(servers[server])}_of_{len(ids)}"
+            short = f"{name}_{letter}_{len(servers[server])}_of_{len(ids)}"
             yield short, file(short, servers[server]), served[server], sample(strangers, NO_TOOL // 2, short)
+
+
+def write_suite(out, data):
+    """The six catalogs as sets: prompts that nothing was trained on."""
+    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
+    prompts = rows(WRITTEN / "prompts.jsonl")
+    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
+        own = [{"id": str(i), "query": row["query"], "gold": row["gold"]} for i, row in enumerate(prompts) if row["catalog"] == name]
+        (out / name).mkdir(parents=True, exist_ok=True)
+        for file, items in (("tools", [tools[id] for id in ids]), ("queries", [row for row in own if row["gold"]]),
+                            ("offtopic", [row for row in own if not row["gold"]])):
+            (out / name / f"{file}.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
 
 
 def quantile(values, share):
@@ -82,10 +95,13 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--model")
     p.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    p.add_argument("--suite", type=Path)
     p.add_argument("--binary", default=str(ROOT / "target" / "release" / "toolroute"))
     a = p.parse_args()
     if not a.data.is_dir():
         sys.exit(f"{a.data} is not there: expected the tool-retrieval sets; name their folder with --data")
+    if a.suite:
+        return write_suite(a.suite, a.data)
     measured, checked = {}, {}
     no_tool = [row["query"] for row in rows(WRITTEN / "no_tool.jsonl")]
     with tempfile.TemporaryDirectory() as folder:

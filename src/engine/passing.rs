@@ -97,14 +97,15 @@ impl Engine {
         let state = self.state();
         let documents = texts.iter().map(|text| [Field { text, weight: 1.0 }]);
         let bm25 = Bm25::build(documents, Bm25Settings::default());
-        let keyword = bm25.score(query, Rows::All)?;
+        let keyword = bm25.score_by_rarity(query, Rows::All, Fusion::RARITY)?;
         let mut ranked = match state.embedder.as_deref() {
             Some(model) => {
                 let vectors = self.passing.vectors(model, texts)?;
                 let asked = model.embed(&[query], Role::Query)?.vectors;
                 let cosines: Vec<f32> = vectors.dot(&asked.row(0)).to_vec();
                 let blend = blend(state.config.fusion);
-                let scores = blend.apply(&cosines, &keyword, state.trust(query));
+                let mut scores = blend.apply(&cosines, &keyword, state.trust(query));
+                blend.lift_nearest(&mut scores);
                 let text = |index: usize| RankedText {
                     index,
                     score: scores[index].0.contribution() + scores[index].1.contribution(),

@@ -97,7 +97,7 @@ impl Bm25 {
     /// The `limit` best rows that share a term with the prompt, by score descending, then row.
     pub fn search(&self, prompt: &str, limit: usize) -> Vec<Hit> {
         let mut top = Top::new(limit, self.rows);
-        for (row, &score) in self.add_up(prompt).iter().enumerate() {
+        for (row, &score) in self.add_up(prompt, 0.0).iter().enumerate() {
             if score > 0.0 {
                 top.push(Hit { row: row as u32, score });
             }
@@ -107,7 +107,7 @@ impl Bm25 {
 
     /// Every row that shares a term with the prompt, by score descending, then row.
     pub fn matches(&self, prompt: &str) -> Vec<Hit> {
-        let scores = self.add_up(prompt).into_iter().enumerate();
+        let scores = self.add_up(prompt, 0.0).into_iter().enumerate();
         let hits = scores.map(|(row, score)| Hit { row: row as u32, score });
         let mut hits: Vec<_> = hits.filter(|hit| hit.score > 0.0).collect();
         hits.sort_unstable_by(best_first);
@@ -118,13 +118,27 @@ impl Bm25 {
     ///
     /// [`Error::Row`] for a row that does not exist.
     pub fn score(&self, prompt: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
-        let Rows::Only(rows) = rows else { return Ok(self.add_up(prompt)) };
+        self.score_by_rarity(prompt, rows, 0.0)
+    }
+
+    /// As [`Bm25::score`], with each term's part times its rarity (the logarithm, about 1 to 9) to
+    /// this power: what is above 0 makes rare words count for more beside common ones than BM25 has it.
+    ///
+    /// [`Error::Row`] for a row that does not exist.
+    pub fn score_by_rarity(
+        &self,
+        prompt: &str,
+        rows: Rows<'_>,
+        power: f32,
+    ) -> Result<Vec<f32>, Error> {
+        let Rows::Only(rows) = rows else { return Ok(self.add_up(prompt, power)) };
         if let Some(&row) = rows.iter().find(|row| **row as usize >= self.rows) {
             return Err(Error::Row { row, rows: self.rows });
         }
-        let terms = self.known_terms(prompt);
+        let terms = self.known_terms(prompt).into_iter();
+        let terms: Vec<_> = terms.map(|term| self.weighed(term, power)).collect();
         let score = |row| {
-            let found = terms.iter().filter_map(|&term| self.postings[term as usize].score(row));
+            let found = terms.iter().filter_map(|(term, factor)| Some(factor * term.score(row)?));
             // Not `sum`, which makes -0 of nothing.
             found.fold(0.0_f32, |sum, score| sum + score)
         };
@@ -159,15 +173,21 @@ impl Bm25 {
         terms.iter().filter_map(|term| self.terms.get(&term.text).copied()).collect()
     }
 
-    fn add_up(&self, prompt: &str) -> Vec<f32> {
+    fn add_up(&self, prompt: &str, power: f32) -> Vec<f32> {
         let mut sums = vec![0.0; self.rows];
         for term in self.known_terms(prompt) {
-            let postings = &self.postings[term as usize];
+            let (postings, factor) = self.weighed(term, power);
             for (&row, &score) in postings.rows.iter().zip(&postings.scores) {
-                sums[row as usize] += score;
+                sums[row as usize] += factor * score;
             }
         }
         sums
+    }
+
+    /// A term's postings, and what each of their scores is to be multiplied by: 1 for a power of 0.
+    fn weighed(&self, term: u32, power: f32) -> (&Postings, f32) {
+        let postings = &self.postings[term as usize];
+        (postings, rarity(postings.rows.len(), self.rows).powf(power))
     }
 }
 
@@ -214,8 +234,7 @@ impl Counts {
         let norms: Vec<_> =
             self.lengths.iter().map(|length| k1 * (1.0 - b + b * length / mean)).collect();
         for postings in &mut self.postings {
-            let having = postings.rows.len() as f32;
-            let rarity = (1.0 + (rows as f32 - having + 0.5) / (having + 0.5)).ln();
+            let rarity = rarity(postings.rows.len(), rows);
             for (row, score) in postings.rows.iter().zip(&mut postings.scores) {
                 let count = *score;
                 *score = rarity * count * (k1 + 1.0) / (count + norms[*row as usize]);
@@ -224,6 +243,12 @@ impl Counts {
         let words = self.lexicon.words(&self.postings);
         Bm25 { rows, terms: self.lexicon.ids, postings: self.postings, words }
     }
+}
+
+/// How much a term tells that `having` of `rows` rows have.
+fn rarity(having: usize, rows: usize) -> f32 {
+    let (having, rows) = (having as f32, rows as f32);
+    (1.0 + (rows - having + 0.5) / (having + 0.5)).ln()
 }
 
 /// The mean length. Added up as whole numbers, which have the same sum in every order.

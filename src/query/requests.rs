@@ -56,7 +56,7 @@ static POLITE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether a word, in lower case, begins orders to an assistant.
-pub(super) fn is_verb(word: &str) -> bool {
+pub fn is_verb(word: &str) -> bool {
     VERB.contains(word)
 }
 

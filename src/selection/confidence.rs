@@ -19,17 +19,19 @@ const TYPICAL: f32 = 0.8;
 pub fn evidence(found: &Retrieved, fusion: Fusion) -> Option<f32> {
     let candidates = &found.candidates;
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
-    let blended = candidates.iter().map(|candidate| blended(candidate, fusion)).fold(0.0, f32::max);
+    let blended = |candidate| blended(candidate, fusion, cosine);
+    let blended = candidates.iter().map(blended).fold(0.0, f32::max);
     Some(cosine + BLEND * blended + TYPICAL * found.typical)
 }
 
 /// A candidate's score on the scale that the threshold was fitted on, whatever the answer is ranked by.
-fn blended(candidate: &Candidate, fusion: Fusion) -> f32 {
+fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
     if matches!(fusion, Fusion::Weighted { normalization: Normalization::Absolute, .. }) {
         return total_without_name(candidate);
     }
     let raw = |part: Option<Score>| part.map_or(0.0, |score| score.raw);
-    Fusion::SEMANTIC_WEIGHT * raw(candidate.semantic)
+    let cosine = raw(candidate.semantic);
+    Fusion::SEMANTIC_WEIGHT * (cosine + Fusion::lead(cosine, best))
         + (1.0 - Fusion::SEMANTIC_WEIGHT) * raw(candidate.keyword) / Fusion::KEYWORD_SCALE
 }
 
@@ -74,14 +76,16 @@ mod tests {
     fn the_evidence_is_the_same_whatever_the_answer_is_ranked_by() {
         let (semantic, keyword) = ([0.62, 0.31, 0.05], [5.1, 0.0, 1.7]);
         let of = |fusion: Fusion| {
-            let scores = fusion.apply(&semantic, &keyword, 1.0).into_iter().zip(0u32..);
-            let candidates = scores.map(|((semantic, keyword), row)| Candidate {
-                row,
-                score: semantic.contribution() + keyword.contribution(),
-                semantic: Some(semantic),
-                keyword: Some(keyword),
-                ..Candidate::default()
-            });
+            let mut scores = fusion.apply(&semantic, &keyword, 1.0);
+            fusion.lift_nearest(&mut scores);
+            let candidates =
+                scores.into_iter().zip(0u32..).map(|((semantic, keyword), row)| Candidate {
+                    row,
+                    score: semantic.contribution() + keyword.contribution(),
+                    semantic: Some(semantic),
+                    keyword: Some(keyword),
+                    ..Candidate::default()
+                });
             evidence(&found(&candidates.collect::<Vec<_>>()), fusion).unwrap()
         };
         let expected = of(Fusion::default());

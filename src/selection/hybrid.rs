@@ -53,7 +53,7 @@ impl HybridRetriever {
             None => mean(&semantic),
         };
         let start = Instant::now();
-        let keyword = self.keyword.score(prompt.text, rows)?;
+        let keyword = self.keyword.score_to_blend(prompt.text, rows)?;
         times.keyword = start.elapsed();
         let rows = match rows {
             Rows::All => (0..semantic.len() as u32).collect(),
@@ -74,22 +74,26 @@ impl HybridRetriever {
         };
         let score = |clause: &Clause<'_>| {
             let semantic = self.semantic.score(clause.vector, rows)?;
-            let keyword = self.keyword.score(clause.text, rows)?;
-            Ok(self.fuse(rows, &semantic, &keyword, prompt))
+            let keyword = self.keyword.score_to_blend(clause.text, rows)?;
+            Ok(self.fuse(rows, &semantic, &keyword, prompt, true))
         };
         prompt.clauses.iter().map(score).collect()
     }
 
-    /// Both parts' scores of `rows`, weighted; words the less, the more was learned.
+    /// Both parts' scores of `rows`, weighted; words the less, the more was learned. `is_one` says that they are for one need.
     fn fuse(
         &self,
         rows: Rows<'_>,
         semantic: &[f32],
         keyword: &[f32],
         prompt: &Prompt<'_>,
+        is_one: bool,
     ) -> Vec<(Score, Score)> {
         let fusion = self.fusion.sharing(prompt.semantic_share);
         let mut scores = fusion.apply(semantic, keyword, prompt.trust);
+        if is_one {
+            fusion.lift_nearest(&mut scores);
+        }
         if let Some(usage) = self.semantic.usage() {
             lean(&mut scores, learned_share(usage, rows, semantic) * prompt.trust);
         }
@@ -123,7 +127,8 @@ impl Retriever for HybridRetriever {
         let start = Instant::now();
         let named = self.keyword.named(prompt.text);
         let rows = Rows::Only(&both.rows);
-        let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt);
+        let is_one = prompt.clauses.is_empty();
+        let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt, is_one);
         times.fuse = start.elapsed();
         if !prompt.clauses.is_empty() {
             let start = Instant::now();

@@ -8,6 +8,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::exact::ExactNames;
+use super::fusion::Fusion;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
@@ -41,8 +42,13 @@ impl KeywordRetriever {
     }
 
     /// BM25 scores of the given rows, in their order; 0 for a row without a word of the prompt.
-    pub(super) fn score(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+    fn score(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         Ok(self.bm25.score(text, rows)?)
+    }
+
+    /// The same as a blend takes them: [`Fusion::RARITY`].
+    pub(super) fn score_to_blend(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        Ok(self.bm25.score_by_rarity(text, rows, Fusion::RARITY)?)
     }
 
     /// The rows with the most of the prompt's words, and those that it names.

@@ -146,3 +146,21 @@ fn words_decide_where_the_encoder_cannot_read_the_prompt() {
     assert!((fused[0].0.weight - 0.05).abs() < 1e-6, "{fused:?}");
     assert!(fused[1].1.contribution() > fused[0].0.contribution(), "{fused:?}");
 }
+
+#[test]
+fn the_nearest_by_far_is_lifted_most_where_scores_are_absolute() {
+    let lift = |fusion: Fusion, cosines: &[f32]| {
+        let before = fusion.apply(cosines, &[0.0; 3], 1.0);
+        let mut after = before.clone();
+        fusion.lift_nearest(&mut after);
+        let gained = before.iter().zip(&after).map(|(b, a)| a.0.normalized - b.0.normalized);
+        gained.collect::<Vec<_>>()
+    };
+    let lifted = lift(Fusion::default(), &[0.7, 0.69, 0.3]);
+    assert!(lifted[0] > lifted[1] && lifted[1] > 0.5 * lifted[0] && lifted[2] < 1e-4, "{lifted:?}");
+    for normalization in [Normalization::MinMax, Normalization::ZScore] {
+        let fusion = Fusion::Weighted { semantic_weight: 0.7, normalization };
+        assert_eq!(lift(fusion, &[0.7, 0.69, 0.3]), [0.0; 3], "{normalization:?}");
+    }
+    assert_eq!(lift(Fusion::Rrf { k: 60.0 }, &[0.7, 0.69, 0.3]), [0.0; 3]);
+}

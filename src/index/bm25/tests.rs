@@ -32,6 +32,19 @@ fn the_formula_by_hand() {
 }
 
 #[test]
+fn by_rarity_a_rare_word_outweighs_common_ones() {
+    let texts = ["file copy", "file copy", "file copy", "file archive", "file note"];
+    let index = plain(&texts);
+    let at = |power| index.score_by_rarity("archive file copy", Rows::All, power).unwrap();
+    let (plain, rare) = (at(0.0), at(1.0));
+    assert_eq!(plain, index.score("archive file copy", Rows::All).unwrap());
+    let lead = |scores: &[f32]| scores[3] / scores[0];
+    assert!(lead(&rare) > 1.5 * lead(&plain), "{plain:?} {rare:?}");
+    let only = index.score_by_rarity("archive file copy", Rows::Only(&[3, 0]), 1.0).unwrap();
+    assert_eq!(only, [rare[3], rare[0]]);
+}
+
+#[test]
 fn the_heavier_field_wins() {
     let rows: Vec<_> = index().search("a file", 9).iter().map(|hit| hit.row).collect();
     assert_eq!(rows, [0, 2], "the name of row 0 says file, of row 2 only the text");
