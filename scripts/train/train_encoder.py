@@ -46,7 +46,7 @@ PROMPTS_SHARE, SELF_SHARE = 0.30, 0.20
 # Scored while training, never trained on: (set, how many prompts).
 VALIDATION = {"azure_mcp_2026": 250, "ultratool_en": 250, "bfcl_live": 250, "metatool": 300}
 TEMPERATURE = 0.05
-# What BM25 counts for beside a cosine: 30/70 over KEYWORD_SCALE of src/selection/fusion.rs.
+# What BM25 counts for beside a cosine: 30/70 over 21. KEYWORD_SCALE of src/selection/fusion.rs is higher, for scores by rarity.
 KEYWORD_WEIGHT = 0.3 / 0.7 / 21
 # The share of the steps whose loss is that of the blend; the others train the encoder by itself.
 BLENDED_SHARE = 0.7

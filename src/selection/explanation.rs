@@ -75,7 +75,9 @@ impl Level {
     /// as much.
     fn of_candidate(candidate: &Candidate) -> Self {
         let semantic = candidate.semantic.map(|score| score.raw);
-        let words = candidate.keyword.map(|score| score.raw / Fusion::KEYWORD_SCALE);
+        // By rarity where the words stand beside a meaning, else BM25 as it is.
+        let scale = if semantic.is_some() { Fusion::KEYWORD_SCALE } else { PLAIN_SCALE };
+        let words = candidate.keyword.map(|score| score.raw / scale);
         match semantic.into_iter().chain(words).fold(0.0, f32::max) {
             _ if candidate.exact_name > 0.0 => Self::High,
             found if found >= CLOSE => Self::High,
@@ -180,13 +182,16 @@ fn part(name: &'static str, score: Score) -> Part {
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
+/// [`Fusion::KEYWORD_SCALE`] for BM25 without the power of rarity, as the keyword strategy has it.
+const PLAIN_SCALE: f32 = 21.0;
+
 fn why(candidate: &Candidate, matched_terms: &[String], beyond: &Beyond<'_>) -> String {
     let mut reasons = Vec::new();
     if candidate.exact_name > 0.0 {
         reasons.push("named in the prompt".to_owned());
     }
     if candidate.wording > 0.0 {
-        reasons.push("fits the prompt's number or direction".to_owned());
+        reasons.push("fits the prompt's number, direction or verb".to_owned());
     }
     if let Some(Score { raw, .. }) = candidate.semantic {
         let nearness = match raw {

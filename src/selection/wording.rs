@@ -59,7 +59,7 @@ impl Shape {
     }
 }
 
-/// Puts before the best candidate its neighbour that fits the prompt's number or direction better.
+/// Puts before the best candidate its neighbour that fits the prompt's number, direction or verb better.
 pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
     let best = candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score).then(b.row.cmp(&a.row)));
     let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
