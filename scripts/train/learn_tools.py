@@ -6,7 +6,7 @@ Needs: pip install -r scripts/train/requirements.txt
 
 The descriptions of metatool's 199 tools are advertisements that say little of what people ask of them; what they are asked for
 stands in the training half of its prompts. So first each tool gets the unit vector that answers the training half best: a softmax
-regression on the prompts' vectors, of the blend with BM25 as it ships (PROGRAM is a built `toolroute` and gives the BM25 scores).
+regression on the vectors of the prompts and of pairs of them, of the blend with BM25 (PROGRAM is a built `toolroute` and gives its scores).
 Then the encoder is trained until it makes these vectors of the tools' texts and leaves the vectors of all other texts where they
 are: prompts of metatool, written prompts (`--prompts`), tools of the public catalogs. What that costs is printed as "kept": the mean
 cosine between the vectors before and after of such texts as were not trained on.

@@ -97,9 +97,9 @@ impl Engine {
         let state = self.state();
         let documents = texts.iter().map(|text| [Field { text, weight: 1.0 }]);
         let bm25 = Bm25::build(documents, Bm25Settings::default());
-        let keyword = bm25.score_by_rarity(query, Rows::All, Fusion::RARITY)?;
         let mut ranked = match state.embedder.as_deref() {
             Some(model) => {
+                let keyword = bm25.score_by_rarity(query, Rows::All, Fusion::RARITY)?;
                 let vectors = self.passing.vectors(model, texts)?;
                 let asked = model.embed(&[query], Role::Query)?.vectors;
                 let cosines: Vec<f32> = vectors.dot(&asked.row(0)).to_vec();
@@ -114,7 +114,7 @@ impl Engine {
                 };
                 (0..texts.len()).map(text).collect()
             }
-            None => by_words(&keyword),
+            None => by_words(&bm25.score(query, Rows::All)?),
         };
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
         Ok(ranked)
@@ -210,7 +210,7 @@ fn blend(configured: Fusion) -> Fusion {
 fn by_words(keyword: &[f32]) -> Vec<RankedText> {
     let text = |(index, &keyword): (usize, &f32)| RankedText {
         index,
-        score: keyword / Fusion::KEYWORD_SCALE,
+        score: keyword / Fusion::PLAIN_KEYWORD_SCALE,
         semantic: None,
         keyword,
     };

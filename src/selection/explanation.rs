@@ -75,8 +75,10 @@ impl Level {
     /// as much.
     fn of_candidate(candidate: &Candidate) -> Self {
         let semantic = candidate.semantic.map(|score| score.raw);
-        // By rarity where the words stand beside a meaning, else BM25 as it is.
-        let scale = if semantic.is_some() { Fusion::KEYWORD_SCALE } else { PLAIN_SCALE };
+        let scale = match semantic {
+            Some(_) => Fusion::KEYWORD_SCALE,
+            None => Fusion::PLAIN_KEYWORD_SCALE,
+        };
         let words = candidate.keyword.map(|score| score.raw / scale);
         match semantic.into_iter().chain(words).fold(0.0, f32::max) {
             _ if candidate.exact_name > 0.0 => Self::High,
@@ -181,9 +183,6 @@ fn part(name: &'static str, score: Score) -> Part {
 /// of MiniLM's kind. They choose a word, never a rank.
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
-
-/// [`Fusion::KEYWORD_SCALE`] for BM25 without the power of rarity, as the keyword strategy has it.
-const PLAIN_SCALE: f32 = 21.0;
 
 fn why(candidate: &Candidate, matched_terms: &[String], beyond: &Beyond<'_>) -> String {
     let mut reasons = Vec::new();

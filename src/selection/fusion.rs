@@ -46,9 +46,12 @@ impl Fusion {
     /// The k of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
     pub const RRF_K: f32 = 60.0;
 
-    /// The BM25 score, by rarity, that counts as much as a cosine of 1. Chosen with [`Fusion::RARITY`], [`Fusion::LEAD`] and
-    /// [`Fusion::NEAR`] on the sets of `docs/quality.md`.
+    /// The BM25 score, by rarity, that counts as much as a cosine of 1. Chosen with [`Fusion::RARITY`] and the lead
+    /// of the nearest on the sets of `docs/quality.md`.
     pub const KEYWORD_SCALE: f32 = 27.0;
+
+    /// The same for BM25 as it is, where no meaning stands beside it.
+    pub const PLAIN_KEYWORD_SCALE: f32 = 21.0;
 
     /// The power of a word's rarity that the blend multiplies its BM25 by. By itself BM25 ranks better as it is; beside
     /// meaning, which knows what common words say, the rare ones are what words have to add.
@@ -92,9 +95,7 @@ impl Fusion {
         };
         semantic.into_iter().zip(keyword).collect()
     }
-}
 
-impl Fusion {
     /// Lifts the candidates near the best cosine, where scores are [absolute](Normalization::Absolute): on a scale that follows
     /// the prompt's candidates the best is far ahead as it is, and ranks have no distance.
     ///
