@@ -17,7 +17,7 @@ fn rows_come_back_in_order_and_a_bad_one_is_told_by_its_line() {
     let sandbox = Sandbox::new();
     let input = sandbox.write(
         "q.jsonl",
-        "{\"id\": \"a\", \"query\": \"what is the weather like now\"}\n\
+        "{\"id\": \"a\", \"query\": \"the current weather in Haifa\"}\n\
          \n\
          {\"id\": 2, \"query\": \"  \"}\n\
          not json\n\
