@@ -19,7 +19,7 @@ mod passing;
 mod telling;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -71,6 +71,8 @@ pub struct Gateway {
     wanted: Arc<Mutex<BTreeSet<String>>>,
     /// The tools that the client was listed last.
     seen: Arc<Mutex<Option<listing::Listed>>>,
+    /// What happened since the client shook hands, until somebody tells it.
+    unheard: Arc<Mutex<Option<telling::Notices>>>,
 }
 
 /// What all clients of a profile have in common.
@@ -107,13 +109,17 @@ impl Gateway {
             baseline: Mutex::default(),
             listed: Mutex::default(),
         };
-        Ok(Self { shared: Arc::new(shared), wanted: Arc::default(), seen: Arc::default() })
+        Ok(Self::of(Arc::new(shared)))
     }
 
     /// The same gateway for another client.
     fn for_another(&self) -> Self {
-        let shared = Arc::clone(&self.shared);
-        Self { shared, wanted: Arc::default(), seen: Arc::default() }
+        Self::of(Arc::clone(&self.shared))
+    }
+
+    fn of(shared: Arc<Shared>) -> Self {
+        let (wanted, seen, unheard) = Default::default();
+        Self { shared, wanted, seen, unheard }
     }
 
     /// Serves one client over stdin and stdout until it closes them, or `end` comes.
@@ -146,8 +152,8 @@ impl Gateway {
         Ok(())
     }
 
-    fn wants(&self, uri: &str) -> bool {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
+    fn wanted(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -177,6 +183,8 @@ impl ServerHandler for Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
+        // Not only when it says that it is ready: that may be read after what it asks next.
+        self.keep_notices();
         self.negotiate_initialize(&request)
     }
 
@@ -268,9 +276,13 @@ impl ServerHandler for Gateway {
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscribe_to(&request.uri).await?;
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(request.uri);
-        Ok(())
+        // Before it is asked for: the first change may be told before the answer is.
+        let is_new = self.wanted().insert(request.uri.clone());
+        let subscribed = self.subscribe_to(&request.uri).await;
+        if subscribed.is_err() && is_new {
+            self.wanted().remove(&request.uri);
+        }
+        subscribed
     }
 
     async fn unsubscribe(
@@ -279,7 +291,7 @@ impl ServerHandler for Gateway {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         // Other clients may go on to want it, so its server is not told.
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.uri);
+        self.wanted().remove(&request.uri);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::drill::{left_after, processes, python};
+use crate::drill::{left_over, processes, python};
 use crate::support::{Sandbox, repo};
 
 /// A sandbox with a servers file; no process of the sandbox outlives a test.
@@ -64,7 +64,7 @@ fn a_tool_of_a_server_is_called_with_its_arguments_put_right() {
     let listed = site.json(&["tools", "list"]);
     assert_eq!(listed.as_array().unwrap().len(), 19);
     assert_eq!(listed[0]["hints"]["read_only"], true);
-    assert_eq!(left_after(site.mark(), Duration::from_secs(3)), [] as [&str; 0]);
+    assert_eq!(left_over(site.mark()), [] as [&str; 0]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn no_process_is_left_however_toolroute_ends() {
         let sent = std::process::Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
         assert!(sent.success());
         child.wait().unwrap();
-        let left = left_after(site.mark(), Duration::from_secs(30));
+        let left = left_over(site.mark());
         assert_eq!(left, [] as [&str; 0], "after {signal}");
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolroute::conductor::{Ledger, RunStatus, Status};
 
-use crate::drill::{left_after, python};
+use crate::drill::{left_over, python};
 use crate::support::{Sandbox, repo};
 
 /// The examples' folder in a sandbox, with the database that they ask.
@@ -243,7 +243,7 @@ fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
         (&json!(4), &json!(3)),
         "{told}"
     );
-    assert_eq!(left_after(mark, Duration::from_secs(5)), [] as [&str; 0]);
+    assert_eq!(left_over(mark), [] as [&str; 0]);
 }
 
 /// A plan of 24 obligations: tools that note each of their calls from outside the ledger.

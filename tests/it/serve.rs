@@ -338,7 +338,7 @@ fn the_server_says_how_it_is() {
 #[test]
 fn what_happens_is_told_as_it_happens() {
     let sandbox = Sandbox::new();
-    let mut server = serve(&sandbox, &[]);
+    let mut server = serve(&sandbox, &["--drain", "600"]);
     let mut events = Sent::new(server.port, "GET /v1/events", &[], &[]);
     let head = events.head();
     assert_eq!(head.header("content-type"), Some("text/event-stream"));
@@ -352,7 +352,7 @@ fn what_happens_is_told_as_it_happens() {
     assert!(catalog.contains("event: catalog") && catalog.contains("\"version\":1"), "{catalog}");
     // Listeners do not hold up the end.
     server.signal("TERM");
-    assert!(server.ended(Duration::from_secs(5)).success());
+    assert!(server.ended(Duration::from_secs(60)).success());
     // What else happened may still be told; then there is an end.
     while events.chunk().is_some() {}
 }
@@ -506,8 +506,7 @@ fn tools_are_called_and_feedback_is_taken() {
     assert!(server.ended(Duration::from_secs(60)).success());
     let stats = sandbox.json(&["feedback", "stats", "--feedback", log.to_str().unwrap()]);
     assert!(stats.to_string().contains("faulty__fine"), "{stats}");
-    let left =
-        crate::drill::left_after(sandbox.dir.path().to_str().unwrap(), Duration::from_secs(5));
+    let left = crate::drill::left_over(sandbox.dir.path().to_str().unwrap());
     assert_eq!(left, [] as [&str; 0]);
 }
 

@@ -147,8 +147,12 @@ def reply(message, running, journal):
             return refuse(number, -32002, "no such note")
         answer(number, {"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": "milk"}]})
     elif method == "resources/subscribe":
-        answer(number, {})
+        if not params["uri"].startswith("note://"):
+            return refuse(number, -32002, "no such note")
+        # What changes at once is told before the answer, as it is where another thread tells it.
         say({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
+        time.sleep(0.2)
+        answer(number, {})
     elif method == "completion/complete":
         answer(number, {"completion": {"values": [params["ref"].get("name", ""), "today"]}})
     elif number is not None:

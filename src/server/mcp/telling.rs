@@ -14,6 +14,9 @@ use super::listing::Listed;
 /// How often it is looked whether a client that hears of nothing is still there.
 const LOOK: Duration = Duration::from_secs(30);
 
+/// What happens, for one client to hear.
+pub(super) type Notices = tokio::sync::broadcast::Receiver<Notice>;
+
 /// What a client is to be told.
 enum Word {
     Tools,
@@ -25,17 +28,12 @@ enum Word {
 /// Notices as they concern one client.
 struct Ear {
     gateway: Gateway,
-    notices: tokio::sync::broadcast::Receiver<Notice>,
+    notices: Notices,
     /// What a client knows that lists and listens in different requests.
     listed: Option<Listed>,
 }
 
 impl Ear {
-    fn new(gateway: Gateway, listed: Option<Listed>) -> Self {
-        let notices = gateway.shared.service.notices();
-        Self { gateway, notices, listed }
-    }
-
     /// What the client was listed last. A client that was listed nothing yet is told once too often
     /// rather than once too little: it may be about to be listed what is old already.
     fn seen(&self) -> Option<Listed> {
@@ -43,25 +41,11 @@ impl Ear {
         seen.or_else(|| self.listed.clone())
     }
 
-    /// The next words for the client; `None` where there will be no more.
-    async fn next(&mut self) -> Option<Vec<Word>> {
-        loop {
-            let words = match self.notices.recv().await {
-                Ok(notice) => self.words(notice).await,
-                // Something was missed: it may have been anything.
-                Err(RecvError::Lagged(_)) => vec![Word::Tools, Word::Prompts, Word::Resources],
-                Err(RecvError::Closed) => return None,
-            };
-            if !words.is_empty() {
-                return Some(words);
-            }
-        }
-    }
-
-    async fn words(&mut self, notice: Notice) -> Vec<Word> {
-        match notice {
+    /// What the client is to be told of what was heard; `None` where there will be no more.
+    async fn words(&mut self, heard: Result<Notice, RecvError>) -> Option<Vec<Word>> {
+        Some(match heard {
             // Most changes of the catalog change nothing of what the client has in its prompt.
-            Notice::Tools => {
+            Ok(Notice::Tools) => {
                 let now = self.gateway.listed().await.ok();
                 let is_other = now != self.seen();
                 if self.listed.is_some() {
@@ -69,24 +53,35 @@ impl Ear {
                 }
                 if is_other { vec![Word::Tools] } else { Vec::new() }
             }
-            Notice::Prompts => vec![Word::Prompts],
-            Notice::Resources => vec![Word::Resources],
-            Notice::Resource { uri } => vec![Word::Resource(uri)],
-            Notice::Server { .. } => Vec::new(),
-        }
+            Ok(Notice::Prompts) => vec![Word::Prompts],
+            Ok(Notice::Resources) => vec![Word::Resources],
+            Ok(Notice::Resource { uri }) => vec![Word::Resource(uri)],
+            Ok(Notice::Server { .. }) => Vec::new(),
+            // Something was missed: it may have been anything.
+            Err(RecvError::Lagged(_)) => vec![Word::Tools, Word::Prompts, Word::Resources],
+            Err(RecvError::Closed) => return None,
+        })
     }
 }
 
 impl Gateway {
+    /// Keeps what happens from now on for the client, until [`Gateway::tell_peer`] has it.
+    pub(super) fn keep_notices(&self) {
+        let notices = self.shared.service.notices();
+        *self.unheard.lock().unwrap_or_else(PoisonError::into_inner) = Some(notices);
+    }
+
     /// Tells a client of a session, until it is gone.
     pub(super) fn tell_peer(&self, peer: Peer<RoleServer>) {
         let gateway = self.clone();
+        let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let notices = kept.unwrap_or_else(|| self.shared.service.notices());
         tokio::spawn(async move {
-            let mut ear = Ear::new(gateway.clone(), None);
+            let mut ear = Ear { gateway: gateway.clone(), notices, listed: None };
             let mut look = tokio::time::interval(LOOK);
             loop {
                 let words = tokio::select! {
-                    words = ear.next() => words,
+                    heard = ear.notices.recv() => ear.words(heard).await,
                     _ = look.tick() => Some(Vec::new()),
                 };
                 let Some(words) = words.filter(|_| !peer.is_transport_closed()) else { return };
@@ -104,7 +99,7 @@ impl Gateway {
             Word::Tools => peer.notify_tool_list_changed().await,
             Word::Prompts => peer.notify_prompt_list_changed().await,
             Word::Resources => peer.notify_resource_list_changed().await,
-            Word::Resource(uri) if self.wants(&uri) => {
+            Word::Resource(uri) if self.wanted().contains(&uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
             }
             Word::Resource(_) => Ok(()),
@@ -114,13 +109,15 @@ impl Gateway {
     /// Tells a client that listens, until it no longer does. What it did not ask for is refused by
     /// the sink, which is no fault.
     pub(super) async fn tell_subscriber(&self, context: &SubscriptionContext) {
+        // First of all: a server may tell of a resource before it has answered who asks to be told.
+        let notices = self.shared.service.notices();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             self.subscribe_to(uri).await.ok();
         }
-        let mut ear = Ear::new(self.clone(), self.listed().await.ok());
+        let mut ear = Ear { gateway: self.clone(), notices, listed: self.listed().await.ok() };
         loop {
             let words = tokio::select! {
-                words = ear.next() => words,
+                heard = ear.notices.recv() => ear.words(heard).await,
                 () = context.cancelled() => None,
             };
             let Some(words) = words else { return };

@@ -123,12 +123,19 @@ impl Client {
         }
     }
 
-    /// Closes stdin; whether the gateway ended well, and in what time.
-    pub fn end(mut self) -> (bool, Duration) {
+    /// Closes stdin; whether the gateway ended, and well.
+    pub fn end(mut self) -> bool {
         drop(self.stdin.take());
         let began = Instant::now();
-        let status = self.child.wait().expect("an end");
-        (status.success(), began.elapsed())
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status.success();
+            }
+            if began.elapsed() > PATIENCE {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
