@@ -40,7 +40,7 @@ def sample(items, count, seed):
 def evidence(a, tools, prompts, folder):
     """What speaks for any tool of a file to fit, a prompt."""
     asked, answered = folder / "asked.jsonl", folder / "answered.jsonl"
-    asked.write_text("".join(json.dumps({"id": str(i), "query": q}) + "\n" for i, q in enumerate(prompts)), encoding="utf-8")
+    write(asked, [{"id": str(i), "query": q} for i, q in enumerate(prompts)])
     answered.unlink(missing_ok=True)
     command = [a.binary, "batch", "--tools", str(tools), "--strategy", "hybrid", "--min-confidence", "0",
                "--explain", "--limit", "1", "--input", str(asked), "--output", str(answered), "--quiet"]
@@ -49,41 +49,42 @@ def evidence(a, tools, prompts, folder):
     return [found[str(i)] for i in range(len(prompts))]
 
 
+def write(path, items):
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return path
+
+
+def catalogs(data):
+    """Our own catalogs: name, tools, rows of prompts that they serve, and of prompts that nothing there serves."""
+    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
+    prompts = [{"id": str(at), **row} for at, row in enumerate(rows(WRITTEN / "prompts.jsonl"))]
+    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
+        own = [row for row in prompts if row["catalog"] == name]
+        yield name, [tools[id] for id in ids], [row for row in own if row["gold"]], [row for row in own if not row["gold"]]
+
+
 def written(folder, data):
     """Our own catalogs: name, file of tools, prompts on and off topic. Then of each its servers of 3 to 8 tools that most is asked of,
     with prompts for the other servers as strangers: many people route among few tools."""
-    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
-    prompts = rows(WRITTEN / "prompts.jsonl")
-
-    def file(name, ids):
-        path = folder / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(tools[id]) + "\n" for id in ids), encoding="utf-8")
-        return path
-
-    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
-        own = [row for row in prompts if row["catalog"] == name]
-        on, off = [r for r in own if r["gold"]], [r["query"] for r in own if not r["gold"]]
-        yield name, file(name, ids), [r["query"] for r in on], off
+    for name, tools, on, off in catalogs(data):
+        yield name, write(folder / f"{name}.jsonl", tools), [r["query"] for r in on], [r["query"] for r in off]
         servers = {}
-        for id in ids:
-            servers.setdefault(tools[id].get("server"), []).append(id)
-        served = {server: [r["query"] for r in on if set(r["gold"]) & set(of)] for server, of in servers.items() if 3 <= len(of) <= 8}
+        for tool in tools:
+            servers.setdefault(tool.get("server"), []).append(tool)
+        ids = {server: {tool["id"] for tool in of} for server, of in servers.items()}
+        served = {server: [r["query"] for r in on if set(r["gold"]) & ids[server]] for server, of in servers.items() if 3 <= len(of) <= 8}
         for letter, server in zip("ab", sorted(served, key=lambda server: -len(served[server]))):
-            strangers = [r["query"] for r in on if not set(r["gold"]) & set(servers[server])]
-            short = f"{name}_{letter}_{len(servers[server])}_of_{len(ids)}"
-            yield short, file(short, servers[server]), served[server], sample(strangers, NO_TOOL // 2, short)
+            strangers = [r["query"] for r in on if not set(r["gold"]) & ids[server]]
+            short = f"{name}_{letter}_{len(servers[server])}_of_{len(tools)}"
+            yield short, write(folder / f"{short}.jsonl", servers[server]), served[server], sample(strangers, NO_TOOL // 2, short)
 
 
 def write_suite(out, data):
     """The six catalogs as sets: prompts that nothing was trained on."""
-    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
-    prompts = rows(WRITTEN / "prompts.jsonl")
-    for name, ids in json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")).items():
-        own = [{"id": str(i), "query": row["query"], "gold": row["gold"]} for i, row in enumerate(prompts) if row["catalog"] == name]
+    for name, tools, on, off in catalogs(data):
         (out / name).mkdir(parents=True, exist_ok=True)
-        for file, items in (("tools", [tools[id] for id in ids]), ("queries", [row for row in own if row["gold"]]),
-                            ("offtopic", [row for row in own if not row["gold"]])):
-            (out / name / f"{file}.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+        for file, items in (("tools", tools), ("queries", on), ("offtopic", off)):
+            write(out / name / f"{file}.jsonl", items)
 
 
 def quantile(values, share):

@@ -34,12 +34,6 @@ LEARNED_BATCH, KEPT_BATCH, KEEP = 40, 80, 6.0
 PROMPT_TOKENS = 96
 
 
-def joined(source, count, rng):
-    """Prompts for two tools made of two prompts: rows of text, right tools, the two."""
-    pairs = ((a, b) for a, b in (rng.sample(source.prompts, 2) for _ in range(count)) if a[1] != b[1])
-    return [(a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1], [a[0], b[0]]) for a, b in pairs]
-
-
 def fitted(base_vectors, prompts, words, golds, seed):
     """A unit vector for each tool, [tools, d]: a softmax regression on the prompts' vectors [prompts, d] and BM25 [prompts, tools]."""
     torch.manual_seed(seed)
@@ -87,7 +81,9 @@ def main():
     source = base.Source("metatool", 1, base.rows(folder / "tools.jsonl"), asked, encoder)
     source.ask_keyword(a.keyword)
     queries = [query for query, _ in source.prompts]
-    asked = [(query, gold, [query]) for query, gold in source.prompts] + joined(source, JOINED, rng)
+    asked = [(query, gold, [query]) for query, gold in source.prompts]
+    pairs = (rng.sample(asked, 2) for _ in range(JOINED))
+    asked = asked + [base.joined(a, b, rng) for a, b in pairs if a[1] != b[1]]
     prompts = encoder.all([text for text, _, _ in asked], PROMPT_TOKENS)
     words = source.keyword_scores([parts for _, _, parts in asked])
     goals = fitted(source.base, prompts, words, [gold for _, gold, _ in asked], a.seed)

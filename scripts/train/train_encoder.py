@@ -232,6 +232,11 @@ class Source:
         self.bank = encoder.all([tool_text(t) for t in self.tools], TOOL_TOKENS)
 
 
+def joined(a, b, rng):
+    """One prompt for two needs, of two rows of text, right tools and the prompts that it is made of."""
+    return a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1], a[2] + b[2]
+
+
 def contrastive(source, encoder, size, hard, rng, masks, bank):
     """`size` prompts against their tools, `hard` wrong tools with gradients of their own, and with `bank` the stale ones.
 
@@ -240,9 +245,7 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
     batch = [(query, gold, [query]) for query, gold in rng.sample(source.prompts, min(size, len(source.prompts)))]
     if rng.random() < 0.15:  # two needs in one prompt
         half = len(batch) // 2
-        joined = [(a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1], a[2] + b[2])
-                  for a, b in zip(batch[:half:2], batch[1:half:2])]
-        batch = joined + batch[half:]
+        batch = [joined(a, b, rng) for a, b in zip(batch[:half:2], batch[1:half:2])] + batch[half:]
     golds = [gold for _, gold, _ in batch]
     words = torch.zeros(1, 1).expand(len(batch), len(source.tools))
     if source.keyword and rng.random() < BLENDED_SHARE:

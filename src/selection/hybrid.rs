@@ -130,7 +130,7 @@ impl Retriever for HybridRetriever {
         let is_one = prompt.clauses.is_empty();
         let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt, is_one);
         times.fuse = start.elapsed();
-        if !prompt.clauses.is_empty() {
+        if !is_one {
             let start = Instant::now();
             let clauses = self.clauses(prompt, &both.rows)?;
             cover(&mut scores, &clauses);

@@ -41,12 +41,8 @@ impl KeywordRetriever {
         &self.tools
     }
 
-    /// BM25 scores of the given rows, in their order; 0 for a row without a word of the prompt.
-    fn score(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
-        Ok(self.bm25.score(text, rows)?)
-    }
-
-    /// The same as a blend takes them: [`Fusion::RARITY`].
+    /// BM25 scores of the given rows, in their order, as a blend takes them ([`Fusion::RARITY`]); 0 for a row
+    /// without a word of the prompt.
     pub(super) fn score_to_blend(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         Ok(self.bm25.score_by_rarity(text, rows, Fusion::RARITY)?)
     }
@@ -88,7 +84,7 @@ impl KeywordRetriever {
             }
             // Candidates are re-ranked, not found: each keeps its place, if the last.
             Rows::Only(rows) => {
-                let scores = self.score(prompt.text, prompt.rows)?;
+                let scores = self.bm25.score(prompt.text, prompt.rows)?;
                 Ok(rows.iter().zip(scores).map(|(&row, score)| Hit { row, score }).collect())
             }
         }

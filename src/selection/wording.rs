@@ -1,11 +1,11 @@
 //! Neighbours that differ in what an encoder hardly sees: one thing or all of them, there or back, the verb.
 //!
 //! `key_get` and `key_list` say nearly the same of themselves, and so do "text to speech" and "speech to
-//! text", `policy_create` and `policy_update`. Over the 19 sets of `docs/quality.md` a plural that asks for the list puts right 11 prompts
-//! and spoils none, a direction 10 and one, a verb 11 and
-//! none. Asked for one thing in the singular, people mean the list as
-//! often as not.
+//! text", `policy_create` and `policy_update`. Over the 19 sets of `docs/quality.md` a plural that asks for the list
+//! puts right 11 prompts and spoils none, a direction 10 and one, a verb 10 and none. Asked for one thing in the
+//! singular, people mean the list as often as not.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::retriever::Candidate;
@@ -61,7 +61,7 @@ impl Shape {
 
 /// Puts before the best candidate its neighbour that fits the prompt's number, direction or verb better.
 pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
-    let best = candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score).then(b.row.cmp(&a.row)));
+    let best = candidates.iter().max_by(|a, b| by_score(a, b));
     let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
         return;
     };
@@ -73,6 +73,11 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
         better.wording = score - better.score;
         better.score = score;
     }
+}
+
+/// Greater for the higher score, and among equal ones for the first row.
+fn by_score(a: &Candidate, b: &Candidate) -> Ordering {
+    a.score.total_cmp(&b.score).then(b.row.cmp(&a.row))
 }
 
 /// The neighbour that lists, where the best candidate gives one thing and the prompt asks for several.
@@ -112,10 +117,7 @@ fn goes_the_right_way(
         row != best.row && score >= NEAR * best.score
     };
     let mut near: Vec<usize> = (0..candidates.len()).filter(is_near).collect();
-    near.sort_by(|&a, &b| {
-        let (a, b) = (&candidates[a], &candidates[b]);
-        b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
-    });
+    near.sort_by(|&a, &b| by_score(&candidates[b], &candidates[a]));
     near.into_iter().find(|&at| !goes_back(&tools[candidates[at].row as usize], &asked))
 }
 
@@ -151,11 +153,8 @@ fn does_what_is_said(
                 asked.contains(word) && is_verb(own) && !says(own) && other.next().is_none()
             })
     };
-    let order = |&a: &usize, &b: &usize| {
-        let (a, b) = (&candidates[a], &candidates[b]);
-        a.score.total_cmp(&b.score).then(b.row.cmp(&a.row))
-    };
-    (0..candidates.len()).filter(does).max_by(order)
+    let does_it = (0..candidates.len()).filter(does);
+    does_it.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
 }
 
 /// Whether the tool says of itself one of the directions turned round, and none as it is.

@@ -162,8 +162,8 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
 /// knows by heart, where its own vectors would be better than the mean of five prompts.
 #[test]
 fn past_prompts_help_on_public_sets() {
+    let Some(set) = shared("data/toollens") else { return };
     for model in ["static", "toolroute-l6-v1"] {
-        let Some(set) = shared("data/toollens") else { return };
         let sandbox = Sandbox::new();
         let tools = set.join("tools.jsonl");
         let rows = |name: &str| std::fs::read_to_string(set.join(name)).unwrap();
