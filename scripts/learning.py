@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What learning from past prompts gives: nDCG@5 by the number of prompts that each tool has served.
 
-Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --none | --replay N]
+Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --split | --none | --replay N]
                            [--binary target/release/toolroute] [--data ../shared/data]
                            [--model all-MiniLM-L6-v2] [--precision int8|f32] [--json]
        scripts/learning.py --self-check
@@ -9,7 +9,8 @@ Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --n
 Past prompts are the rows of train_queries.jsonl, tested with those of queries.jsonl; no row is in both.
 Of each tool the first N rows that name it are taken, or with --seed N at random. --half gives history to
 half of the tools, drawn by lot, and scores apart the prompts of tools with history and those of tools
-without. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
+without. --split is for sets without train_queries.jsonl: it learns from half of queries.jsonl, drawn by lot, and
+tests with the other half. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
 offtopic.jsonl: how many answers are empty at the model's own threshold, and the AUROC of the confidence.
 --replay takes N rows at random, writes them into a log of executions and learns from the log: all right, with
 5 % reported for a tool that did not serve, and with an adversary who in one session reports 100 false successes
@@ -71,7 +72,8 @@ class Bench:
         self.set, self.folder = args.data / name, folder
         engine = ["--model", args.model, "--precision", args.precision]
         self.common = ["--tools", self.set / "tools.jsonl", *engine, "--json", "--quiet"]
-        self.binary, self.past = args.binary, read(self.set / "train_queries.jsonl")
+        self.binary = args.binary
+        self.past = None if args.split else read(self.set / "train_queries.jsonl")
 
     def learn(self, most, seed, tools=None):
         if most == 0:
@@ -143,6 +145,15 @@ class Bench:
             learned = self.learn_log(log)
             yield label, learned, self.score(learned)
 
+    def by_split(self, past, seed):
+        """Scores of half of the prompts, with what the other half teaches."""
+        rows = read(self.set / "queries.jsonl")
+        random.Random(seed or 0).shuffle(rows)
+        self.past, asked = rows[:len(rows) // 2], write(self.folder / "asked.jsonl", rows[len(rows) // 2:])
+        for most in past:
+            usage = self.learn(most, None)
+            yield "all" if most is None else str(most), usage, self.score(usage, asked)
+
     def by_half(self, past, seed):
         """Scores of prompts for tools with and without history, before and after."""
         ids = sorted({tool["id"] for tool in read(self.set / "tools.jsonl")})
@@ -185,6 +196,7 @@ def main():
     parser.add_argument("--seed", type=int)
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--half", action="store_true")
+    kinds.add_argument("--split", action="store_true")
     kinds.add_argument("--none", action="store_true")
     kinds.add_argument("--replay", type=int, metavar="N")
     parser.add_argument("--binary", default="target/release/toolroute")
@@ -198,8 +210,9 @@ def main():
         return self_check()
     past = [None if most == "all" else int(most) for most in args.past]
     everything = {}
-    measure = Bench.by_half if args.half else Bench.none_of_these if args.none else Bench.by_count
-    needed = ("train_queries.jsonl", "offtopic.jsonl") if args.none else ("train_queries.jsonl",)
+    measure = (Bench.by_half if args.half else Bench.by_split if args.split else
+               Bench.none_of_these if args.none else Bench.by_count)
+    needed = ["queries.jsonl" if args.split else "train_queries.jsonl"] + ["offtopic.jsonl"] * args.none
     header = False
     for name in args.sets or ("metatool", "toollens"):
         missing = [file for file in needed if not (args.data / name / file).exists()]
@@ -210,17 +223,18 @@ def main():
             bench = Bench(args, name, Path(folder))
             measured = bench.replayed(args.replay, args.seed) if args.replay else measure(bench, past, args.seed)
             for label, usage, scores in measured:
-                usage = usage or {"prompts_used": 0, "handicap": 0.0}
-                learned, handicap = usage["prompts_used"], usage["handicap"]
-                everything.setdefault(name, {})[label] = {**scores, "prompts": learned, "handicap": handicap}
+                usage = usage or {"prompts_used": 0, "strength": 0.0, "handicap": 0.0}
+                learned, strength, handicap = usage["prompts_used"], usage["strength"], usage["handicap"]
+                everything.setdefault(name, {})[label] = {**scores, "prompts": learned, "strength": strength,
+                                                          "handicap": handicap}
                 if args.json:
                     continue
                 if not header:
-                    names = ["set", "prompts a tool", "prompts learned", "handicap", *scores]
+                    names = ["set", "prompts a tool", "prompts learned", "strength", "handicap", *scores]
                     print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
                     header = True
                 cells = " | ".join(f"{score:.4f}" for score in scores.values())
-                print(f"| {name} | {label} | {learned} | {handicap:.2f} | {cells} |", flush=True)
+                print(f"| {name} | {label} | {learned} | {strength:.2f} | {handicap:.2f} | {cells} |", flush=True)
     if args.json:
         print(json.dumps(everything, indent=1))
     return None

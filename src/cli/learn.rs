@@ -28,6 +28,8 @@ struct Report {
     bad: Vec<BadRow>,
     /// Tools with history in the file now.
     tools_in_file: usize,
+    /// How far history is followed, 0 to 1.
+    strength: f32,
     handicap: f32,
     output: PathBuf,
 }
@@ -66,6 +68,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         forgotten,
         bad,
         tools_in_file: usage.len(),
+        strength: usage.strength(),
         handicap: usage.handicap(),
         output: output.to_owned(),
     };
@@ -149,5 +152,12 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
     let (all, output) = (report.tools_in_file, report.output.display());
     render::line(&format!(
         "{tools_learned} tools learned from {prompts_used} prompts; {all} tools with history in {output}"
-    ))
+    ))?;
+    if report.strength < 1.0 {
+        render::line(&format!(
+            "followed by {:.0} %: prompts held out are ranked best so, as the model knows these tools well without history",
+            100.0 * report.strength
+        ))?;
+    }
+    Ok(())
 }

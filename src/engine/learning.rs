@@ -59,7 +59,7 @@ impl LearnReport {
 /// How much of what was learned concerns an engine's catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UsageReport {
-    /// Tools whose vectors were moved.
+    /// Tools of the catalog with history; their vectors were moved as far as it is followed.
     pub applied: usize,
     /// Tools with history that the catalog does not hold.
     pub absent: usize,
@@ -93,7 +93,7 @@ pub(super) fn indexed(
     let absent = usage.tools().filter(|(id, _)| !known.contains(id)).count();
     let learned = Learned {
         rows: Arc::new(UsageRows::new(tools.len(), &moved, usage.handicap())),
-        report: UsageReport { applied: moved.len(), absent },
+        report: UsageReport { applied: usage.len() - absent, absent },
         fingerprint: usage.fingerprint(),
     };
     let index = index::build(Arc::new(Vectors::new(vectors)?), kind)?;

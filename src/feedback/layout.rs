@@ -1,5 +1,5 @@
 //! Where each byte of a usage file lies, within a sealed file (`durable/sealed.rs`). All numbers are
-//! little-endian. The header has model, handicap, tools with their number of prompts, and the tools of
+//! little-endian. The header has model, strength, handicap, tools with their number of prompts, and the tools of
 //! each sampled prompt.
 //!
 //! | bytes of the body | what |
@@ -21,12 +21,13 @@ use crate::catalog::ToolId;
 use crate::durable::{Flaw, HASH, Sealed};
 
 /// Raise the version with every change to the layout, and check in a file of the old one for a test.
-const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 1 };
+const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
     model: UsageModel,
+    strength: f32,
     handicap: f32,
     tools: Vec<HeaderTool>,
     sample: Vec<BTreeSet<ToolId>>,
@@ -46,6 +47,7 @@ pub(super) fn encode(usage: &UsageVectors) -> Vec<u8> {
     };
     let header = Header {
         model: usage.model.clone(),
+        strength: usage.strength,
         handicap: usage.handicap,
         tools: usage.tools.iter().map(tool).collect(),
         sample: usage.sample.prompts.values().map(|prompt| prompt.tools.clone()).collect(),
@@ -65,6 +67,9 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
     let opened = KIND.open(bytes, size);
     let (header, body): (Header, _) = opened.map_err(|flaw| refused(flaw, path))?;
     let malformed = |what: &str| Error::Malformed { path: path.to_owned(), what: what.into() };
+    if !(0.0..=1.0).contains(&header.strength) {
+        return Err(malformed("its strength is out of range"));
+    }
     if !(0.0..=MOST_HANDICAP).contains(&header.handicap) {
         return Err(malformed("its handicap is out of range"));
     }
@@ -85,7 +90,8 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
     }
     let sample = sample(header.sample, sampled, dimension);
     let sample = sample.ok_or_else(|| malformed("its sample of prompts is not one"))?;
-    Ok(UsageVectors { model: header.model, tools, sample, handicap: header.handicap })
+    let Header { model, strength, handicap, .. } = header;
+    Ok(UsageVectors { model, tools, sample, strength, handicap })
 }
 
 /// Whether so many unit vectors can have this sum.

@@ -45,6 +45,7 @@ mod recorder;
 mod sample;
 mod store;
 mod store_error;
+mod strength;
 mod success;
 #[cfg(test)]
 mod tests;

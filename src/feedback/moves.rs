@@ -1,9 +1,9 @@
 //! How far past prompts move a tool's vector, and what keeps them from pushing others out.
 //!
 //! For a tool with own vector `d` and `n` past prompts of mean `m`, the vector becomes
-//! `p = (1 − s)·(d + g) + s·m`, with the share `s = 0.9·n/(n + 1)` and the gap `g`, by which
-//! prompts differ from descriptions over all learned tools. A prompt `q` scores
-//! `cos(q, p)·reach − handicap`. `docs/learning.md` has what each part is worth.
+//! `p = (1 − s)·(d + g) + s·m`, with the share `s = 0.9·n/(n + 1)` times the strength of history
+//! (`strength.rs`) and the gap `g`, by which prompts differ from descriptions over all learned tools. A
+//! prompt `q` scores `cos(q, p)·reach − handicap`. `docs/learning.md` has what each part is worth.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::sample::Sample;
-use super::usage_vectors::UsageVectors;
+use super::usage_vectors::{History, UsageVectors};
 use crate::catalog::{Tool, ToolId};
 
 /// The share of a tool's prompts in its vector, at most: a tenth of the description stays whatever
@@ -97,44 +97,60 @@ fn share(prompts: u64) -> f32 {
     MOST_SHARE * n / (n + 1.0)
 }
 
-/// [`UsageVectors::moves`].
-pub(super) fn moves<'v>(
-    usage: &UsageVectors,
-    tools: &[Arc<Tool>],
-    own: impl Fn(u32) -> &'v [f32],
-) -> Vec<Moved> {
-    let learned: Vec<(u32, u64, Vec<f32>)> = (0u32..)
-        .zip(tools)
-        .filter_map(|(row, tool)| {
-            let history = usage.tools.get(&tool.id)?;
-            Some((row, history.prompts, history.mean()))
-        })
-        .collect();
-    let mut gap = vec![0.0; usage.model.dimension];
-    for (row, _, mean) in &learned {
-        for ((gap, mean), own) in gap.iter_mut().zip(mean).zip(own(*row)) {
-            *gap += (mean - own) / (learned.len() as f32 + GAP_PRIOR);
+/// The tools of a catalog that have history, and what their prompts have in common.
+pub(super) struct Learned<'a> {
+    rows: Vec<(u32, &'a History)>,
+    gap: Vec<f32>,
+}
+
+impl<'a> Learned<'a> {
+    pub fn new<'v>(
+        usage: &'a UsageVectors,
+        tools: &[Arc<Tool>],
+        own: impl Fn(u32) -> &'v [f32],
+    ) -> Self {
+        let rows: Vec<(u32, &History)> = (0u32..)
+            .zip(tools)
+            .filter_map(|(row, tool)| Some((row, usage.tools.get(&tool.id)?)))
+            .collect();
+        let mut gap = vec![0.0; usage.model.dimension];
+        for (row, history) in &rows {
+            for ((gap, mean), own) in gap.iter_mut().zip(history.mean()).zip(own(*row)) {
+                *gap += (mean - own) / (rows.len() as f32 + GAP_PRIOR);
+            }
         }
+        Self { rows, gap }
     }
-    learned
-        .into_iter()
-        .filter_map(|(row, prompts, mean)| moved(row, prompts, &mean, own(row), &gap))
-        .collect()
+
+    /// Where the tools move to, where history is followed so far, 0 to 1. At 0 none is moved.
+    pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<Moved> {
+        let moved =
+            |(row, history): &(u32, &History)| moved(*row, history, own(*row), &self.gap, strength);
+        self.rows.iter().filter(|_| strength > 0.0).filter_map(moved).collect()
+    }
+
+    /// Where a tool moves to that did not serve one of its prompts; `None` where it has no other, and at 0.
+    pub fn without(&self, row: u32, prompt: &[f32], own: &[f32], strength: f32) -> Option<Moved> {
+        let at = self.rows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        let history = self.rows[at].1.without(prompt).filter(|_| strength > 0.0)?;
+        moved(row, &history, own, &self.gap, strength)
+    }
 }
 
 /// None where the parts cancel out and no direction is left.
-fn moved(row: u32, prompts: u64, mean: &[f32], own: &[f32], gap: &[f32]) -> Option<Moved> {
-    let share = share(prompts);
-    let blend = own.iter().zip(gap).zip(mean);
-    let mut vector: Vec<f32> =
-        blend.map(|((own, gap), mean)| (1.0 - share) * (own + gap) + share * mean).collect();
+fn moved(row: u32, history: &History, own: &[f32], gap: &[f32], strength: f32) -> Option<Moved> {
+    let share = strength * share(history.prompts);
+    let blend = own.iter().zip(gap).zip(history.mean());
+    let mut vector: Vec<f32> = blend
+        .map(|((own, gap), mean)| (1.0 - share) * (own + strength * gap) + share * mean)
+        .collect();
     let length = dot(&vector, &vector).sqrt();
     if !(length.is_finite() && length > f32::EPSILON) {
         return None;
     }
     vector.iter_mut().for_each(|x| *x /= length);
     let usage = RowUsage {
-        prompts,
+        prompts: history.prompts,
         share,
         moved: (1.0 - dot(&vector, own)).clamp(0.0, 2.0),
         reach: length.clamp(LEAST_LENGTH, 1.0).powf(-REACH_EXPONENT),
@@ -143,13 +159,14 @@ fn moved(row: u32, prompts: u64, mean: &[f32], own: &[f32], gap: &[f32]) -> Opti
 }
 
 /// By how much the best of the learned tools that did *not* serve a past prompt comes nearer to it
-/// than before, on the mean over the sample. A prompt lies nearer to other prompts than to any
+/// than before, on the mean over the sample; where history is followed so far. A prompt lies nearer to other prompts than to any
 /// description; set back by this, learned tools stand where they stood for what is none of theirs.
 pub(super) fn handicap<'v>(
     sample: &Sample,
     tools: &[Arc<Tool>],
     moved: &[Moved],
     own: impl Fn(u32) -> &'v [f32],
+    strength: f32,
 ) -> f32 {
     let id = |moved: &Moved| &tools[moved.row as usize].id;
     let rise = |prompt: &[f32], serving: &BTreeSet<ToolId>| {
@@ -162,7 +179,7 @@ pub(super) fn handicap<'v>(
         });
         best.map(|(before, after)| after - before)
     };
-    let (mut sum, mut count) = (HANDICAP_PRIOR * USUAL_HANDICAP, HANDICAP_PRIOR);
+    let (mut sum, mut count) = (HANDICAP_PRIOR * strength * USUAL_HANDICAP, HANDICAP_PRIOR);
     for prompt in sample.prompts.values() {
         if let Some(rise) = rise(&prompt.vector, &prompt.tools) {
             sum += rise;
@@ -172,6 +189,6 @@ pub(super) fn handicap<'v>(
     if moved.is_empty() { 0.0 } else { (sum / count).clamp(0.0, MOST_HANDICAP) }
 }
 
-fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::execution::PromptHash;
-use super::moves::{self, Moved};
+use super::moves::{Learned, Moved};
 use super::sample::Sample;
-use super::{Error, layout};
+use super::{Error, layout, strength};
 use crate::catalog::{Tool, ToolId};
 use crate::durable::{self, Readers};
 
@@ -46,6 +46,22 @@ impl History {
         let scale = 1.0 / (ONE * self.prompts as f64);
         self.sum.iter().map(|&sum| (sum as f64 * scale) as f32).collect()
     }
+
+    pub fn add(&mut self, prompt: &[f32]) {
+        self.prompts += 1;
+        self.sum.iter_mut().zip(prompt).for_each(|(sum, &x)| *sum += parts(x));
+    }
+
+    /// This without a prompt that it has; `None` where it has no other.
+    pub fn without(&self, prompt: &[f32]) -> Option<Self> {
+        let prompts = self.prompts.checked_sub(1).filter(|&prompts| prompts > 0)?;
+        let sum = self.sum.iter().zip(prompt).map(|(sum, &x)| sum - parts(x)).collect();
+        Some(Self { prompts, sum })
+    }
+}
+
+fn parts(number: f32) -> i64 {
+    (f64::from(number) * ONE).round() as i64
 }
 
 /// What was learned from past prompts. The order in which they came makes no difference.
@@ -54,6 +70,8 @@ pub struct UsageVectors {
     pub(super) model: UsageModel,
     pub(super) tools: BTreeMap<ToolId, History>,
     pub(super) sample: Sample,
+    /// How far history is followed, 0 to 1.
+    pub(super) strength: f32,
     /// What learned tools are set back by, so that those without history keep their place.
     pub(super) handicap: f32,
 }
@@ -61,7 +79,7 @@ pub struct UsageVectors {
 impl UsageVectors {
     pub fn new(model: UsageModel) -> Self {
         let (tools, sample) = (BTreeMap::new(), Sample::default());
-        Self { model, tools, sample, handicap: 0.0 }
+        Self { model, tools, sample, strength: 1.0, handicap: 0.0 }
     }
 
     pub fn model(&self) -> &UsageModel {
@@ -80,6 +98,12 @@ impl UsageVectors {
 
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
+    }
+
+    /// How far history is followed, 0 to 1: less than 1 where it ranks prompts that were held out of
+    /// it worse than the tools' own vectors do; [`UsageVectors::calibrate`] finds it.
+    pub fn strength(&self) -> f32 {
+        self.strength
     }
 
     /// What learned tools are set back by; [`UsageVectors::calibrate`] finds it.
@@ -123,10 +147,7 @@ impl UsageVectors {
         for id in &tools {
             let empty = || History { prompts: 0, sum: vec![0; expected] };
             let history = self.tools.entry(id.clone()).or_insert_with(empty);
-            history.prompts += 1;
-            for (sum, &x) in history.sum.iter_mut().zip(vector) {
-                *sum += (f64::from(x) * ONE).round() as i64;
-            }
+            history.add(vector);
         }
         if !tools.is_empty() {
             self.sample.add(prompt, vector, &tools);
@@ -143,14 +164,13 @@ impl UsageVectors {
     /// Where the tools of a catalog that have history move to, by row. `own` gives the vector that
     /// a row's tool has without it.
     pub fn moves<'v>(&self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32]) -> Vec<Moved> {
-        moves::moves(self, tools, own)
+        Learned::new(self, tools, &own).moves(own, self.strength)
     }
 
-    /// Finds by how much learned tools are to be set back in this catalog. To be called after
-    /// learning and forgetting.
-    pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32]) {
-        let moved = self.moves(tools, &own);
-        self.handicap = moves::handicap(&self.sample, tools, &moved, own);
+    /// Finds how far history is to be followed in this catalog, and by how much learned tools are to
+    /// be set back. To be called after learning and forgetting.
+    pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32] + Sync) {
+        (self.strength, self.handicap) = strength::fit(self, tools, own);
     }
 
     /// Tells what was learned apart: SHA-256 over all of it, in hex.

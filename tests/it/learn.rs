@@ -158,12 +158,16 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     assert!(warned.contains("nothing was learned of any tool of this catalog"), "{warned}");
 }
 
-/// The figures of `docs/learning.md`, less what a slip of rounding may take; on a catalog that no model here
-/// knows by heart, where its own vectors would be better than the mean of five prompts.
+/// The figures of `docs/learning.md`, less what a slip of rounding may take. The built-in encoder knows the tools
+/// of metatool by heart: there the mean of five prompts would be worse than its own vectors, and is not followed.
 #[test]
 fn past_prompts_help_on_public_sets() {
-    let Some(set) = shared("data/toollens") else { return };
-    for model in ["static", "toolroute-l6-v1"] {
+    for (name, model, gain) in [
+        ("toollens", "static", 0.1),
+        ("toollens", "toolroute-l6-v1", 0.1),
+        ("metatool", "toolroute-l6-v1", -0.005),
+    ] {
+        let Some(set) = shared(&format!("data/{name}")) else { return };
         let sandbox = Sandbox::new();
         let tools = set.join("tools.jsonl");
         let rows = |name: &str| std::fs::read_to_string(set.join(name)).unwrap();
@@ -192,7 +196,7 @@ fn past_prompts_help_on_public_sets() {
         sandbox.run(&[&learn[..], &["--model", model]].concat());
         let [_, before] = ndcg(&[]);
         let [learned, hybrid] = ndcg(&["--usage", text(&usage)]);
-        assert!(hybrid > before + 0.1, "{model}: {before} {hybrid}");
-        assert!(hybrid > learned - 0.01, "{model}: {learned} {hybrid}");
+        assert!(hybrid > before + gain, "{name}, {model}: {before} {hybrid}");
+        assert!(hybrid > learned - 0.01, "{name}, {model}: {learned} {hybrid}");
     }
 }
