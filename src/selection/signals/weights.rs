@@ -103,13 +103,14 @@ impl Signal {
     /// The weight with which it was measured.
     const fn tried_weight(self) -> f32 {
         match self {
-            Self::Phase | Self::Language | Self::TaskType => 0.15,
+            Self::Phase | Self::Language | Self::TaskType => 0.2,
             Self::Complexity | Self::History | Self::Priority => 0.1,
             Self::Hierarchy => 0.2,
-            Self::Intent => 0.5,
-            Self::Web | Self::Workflow => 0.1,
+            Self::Intent => 0.7,
+            Self::Web => 0.1,
+            Self::Workflow => 0.15,
             Self::Latency | Self::Cost => 0.2,
-            Self::Planned => 0.3,
+            Self::Planned => 0.5,
             Self::Exclusive | Self::Conflicts => 1.0,
         }
     }
