@@ -9,8 +9,8 @@ Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --s
 Past prompts are the rows of train_queries.jsonl, tested with those of queries.jsonl; no row is in both.
 Of each tool the first N rows that name it are taken, or with --seed N at random. --half gives history to
 half of the tools, drawn by lot, and scores apart the prompts of tools with history and those of tools
-without. --split is for sets without train_queries.jsonl: it learns from half of queries.jsonl, drawn by lot, and
-tests with the other half. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
+without. --split needs no train_queries.jsonl: it learns from half of queries.jsonl, drawn by lot, and tests with
+the other half. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
 offtopic.jsonl: how many answers are empty at the model's own threshold, and the AUROC of the confidence.
 --replay takes N rows at random, writes them into a log of executions and learns from the log: all right, with
 5 % reported for a tool that did not serve, and with an adversary who in one session reports 100 false successes

@@ -155,7 +155,7 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
     ))?;
     if report.strength < 1.0 {
         render::line(&format!(
-            "followed by {:.0} %: prompts held out are ranked best so, as the model knows these tools well without history",
+            "history is followed by {:.0} %: past prompts that were held out of it are ranked best so",
             100.0 * report.strength
         ))?;
     }

@@ -243,7 +243,8 @@ impl Engine {
         Ok(report)
     }
 
-    /// Sets learned tools back by as much as this catalog needs; [`Engine::learn`] does so itself.
+    /// Finds how far history is followed in this catalog, and what learned tools are set back by;
+    /// [`Engine::learn`] does so itself.
     pub fn calibrate_usage(&self, usage: &mut UsageVectors) {
         let state = self.state();
         if let Some(own) = &state.vectors {

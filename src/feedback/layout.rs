@@ -1,20 +1,20 @@
 //! Where each byte of a usage file lies, within a sealed file (`durable/sealed.rs`). All numbers are
 //! little-endian. The header has model, strength, handicap, tools with their number of prompts, and the tools of
-//! each sampled prompt.
+//! each sampled prompt with how many times they served it.
 //!
 //! | bytes of the body | what |
 //! |---|---|
 //! | tools × dimension × 8 | sums of prompt vectors, `i64` in parts of 2^32 |
 //! | sampled × (32 + dimension × 4) | SHA-256 of the prompt's text, its vector, `f32` |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use super::calibration::MOST_HANDICAP;
 use super::execution::PromptHash;
-use super::moves::MOST_HANDICAP;
 use super::sample::{Sample, Sampled};
 use super::usage_vectors::{History, ONE, UsageModel, UsageVectors};
 use crate::catalog::ToolId;
@@ -30,7 +30,7 @@ struct Header {
     strength: f32,
     handicap: f32,
     tools: Vec<HeaderTool>,
-    sample: Vec<BTreeSet<ToolId>>,
+    sample: Vec<BTreeMap<ToolId, u64>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -102,7 +102,7 @@ fn fits(history: &History) -> bool {
     (1..MOST_PROMPTS).contains(&history.prompts) && history.sum.iter().all(within)
 }
 
-fn sample(tools: Vec<BTreeSet<ToolId>>, bytes: &[u8], dimension: usize) -> Option<Sample> {
+fn sample(tools: Vec<BTreeMap<ToolId, u64>>, bytes: &[u8], dimension: usize) -> Option<Sample> {
     let mut sample = Sample::default();
     for (tools, bytes) in tools.into_iter().zip(bytes.chunks_exact(HASH + dimension * 4)) {
         let (hash, vector) = bytes.split_first_chunk::<HASH>()?;

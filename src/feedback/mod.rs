@@ -29,6 +29,7 @@
 
 #[cfg(test)]
 mod adversary;
+mod calibration;
 mod called;
 mod error;
 mod evidence;
@@ -45,7 +46,6 @@ mod recorder;
 mod sample;
 mod store;
 mod store_error;
-mod strength;
 mod success;
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,17 @@
-//! How far past prompts move a tool's vector, and what keeps them from pushing others out.
+//! How far past prompts move a tool's vector.
 //!
 //! For a tool with own vector `d` and `n` past prompts of mean `m`, the vector becomes
-//! `p = (1 − s)·(d + g) + s·m`, with the share `s = 0.9·n/(n + 1)` times the strength of history
-//! (`strength.rs`) and the gap `g`, by which prompts differ from descriptions over all learned tools. A
-//! prompt `q` scores `cos(q, p)·reach − handicap`. `docs/learning.md` has what each part is worth.
+//! `p = (1 − s)·(d + f·g) + s·m`, with the share `s = f·0.9·n/(n + 1)`, the gap `g`, by which prompts
+//! differ from descriptions over all learned tools, and the strength `f` with which history is followed. A
+//! prompt `q` scores `cos(q, p)·reach − handicap`; `calibration.rs` finds strength and handicap.
+//! `docs/learning.md` has what each part is worth.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::sample::Sample;
 use super::usage_vectors::{History, UsageVectors};
-use crate::catalog::{Tool, ToolId};
+use crate::catalog::Tool;
 
 /// The share of a tool's prompts in its vector, at most: a tenth of the description stays whatever
 /// was learned.
@@ -27,15 +26,6 @@ const REACH_EXPONENT: f32 = 0.4;
 
 /// The length that counts at least, so that the reach is 1.74 at most.
 const LEAST_LENGTH: f32 = 0.25;
-
-/// The handicap is as if so many more prompts had shown [`USUAL_HANDICAP`].
-const HANDICAP_PRIOR: f32 = 10.0;
-
-/// Measured on two catalogs: 0.17 to 0.34 where each tool had five prompts or more.
-const USUAL_HANDICAP: f32 = 0.15;
-
-/// A learned tool may not be set back by more.
-pub(super) const MOST_HANDICAP: f32 = 1.0;
 
 /// What was learned of one tool, for its explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -129,11 +119,18 @@ impl<'a> Learned<'a> {
         self.rows.iter().filter(|_| strength > 0.0).filter_map(moved).collect()
     }
 
-    /// Where a tool moves to that did not serve one of its prompts; `None` where it has no other, and at 0.
-    pub fn without(&self, row: u32, prompt: &[f32], own: &[f32], strength: f32) -> Option<Moved> {
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn history(&self, row: u32) -> Option<&History> {
         let at = self.rows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
-        let history = self.rows[at].1.without(prompt).filter(|_| strength > 0.0)?;
-        moved(row, &history, own, &self.gap, strength)
+        Some(self.rows[at].1)
+    }
+
+    /// Where a tool moves to that has a history of its own in the place of the one that was learned.
+    pub fn with(&self, row: u32, history: &History, own: &[f32], strength: f32) -> Option<Moved> {
+        moved(row, history, own, &self.gap, strength)
     }
 }
 
@@ -156,37 +153,6 @@ fn moved(row: u32, history: &History, own: &[f32], gap: &[f32], strength: f32) -
         reach: length.clamp(LEAST_LENGTH, 1.0).powf(-REACH_EXPONENT),
     };
     Some(Moved { row, vector, usage })
-}
-
-/// By how much the best of the learned tools that did *not* serve a past prompt comes nearer to it
-/// than before, on the mean over the sample; where history is followed so far. A prompt lies nearer to other prompts than to any
-/// description; set back by this, learned tools stand where they stood for what is none of theirs.
-pub(super) fn handicap<'v>(
-    sample: &Sample,
-    tools: &[Arc<Tool>],
-    moved: &[Moved],
-    own: impl Fn(u32) -> &'v [f32],
-    strength: f32,
-) -> f32 {
-    let id = |moved: &Moved| &tools[moved.row as usize].id;
-    let rise = |prompt: &[f32], serving: &BTreeSet<ToolId>| {
-        let others = moved.iter().filter(|moved| !serving.contains(id(moved)));
-        let best = others.fold(None, |best: Option<(f32, f32)>, moved| {
-            let before = dot(prompt, own(moved.row));
-            let after = dot(prompt, &moved.vector) * moved.usage.reach;
-            let (most_before, most_after) = best.unwrap_or((before, after));
-            Some((most_before.max(before), most_after.max(after)))
-        });
-        best.map(|(before, after)| after - before)
-    };
-    let (mut sum, mut count) = (HANDICAP_PRIOR * strength * USUAL_HANDICAP, HANDICAP_PRIOR);
-    for prompt in sample.prompts.values() {
-        if let Some(rise) = rise(&prompt.vector, &prompt.tools) {
-            sum += rise;
-            count += 1.0;
-        }
-    }
-    if moved.is_empty() { 0.0 } else { (sum / count).clamp(0.0, MOST_HANDICAP) }
 }
 
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {

@@ -174,27 +174,47 @@ fn history_is_followed_as_far_as_it_helps() {
         |at: usize| (0..DIMENSION).map(|x| f32::from(u8::from(x == at))).collect::<Vec<f32>>();
     let tools = tools(4);
     // Prompts for some of four tools, each a little about its tool and more about a topic.
-    let fitted = |served: usize, prompts: usize, topic: &dyn Fn(usize, usize) -> usize| {
-        let own: Vec<Vec<f32>> = (0..4).map(axis).collect();
-        let mut usage = UsageVectors::new(model());
-        for (tool, nth) in (0..served).flat_map(|tool| (0..prompts).map(move |nth| (tool, nth))) {
-            let both = axis(tool).into_iter().zip(axis(4 + topic(tool, nth)));
-            let prompt = unit(both.map(|(tool, topic)| 0.3 * tool + topic).collect());
-            let hash = PromptHash::of(&format!("{tool} {nth}"));
-            usage.learn(hash, &prompt, &[tools[tool].id.clone()]).unwrap();
-        }
-        usage.calibrate(&tools, |row| &own[row as usize]);
-        (usage.strength(), usage.moves(&tools, |row| &own[row as usize]).len())
+    let learned_times =
+        |times: usize, served: usize, prompts: usize, topic: &dyn Fn(usize, usize) -> usize| {
+            let own: Vec<Vec<f32>> = (0..4).map(axis).collect();
+            let mut usage = UsageVectors::new(model());
+            for (tool, nth) in (0..served).flat_map(|tool| (0..prompts).map(move |nth| (tool, nth)))
+            {
+                let both = axis(tool).into_iter().zip(axis(4 + topic(tool, nth)));
+                let prompt = unit(both.map(|(tool, topic)| 0.3 * tool + topic).collect());
+                let hash = PromptHash::of(&format!("{tool} {nth}"));
+                for _ in 0..times {
+                    usage.learn(hash, &prompt, &[tools[tool].id.clone()]).unwrap();
+                }
+            }
+            usage.calibrate(&tools, |row| &own[row as usize]);
+            (usage.strength(), usage.moves(&tools, |row| &own[row as usize]).len())
+        };
+    for times in [1, 9] {
+        let (strength, _) = learned_times(times, 4, 4, &|_, nth| nth);
+        assert!(
+            strength < 1.0,
+            "topics that all tools have say nothing: {strength}, {times} times"
+        );
+    }
+    let fitted = |prompts, topic| learned_times(1, 4, prompts, topic);
+    assert_eq!(fitted(4, &|tool, _| tool), (1.0, 4), "a topic of its own says much");
+    assert_eq!(fitted(1, &|_, _| 0), (1.0, 4), "what is left of one prompt says nothing");
+
+    let mut usage = learned(&[(1, vec![0])]);
+    let own = own(9);
+    let mut shares = |strength| {
+        usage.strength = strength;
+        let moved = usage.moves(&self::tools(9), |row| &own[row as usize]);
+        moved.iter().map(|moved| moved.usage.share).collect::<Vec<_>>()
     };
-    let (strength, _) = fitted(4, 4, &|_, nth| nth);
-    assert!(strength < 1.0, "topics that all tools have say nothing: {strength}");
-    assert_eq!(fitted(4, 4, &|tool, _| tool), (1.0, 4), "a topic of its own says much");
-    assert_eq!(fitted(2, 1, &|_, _| 0), (1.0, 2), "two prompts decide nothing");
+    assert_eq!((shares(1.0), shares(0.5), shares(0.0)), (vec![0.45], vec![0.225], vec![]));
 }
 
 #[test]
 fn a_file_comes_back_as_it_was_and_every_damage_is_noticed() {
-    let usage = learned(&[(1, vec![0, 1]), (2, vec![1]), (3, vec![4])]);
+    let mut usage = learned(&[(1, vec![0, 1]), (2, vec![1]), (3, vec![4]), (3, vec![4])]);
+    usage.strength = 0.25;
     let bytes = encode(&usage);
     let path = std::path::Path::new("usage");
     assert_eq!(decode(&bytes, path).unwrap(), usage);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::execution::PromptHash;
 use super::moves::{Learned, Moved};
 use super::sample::Sample;
-use super::{Error, layout, strength};
+use super::{Error, calibration, layout};
 use crate::catalog::{Tool, ToolId};
 use crate::durable::{self, Readers};
 
@@ -52,10 +52,12 @@ impl History {
         self.sum.iter_mut().zip(prompt).for_each(|(sum, &x)| *sum += parts(x));
     }
 
-    /// This without a prompt that it has; `None` where it has no other.
-    pub fn without(&self, prompt: &[f32]) -> Option<Self> {
-        let prompts = self.prompts.checked_sub(1).filter(|&prompts| prompts > 0)?;
-        let sum = self.sum.iter().zip(prompt).map(|(sum, &x)| sum - parts(x)).collect();
+    /// This without a prompt that was learned so many times; `None` where it has no other.
+    pub fn without(&self, prompt: &[f32], times: u64) -> Option<Self> {
+        let prompts = self.prompts.checked_sub(times).filter(|&prompts| prompts > 0)?;
+        let taken = |x: f32| parts(x).saturating_mul(times as i64);
+        let sum = self.sum.iter().zip(prompt).map(|(sum, &x)| sum.saturating_sub(taken(x)));
+        let sum = sum.collect();
         Some(Self { prompts, sum })
     }
 }
@@ -100,8 +102,8 @@ impl UsageVectors {
         self.tools.is_empty()
     }
 
-    /// How far history is followed, 0 to 1: less than 1 where it ranks prompts that were held out of
-    /// it worse than the tools' own vectors do; [`UsageVectors::calibrate`] finds it.
+    /// How far history is followed, 0 to 1: less than 1 where prompts that were held out of it are
+    /// clearly ranked better so; [`UsageVectors::calibrate`] finds it.
     pub fn strength(&self) -> f32 {
         self.strength
     }
@@ -170,7 +172,7 @@ impl UsageVectors {
     /// Finds how far history is to be followed in this catalog, and by how much learned tools are to
     /// be set back. To be called after learning and forgetting.
     pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32] + Sync) {
-        (self.strength, self.handicap) = strength::fit(self, tools, own);
+        (self.strength, self.handicap) = calibration::fit(self, tools, own);
     }
 
     /// Tells what was learned apart: SHA-256 over all of it, in hex.

@@ -279,7 +279,10 @@ impl ServerHandler for Gateway {
         // Before it is asked for: the first change may be told before the answer is.
         let is_new = self.wanted().insert(request.uri.clone());
         let subscribed = self.subscribe_to(&request.uri).await;
-        if subscribed.is_err() && is_new {
+        if subscribed.is_ok() {
+            // Again: another request for it may have been refused in between.
+            self.wanted().insert(request.uri);
+        } else if is_new {
             self.wanted().remove(&request.uri);
         }
         subscribed

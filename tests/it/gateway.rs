@@ -341,6 +341,22 @@ fn prompts_and_resources_are_passed_on() {
     let refused = client.answer_to(number);
     assert_eq!(refused["error"]["code"], -32002, "{refused}");
     assert_eq!(refused["error"]["message"], "no such note");
+    // It was told of by the server all the same.
+    let told = |heard: &Value| heard["params"]["uri"] == "other://x";
+    assert!(!client.heard.iter().any(told), "{:?}", client.heard);
+}
+
+#[test]
+fn what_happens_before_a_client_is_ready_is_told_when_it_is() {
+    let Some(python) = python() else { return };
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    client.shake_hands();
+    client.ask("resources/subscribe", json!({"uri": "note://today"}));
+    assert!(client.heard.is_empty(), "{:?}", client.heard);
+    client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let told = client.hear("notifications/resources/updated");
+    assert_eq!(told["params"]["uri"], "note://today");
 }
 
 /// The gateway over HTTP; it ends with the value.

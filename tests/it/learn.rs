@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, ids, samples, shared};
+use crate::support::{Sandbox, ids, repo, samples, shared};
 
 /// Tools that say little of themselves, and how they were asked for.
 const TOOLS: &str = "{\"name\": \"alpha\", \"description\": \"Alpha service\"}\n\
@@ -148,7 +148,14 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     sandbox.fails(2, &["eval", "--suite", "/no/such/folder", "--usage", text(&usage)]);
     sandbox.fails(5, &[&learn[..], &["/no/such/folder/usage"]].concat());
 
-    sandbox.run(&[&learn[..], &[text(&usage), "--quiet"]].concat());
+    // Written by an earlier version.
+    std::fs::copy(repo("tests/data/usage-v1"), &usage).unwrap();
+    for command in [[&route[..], &[text(&usage)]].concat(), [&learn[..], &[text(&usage)]].concat()]
+    {
+        let old = sandbox.fails(3, &command);
+        assert!(old.contains("format 1, expected 2") && old.contains("--fresh"), "{old}");
+    }
+    sandbox.run(&[&learn[..], &[text(&usage), "--fresh", "--quiet"]].concat());
     let other = [&route[..], &[text(&usage), "--model", "static"]].concat();
     let stale = sandbox.fails(3, &other);
     assert!(stale.contains("expected static") && stale.contains("--fresh"), "{stale}");

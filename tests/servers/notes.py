@@ -148,7 +148,8 @@ def reply(message, running, journal):
         answer(number, {"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": "milk"}]})
     elif method == "resources/subscribe":
         if not params["uri"].startswith("note://"):
-            return refuse(number, -32002, "no such note")
+            refuse(number, -32002, "no such note")
+            return say({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
         # What changes at once is told before the answer, as it is where another thread tells it.
         say({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
         time.sleep(0.2)

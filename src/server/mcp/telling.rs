@@ -31,6 +31,8 @@ struct Ear {
     notices: Notices,
     /// What a client knows that lists and listens in different requests.
     listed: Option<Listed>,
+    /// The resources that a client named when it began to listen; those of a session are the gateway's.
+    named: Vec<String>,
 }
 
 impl Ear {
@@ -58,7 +60,11 @@ impl Ear {
             Ok(Notice::Resource { uri }) => vec![Word::Resource(uri)],
             Ok(Notice::Server { .. }) => Vec::new(),
             // Something was missed: it may have been anything.
-            Err(RecvError::Lagged(_)) => vec![Word::Tools, Word::Prompts, Word::Resources],
+            Err(RecvError::Lagged(_)) => {
+                let wanted = self.gateway.wanted().clone();
+                let resources = self.named.iter().cloned().chain(wanted).map(Word::Resource);
+                [Word::Tools, Word::Prompts, Word::Resources].into_iter().chain(resources).collect()
+            }
             Err(RecvError::Closed) => return None,
         })
     }
@@ -77,7 +83,7 @@ impl Gateway {
         let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).take();
         let notices = kept.unwrap_or_else(|| self.shared.service.notices());
         tokio::spawn(async move {
-            let mut ear = Ear { gateway: gateway.clone(), notices, listed: None };
+            let mut ear = Ear { gateway, notices, listed: None, named: Vec::new() };
             let mut look = tokio::time::interval(LOOK);
             loop {
                 let words = tokio::select! {
@@ -86,7 +92,7 @@ impl Gateway {
                 };
                 let Some(words) = words.filter(|_| !peer.is_transport_closed()) else { return };
                 for word in words {
-                    if gateway.say(&peer, word).await.is_err() {
+                    if ear.gateway.say(&peer, word).await.is_err() {
                         return;
                     }
                 }
@@ -111,10 +117,14 @@ impl Gateway {
     pub(super) async fn tell_subscriber(&self, context: &SubscriptionContext) {
         // First of all: a server may tell of a resource before it has answered who asks to be told.
         let notices = self.shared.service.notices();
-        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+        // What it was listed before: servers that are asked below may bring tools.
+        let listed = self.listed().await.ok();
+        let named: Vec<String> =
+            context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
+        for uri in &named {
             self.subscribe_to(uri).await.ok();
         }
-        let mut ear = Ear { gateway: self.clone(), notices, listed: self.listed().await.ok() };
+        let mut ear = Ear { gateway: self.clone(), notices, listed, named };
         loop {
             let words = tokio::select! {
                 heard = ear.notices.recv() => ear.words(heard).await,

@@ -40,13 +40,18 @@ impl Client {
         Self { child, stdin, lines, number: 0, heard: Vec::new(), born }
     }
 
-    /// Shakes hands; what the gateway says of itself.
-    pub fn begin(&mut self) -> Value {
-        let about = self.ask(
+    /// What the gateway says of itself.
+    pub fn shake_hands(&mut self) -> Value {
+        self.ask(
             "initialize",
             json!({"protocolVersion": "2025-06-18", "capabilities": {},
                    "clientInfo": {"name": "by-hand", "version": "1"}}),
-        );
+        )
+    }
+
+    /// Shakes hands and says that it is ready; what the gateway says of itself.
+    pub fn begin(&mut self) -> Value {
+        let about = self.shake_hands();
         self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         about
     }
