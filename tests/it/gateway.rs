@@ -341,7 +341,7 @@ fn prompts_and_resources_are_passed_on() {
     let refused = client.answer_to(number);
     assert_eq!(refused["error"]["code"], -32002, "{refused}");
     assert_eq!(refused["error"]["message"], "no such note");
-    // It was told of by the server all the same.
+    // The server told of it all the same; the subscription was refused before.
     let told = |heard: &Value| heard["params"]["uri"] == "other://x";
     assert!(!client.heard.iter().any(told), "{:?}", client.heard);
 }

@@ -144,12 +144,13 @@ def reply(message, running, journal):
         answer(number, {"resourceTemplates": [{"uriTemplate": "note://{title}", "name": "note"}]})
     elif method == "resources/read":
         if not params["uri"].startswith("note://"):
+            # It was refused to whoever wanted to hear of it, so nobody is to.
+            say({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
             return refuse(number, -32002, "no such note")
         answer(number, {"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": "milk"}]})
     elif method == "resources/subscribe":
         if not params["uri"].startswith("note://"):
-            refuse(number, -32002, "no such note")
-            return say({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
+            return refuse(number, -32002, "no such note")
         # What changes at once is told before the answer, as it is where another thread tells it.
         say({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
         time.sleep(0.2)
