@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::moves::{Learned, Moved, UsageRows, dot};
+use super::moves::{Learned, Moved, dot};
+use super::sample::Sampled;
 use super::usage_vectors::UsageVectors;
 use crate::catalog::Tool;
 
@@ -61,20 +62,18 @@ pub(super) fn fit<'v>(
     let tried = STRENGTHS.map(|strength| {
         let moved = learned.moves(&own, strength);
         let handicap = handicap(&probes, &moved, strength);
-        let rows = UsageRows::new(tools.len(), &moved, handicap);
         let worth = |probe: &&Probe<'_>| {
+            let score =
+                |moved: &Moved| moved.usage.score(dot(probe.vector, &moved.vector), handicap);
             let mut scores = probe.own.clone();
-            for Moved { row, vector, .. } in &moved {
-                scores[*row as usize] = rows.score(*row, dot(probe.vector, vector));
+            for moved in &moved {
+                scores[moved.row as usize] = score(moved);
             }
             for &(row, times) in &probe.served {
                 let history = learned.history(row);
                 let left = history.and_then(|history| history.without(probe.vector, times));
                 let left = left.and_then(|left| learned.with(row, &left, own(row), strength));
-                let score = left
-                    .filter(|_| strength > 0.0)
-                    .map(|left| dot(probe.vector, &left.vector) * left.usage.reach - handicap);
-                scores[row as usize] = score.unwrap_or(probe.own[row as usize]);
+                scores[row as usize] = left.as_ref().map_or(probe.own[row as usize], score);
             }
             ndcg(&scores, &probe.served)
         };
@@ -99,7 +98,7 @@ fn probes<'a, 'v>(
     own: impl Fn(u32) -> &'v [f32] + Sync,
 ) -> Vec<Probe<'a>> {
     let sampled: Vec<_> = usage.sample.prompts.values().collect();
-    let probe = |sampled: &&'a super::sample::Sampled| {
+    let probe = |sampled: &&'a Sampled| {
         let served: Vec<(u32, u64)> = (0u32..)
             .zip(tools)
             .filter_map(|(row, tool)| Some((row, *sampled.tools.get(&tool.id)?)))

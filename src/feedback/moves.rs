@@ -40,6 +40,13 @@ pub struct RowUsage {
     pub reach: f32,
 }
 
+impl RowUsage {
+    /// The score of the tool, from the cosine with its new vector.
+    pub(super) fn score(&self, cosine: f32, handicap: f32) -> f32 {
+        cosine * self.reach - handicap
+    }
+}
+
 /// A tool's new vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
@@ -73,7 +80,7 @@ impl UsageRows {
 
     /// The score of a row, from the cosine with its vector.
     pub fn score(&self, row: u32, cosine: f32) -> f32 {
-        self.get(row).map_or(cosine, |usage| cosine * usage.reach - self.handicap)
+        self.get(row).map_or(cosine, |usage| usage.score(cosine, self.handicap))
     }
 
     /// The share of past prompts in a row's vector; 0 for a tool without history.
@@ -116,7 +123,7 @@ impl<'a> Learned<'a> {
     pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<Moved> {
         let moved =
             |(row, history): &(u32, &History)| moved(*row, history, own(*row), &self.gap, strength);
-        self.rows.iter().filter(|_| strength > 0.0).filter_map(moved).collect()
+        self.rows.iter().filter_map(moved).collect()
     }
 
     pub fn len(&self) -> usize {
@@ -134,7 +141,7 @@ impl<'a> Learned<'a> {
     }
 }
 
-/// None where the parts cancel out and no direction is left.
+/// None where history is not followed at all, and where the parts cancel out and no direction is left.
 fn moved(row: u32, history: &History, own: &[f32], gap: &[f32], strength: f32) -> Option<Moved> {
     let share = strength * share(history.prompts);
     let blend = own.iter().zip(gap).zip(history.mean());
@@ -142,7 +149,7 @@ fn moved(row: u32, history: &History, own: &[f32], gap: &[f32], strength: f32) -
         .map(|((own, gap), mean)| (1.0 - share) * (own + strength * gap) + share * mean)
         .collect();
     let length = dot(&vector, &vector).sqrt();
-    if !(length.is_finite() && length > f32::EPSILON) {
+    if strength == 0.0 || !(length.is_finite() && length > f32::EPSILON) {
         return None;
     }
     vector.iter_mut().for_each(|x| *x /= length);
