@@ -85,6 +85,7 @@ impl Details {
                 read_only: hints.flag("read_only"),
                 destructive: hints.flag("destructive"),
                 idempotent: hints.flag("idempotent"),
+                from_overlay: false,
             };
             hints.warn_unknown(&HINT_FIELDS);
             row.absorb(hints);
@@ -103,6 +104,11 @@ impl Details {
                 self.lists.push((*slot, list));
             }
         }
+    }
+
+    /// Whether any of the hints on side effects is among what was declared.
+    pub fn declares_effects(&self) -> bool {
+        self.hints != Hints::default()
     }
 
     /// Replaces what was declared and leaves the rest of the tool alone.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::import::{self, Import};
 use super::list::Gathered;
 use super::source::Source;
-use super::{Catalog, Error, Loaded, Problem, Severity, file, overlay};
+use super::{Catalog, Error, Loaded, Problem, Severity, fallback, file, overlay};
 
 const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
 
@@ -49,6 +49,7 @@ impl Catalog {
             let problems = overlay::apply(path, &mut gathered.tools)?;
             gathered.problems.extend(problems);
         }
+        gathered.problems.extend(fallback::check(&gathered.tools));
         if options.strict && gathered.problems.iter().any(Problem::is_error) {
             return Err(Error::Strict { problems: gathered.problems });
         }

@@ -25,8 +25,10 @@
 
 mod change;
 mod details;
+mod effects;
 mod error;
 mod facet;
+mod fallback;
 mod file;
 mod import;
 mod list;
@@ -48,8 +50,10 @@ mod validate;
 mod words;
 
 pub use change::{Change, Changed};
+pub use effects::{EffectKind, EffectSource, Effects};
 pub use error::Error;
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
+pub use fallback::Fallback;
 pub use list::{Catalog, Loaded};
 pub use load::LoadOptions;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};

@@ -106,6 +106,7 @@ fn change(
         matched = true;
         let mut changed = tool.clone();
         details.apply(&mut changed);
+        changed.hints.from_overlay |= details.declares_effects();
         let faults: Vec<Problem> =
             validate::check(&changed).into_iter().filter(Problem::is_error).collect();
         if faults.is_empty() {

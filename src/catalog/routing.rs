@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::row::Row;
-use super::{Problem, Severity, Tool};
+use super::{Fallback, Problem, Severity, Tool, fallback};
 
 /// The priority that a tool without one counts as, on the scale from 0 to [`Routing::MAX_PRIORITY`].
 const PRIORITY: u8 = 50;
@@ -26,9 +26,9 @@ pub struct Routing {
     /// 0 to 100: how good it is among tools for the same thing. Without one it counts as 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
-    /// Ids of the tools to try after it, the next best first.
+    /// The tools to try after it, the next best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fallbacks: Vec<String>,
+    pub fallbacks: Vec<Fallback>,
     /// Ids of tools that must not stand in one answer with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<String>,
@@ -148,7 +148,7 @@ const CALL_FIELDS: [&str; 5] =
 #[derive(Default)]
 pub(super) struct Declared {
     priority: Option<u8>,
-    fallbacks: Option<Vec<String>>,
+    fallbacks: Option<Vec<Fallback>>,
     conflicts_with: Option<Vec<String>>,
     signals: Option<Vec<IntentSignal>>,
     critical: Option<bool>,
@@ -162,7 +162,7 @@ impl Declared {
         let Some(mut routing) = row.child("routing") else { return Self::default() };
         let declared = Self {
             priority: routing.typed("priority", "a whole number from 0 to 100"),
-            fallbacks: routing.list("fallbacks"),
+            fallbacks: fallback::read(&mut routing),
             conflicts_with: routing.list("conflicts_with"),
             signals: read_signals(&mut routing),
             critical: routing.flag("critical"),
@@ -255,10 +255,10 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
         wrong("call_hints.timeout_ms", &expected, found.to_string(), cure);
     }
     let references =
-        [("fallbacks", &routing.fallbacks), ("conflicts_with", &routing.conflicts_with)];
+        [("fallbacks", routing.fallbacks.len()), ("conflicts_with", routing.conflicts_with.len())];
     for (field, ids) in references {
-        if ids.len() > REFERENCES {
-            let (expected, found) = (format!("at most {REFERENCES} ids"), ids.len().to_string());
+        if ids > REFERENCES {
+            let (expected, found) = (format!("at most {REFERENCES} ids"), ids.to_string());
             wrong(field, &expected, found, "name fewer tools");
         }
     }

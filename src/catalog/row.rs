@@ -269,6 +269,7 @@ impl<'a> Row<'a> {
             read_only: notes.flag("readOnlyHint"),
             destructive: notes.flag("destructiveHint"),
             idempotent: notes.flag("idempotentHint"),
+            from_overlay: false,
         };
         let title = notes.text("title");
         for problem in &mut notes.problems {

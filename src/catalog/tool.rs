@@ -185,7 +185,7 @@ impl PartialEq for Schema {
 /// What a tool says of its own side effects. `None` is "not said".
 ///
 /// From MCP's tool annotations. They come from the tool's author, so they are hints: good for
-/// ranking and display, never for granting a permission.
+/// ranking and display, never for granting a permission. [`Tool::effects`] weighs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
@@ -195,6 +195,9 @@ pub struct Hints {
     pub destructive: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
+    /// Whether the user's overlay set any of them.
+    #[serde(skip)]
+    pub from_overlay: bool,
 }
 
 /// Complexity of the work that a tool suits, from 0 (trivial) to 1 (the hardest).

@@ -12,7 +12,7 @@ pub use execution::LiveArgs;
 pub use execution::RecordArgs;
 #[cfg(feature = "mcp")]
 pub use execution::{
-    CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RightsArgs, RunArgs,
+    CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RightsArgs, RunArgs, StandInArgs,
 };
 
 use super::candidates::CandidatesArgs;

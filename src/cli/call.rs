@@ -12,13 +12,14 @@ use super::args::{
     CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs, RightsArgs,
 };
 use super::exit::{self, Failure};
-use super::{paths, render, servers, setup};
+use super::setup::{self, Wanted};
+use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool};
 use crate::engine::{CalledFor, Engine};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
-    MIN_SIMILARITY, Neighbor, Outcome, Patterns, Permissions, Report, Request, ServersFile,
-    Session, Summarizer, Timing, WHOLE_NUMBERS, candidates, inexact,
+    Outcome, Patterns, Permissions, Report, Request, ServersFile, Session, StandIns, Summarizer,
+    Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
 
@@ -32,20 +33,26 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let catalog = setup::catalog(&args.catalog, global)?;
     let arguments = arguments(&args.execution.args)?;
     let tool = find(&catalog, &args.tool)?;
-    let near: Vec<Neighbor> = catalog
-        .tools()
-        .iter()
-        // Without a model nothing is near in meaning; what discharges the same obligation is.
-        .map(|tool| Neighbor { tool: Arc::clone(tool), similarity: 0.0 })
-        .collect();
-    let candidates = chain(&args.execution, &catalog, &tool, &near)?;
-    let engine = match &args.execution.log.feedback {
-        Some(log) => Some(Engine::builder(catalog).feedback(log, StoreOptions::default()).build()?),
-        None => None,
-    };
-    let log = engine.as_ref().map(|engine| (engine, CalledFor::default()));
-    let asked = Asked { candidates, arguments, question: "", summarizer: None, log };
+    let engine = engine(args, catalog, global)?;
+    let candidates = chain(&args.execution, &engine, &tool)?;
+    let of = CalledFor::default();
+    let asked =
+        Asked { candidates, arguments, question: "", summarizer: None, engine: &engine, of };
     perform(&args.execution, &args.catalog, asked, global)
+}
+
+/// An engine that keeps the log; the model is loaded only where a tool may answer by its meaning.
+fn engine(args: &CallArgs, catalog: Catalog, global: &Global) -> anyhow::Result<Engine> {
+    if args.execution.stand_ins.fallback_by_meaning {
+        let feedback = args.execution.log.feedback.clone();
+        let wanted = Wanted { feedback, ..Wanted::vectors() };
+        return setup::engine(&args.catalog, &args.engine, wanted, global);
+    }
+    let mut builder = Engine::builder(catalog);
+    if let Some(log) = &args.execution.log.feedback {
+        builder = builder.feedback(log, StoreOptions::default());
+    }
+    Ok(builder.build()?)
 }
 
 /// A call that is ready to be made.
@@ -54,8 +61,9 @@ pub struct Asked<'a> {
     pub arguments: Arguments,
     pub question: &'a str,
     pub summarizer: Option<Arc<dyn Summarizer>>,
-    /// Who keeps a log of it.
-    pub log: Option<(&'a Engine, CalledFor<'a>)>,
+    /// It knows the catalog, and keeps the log where there is one.
+    pub engine: &'a Engine,
+    pub of: CalledFor<'a>,
 }
 
 /// Makes the call and shows what came of it.
@@ -71,9 +79,7 @@ pub fn perform(
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
     let executor = Arc::new(executor(path, &args.limits, asked.summarizer)?);
-    if let Some((engine, _)) = asked.log {
-        engine.join(&executor);
-    }
+    asked.engine.join(&executor);
     let request = Request {
         candidates: &asked.candidates,
         arguments: &asked.arguments,
@@ -83,14 +89,15 @@ pub fn perform(
         room_tokens: None,
         on_event: &|event| render::warn(global, &told(&event)),
     };
-    let report = servers::runtime()?.block_on(async {
+    let mut report = servers::runtime()?.block_on(async {
         let report = executor.call(&request).await;
         executor.close().await;
         report
     });
-    if let Some((engine, of)) = asked.log {
-        engine.record_report(&report, of);
-        engine.close();
+    asked.engine.record_report(&report, asked.of);
+    asked.engine.close();
+    if let (true, Some(candidate)) = (report.is_out_of_reach(), asked.candidates.first()) {
+        report.name_nearest(asked.engine.nearest(&candidate.tool.id));
     }
     show(&report, global)
 }
@@ -141,24 +148,20 @@ fn kept() -> anyhow::Result<Arc<Kept>> {
 /// The tools to try, in order.
 pub fn chain(
     args: &ExecutionArgs,
-    catalog: &Catalog,
+    engine: &Engine,
     tool: &Arc<Tool>,
-    near: &[Neighbor],
 ) -> anyhow::Result<Vec<Candidate>> {
-    if args.no_fallback {
+    if args.stand_ins.no_fallback {
         return Ok(vec![Candidate::asked(Arc::clone(tool))]);
     }
-    // What was typed goes before what the tool's author says; one that the catalog lacks is only
-    // an author's hope.
-    let typed: anyhow::Result<Vec<Arc<Tool>>> =
-        args.fallback.iter().map(|id| find(catalog, id)).collect();
-    let hoped = tool.routing.fallbacks.iter().filter_map(|id| find(catalog, id).ok());
-    let declared: anyhow::Result<Vec<Arc<Tool>>> = typed.map(|mut typed| {
-        let hoped: Vec<_> = hoped.filter(|tool| !typed.iter().any(|t| t.id == tool.id)).collect();
-        typed.extend(hoped);
-        typed
-    });
-    Ok(candidates(tool, &declared?, near, MIN_SIMILARITY))
+    let catalog = engine.catalog();
+    let named: anyhow::Result<Vec<Arc<Tool>>> =
+        args.fallback.iter().map(|id| find(&catalog, id)).collect();
+    let near = match args.stand_ins.fallback_by_meaning {
+        true => engine.neighbors(&tool.id),
+        false => Vec::new(),
+    };
+    Ok(candidates(tool, &catalog, StandIns { named: &named?, by_meaning: &near }))
 }
 
 pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {

@@ -196,7 +196,8 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
     Ok(ServiceOptions {
         executor: Some(Arc::new(Executor::new(servers::open(file), options))),
         permissions,
-        no_fallback: args.no_fallback,
+        no_fallback: args.stand_ins.no_fallback,
+        fallback_by_meaning: args.stand_ins.fallback_by_meaning,
         screen: pins::screen_of(&args.catalog.live.pinning, file)?,
         approved_only: is_strict(&args.catalog.live.pinning),
         ..ServiceOptions::default()

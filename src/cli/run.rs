@@ -27,8 +27,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
-    let near = engine.stand_ins(&first.tool);
-    let candidates = call::chain(&args.execution, &engine.catalog(), &first.tool, &near)?;
+    let candidates = call::chain(&args.execution, &engine, &first.tool)?;
     let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
         Arc::new(Extractive::new(move |question, sentences| {
             cosines(embedder.as_ref(), question, sentences)
@@ -36,8 +35,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     });
     let prompt = args.prompt.as_str();
     let of = CalledFor { prompt: Some(prompt), selection: Some(&selection), session: None };
-    let log = engine.feedback_counts().map(|_| (&engine, of));
-    let asked = Asked { candidates, arguments, question: prompt, summarizer, log };
+    let asked = Asked { candidates, arguments, question: prompt, summarizer, engine: &engine, of };
     call::perform(&args.execution, &args.catalog, asked, global)
 }
 

@@ -49,7 +49,7 @@ impl Conductor<'_> {
             purpose: Purpose::Plan,
             tool: tool.id.as_str(),
             inputs,
-            repeatable: is_repeatable(tool),
+            repeatable: tool.effects().idempotent,
         })?;
         self.run(obligation, tool, &run)
     }
@@ -66,7 +66,7 @@ impl Conductor<'_> {
         let changes = match outcome {
             Outcome::Failed { said, effect } => {
                 let mut changes = vec![finish(RunStatus::Failed, None, Some(said.clone()))];
-                if effect == Effect::Unknown && !is_read_only(tool) {
+                if effect == Effect::Unknown && !tool.effects().reads_only() {
                     changes.extend(stop(obligation, tool, &said));
                 }
                 changes
@@ -79,7 +79,7 @@ impl Conductor<'_> {
                 let mut changes = vec![finished, found(obligation, run, output, said.clone())];
                 match said {
                     None => changes.push(settle(obligation, Status::Resolved, None)),
-                    Some(why) if !is_read_only(tool) => {
+                    Some(why) if !tool.effects().reads_only() => {
                         changes.extend(stop(obligation, tool, &format!("postcondition {why}")));
                     }
                     Some(_) => {}
@@ -139,16 +139,6 @@ impl Conductor<'_> {
         ];
         self.ledger.commit(obligation.request, &changes)
     }
-}
-
-/// Whether nothing is lost by calling it again where nobody knows if it was called.
-fn is_repeatable(tool: &Tool) -> bool {
-    is_read_only(tool) || tool.hints.idempotent == Some(true)
-}
-
-/// Whether another tool may be tried after it: what is not said to only read may have written.
-pub(super) fn is_read_only(tool: &Tool) -> bool {
-    tool.hints.read_only == Some(true)
 }
 
 /// A tool that may have changed something did not do what was wanted: no other is tried.

@@ -9,7 +9,7 @@ use super::ledger::{
     AssertionRow, Change, Finish, ObligationRow, Purpose, RunRow, RunStatus, Standing, Start,
 };
 use super::obligation::{Duty, ObligationType};
-use super::plan::{brought_about, is_read_only};
+use super::plan::brought_about;
 use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
 use crate::catalog::{Reliability, Tool};
@@ -153,7 +153,7 @@ impl Conductor<'_> {
 /// Whether the same question has the same answer. High reliability means deterministic behaviour in
 /// the source documents; and only what changes nothing is asked twice.
 fn is_deterministic(tool: &Tool) -> bool {
-    is_read_only(tool)
+    tool.effects().declares_reads_only()
         && tool.reliability == Some(Reliability::High)
         && tool.tags.iter().all(|tag| tag != VOLATILE)
 }

@@ -140,7 +140,7 @@ impl Executor {
     pub async fn call_with_key(&self, request: &Request<'_>, key: Option<&str>) -> Report {
         let began = Instant::now();
         let (outcome, attempts) = run::Run::new(self, request, key).outcome().await;
-        Report { outcome, attempts, took_ms: millis(began) }
+        Report { outcome, attempts, took_ms: millis(began), nearest: Vec::new() }
     }
 
     pub fn servers(&self) -> &Servers {

@@ -8,19 +8,20 @@ use serde_json::Value;
 
 use super::invoker::Arguments;
 use super::params;
-use super::permission::only_reads;
-use crate::catalog::Tool;
+use crate::catalog::{Catalog, Facet, Tool};
 
 /// How a tool came to be a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
 pub enum Origin {
     /// The one that was asked for.
     Asked,
     /// Somebody wrote down that it takes over.
     Declared,
-    /// It was found to do the same.
-    Equivalent,
+    /// It declares that it satisfies a type of obligation that the one asked for satisfies.
+    SameType,
+    /// It is near in meaning, and the user allows that to be enough.
+    ByMeaning,
 }
 
 /// A tool that may be called for a request.
@@ -30,10 +31,6 @@ pub struct Candidate {
     pub origin: Origin,
     /// Somebody says that it may run even after a write elsewhere may have happened.
     pub safe_after_write: bool,
-    /// Whether it is asked as well where a tool before it has answered, if only that it failed or found
-    /// nothing. That is an answer: a guess at what else may know would take the arguments elsewhere,
-    /// and bring back the record of another thing.
-    pub after_answer: bool,
 }
 
 /// After which endings of one tool the next is tried.
@@ -50,70 +47,105 @@ impl Default for Conditions {
     }
 }
 
-/// A tool that may do the same as another.
+/// A tool near another in meaning.
 #[derive(Clone, Debug)]
 pub struct Neighbor {
     pub tool: Arc<Tool>,
-    /// How near in meaning, 0 to 1.
+    /// The cosine of the two tools' vectors.
     pub similarity: f32,
 }
 
-/// Near enough to stand in for another. Below it tools of one subject are found that do different
-/// things to it.
-pub const MIN_SIMILARITY: f32 = 0.6;
+/// The least similarity at which a tool may answer for another by its meaning, where the user allows
+/// that at all. Below it tools of one subject are found that do different things to it.
+const MIN_SIMILARITY: f32 = 0.6;
 
 /// More would take longer than a user waits.
 const MOST_CANDIDATES: usize = 5;
 
+/// Which tools may stand in for the one that is asked for, beside those that the catalog declares.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StandIns<'a> {
+    /// Named with the request, in the order in which they are tried.
+    pub named: &'a [Arc<Tool>],
+    /// The nearest in meaning. Nearness is no licence: with two databases, the answer would come
+    /// from the wrong one. So this is empty unless the user asked for it.
+    pub by_meaning: &'a [Neighbor],
+}
+
 impl Candidate {
     /// The one tool that was asked for.
     pub fn asked(tool: Arc<Tool>) -> Self {
-        Self { tool, origin: Origin::Asked, safe_after_write: false, after_answer: true }
+        Self { tool, origin: Origin::Asked, safe_after_write: false }
+    }
+
+    /// Whether it is called as well where a tool before it has answered, if only that it failed or
+    /// found nothing. That is an answer: a guess at what else may know would take the arguments
+    /// elsewhere, and bring back the record of another thing.
+    pub fn follows_an_answer(&self) -> bool {
+        self.origin != Origin::ByMeaning
     }
 }
 
-/// The tool that was asked for, those declared to take over from it, and where there are none
-/// those that are equivalent. No tool twice.
-pub fn candidates(
-    asked: &Arc<Tool>,
-    declared: &[Arc<Tool>],
-    neighbors: &[Neighbor],
-    min_similarity: f32,
-) -> Vec<Candidate> {
-    let mut candidates = vec![Candidate::asked(Arc::clone(asked))];
-    let found: Vec<Arc<Tool>> = if declared.is_empty() {
-        let near = neighbors.iter().filter(|near| is_equivalent(asked, near, min_similarity));
-        near.map(|near| Arc::clone(&near.tool)).collect()
-    } else {
-        declared.to_vec()
+/// The tool that was asked for and those to try after it: the ones named with the request and the
+/// ones that it declares; where there are none, those that satisfy the same types of obligations;
+/// last the ones that are near in meaning. No tool twice, and five at most.
+pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>) -> Vec<Candidate> {
+    let mut chain = vec![Candidate::asked(Arc::clone(asked))];
+    let mut add = |tool: &Arc<Tool>, origin, safe_after_write| {
+        let is_known = chain.iter().any(|candidate| candidate.tool.id == tool.id);
+        if !is_known && chain.len() < MOST_CANDIDATES {
+            chain.push(Candidate { tool: Arc::clone(tool), origin, safe_after_write });
+        }
     };
-    let origin = if declared.is_empty() { Origin::Equivalent } else { Origin::Declared };
-    for tool in found {
-        let known = candidates.iter().any(|candidate| candidate.tool.id == tool.id);
-        if !known && candidates.len() < MOST_CANDIDATES {
-            let after_answer = origin == Origin::Declared || satisfies_the_same(asked, &tool);
-            candidates.push(Candidate { tool, origin, safe_after_write: false, after_answer });
+    for tool in stand_ins.named {
+        add(tool, Origin::Declared, false);
+    }
+    for fallback in &asked.routing.fallbacks {
+        // One that the catalog lacks is only its author's hope.
+        if let Some(row) = catalog.row(&fallback.tool) {
+            add(&catalog.tools()[row as usize], Origin::Declared, fallback.safe_after_write);
         }
     }
-    candidates
+    if stand_ins.named.is_empty() && asked.routing.fallbacks.is_empty() {
+        for tool in same_type(asked, catalog) {
+            add(tool, Origin::SameType, false);
+        }
+    }
+    for near in stand_ins.by_meaning.iter().filter(|near| may_answer_by_meaning(asked, near)) {
+        add(&near.tool, Origin::ByMeaning, false);
+    }
+    chain
 }
 
-/// Whether a tool does the same: it discharges the same obligations, or is near in meaning. Its
-/// parameters must be able to take what the other's take. Nothing that writes stands in for
-/// another because of its meaning alone.
-fn is_equivalent(asked: &Tool, near: &Neighbor, min_similarity: f32) -> bool {
-    let satisfies = satisfies_the_same(asked, &near.tool);
-    let reads = only_reads(asked) && only_reads(&near.tool);
-    let alike = reads && near.similarity >= min_similarity;
-    let gentle = near.tool.hints.destructive != Some(true) && (!only_reads(asked) || reads);
-    asked.id != near.tool.id
-        && gentle
-        && (satisfies || alike)
-        && map_arguments(asked, &near.tool, &sample(asked)).is_some()
+/// The tools that satisfy a type which this one satisfies, do nothing worse and take what it takes,
+/// in the order of the catalog.
+fn same_type<'a>(
+    asked: &'a Tool,
+    catalog: &'a Catalog,
+) -> impl Iterator<Item = &'a Arc<Tool>> + 'a {
+    let rows =
+        asked.satisfies.iter().flat_map(|kind| catalog.facets().rows(Facet::Satisfies, kind));
+    let mut rows: Vec<u32> = rows.copied().collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let tools = rows.into_iter().map(|row| &catalog.tools()[row as usize]);
+    tools.filter(|other| {
+        let (own, others) = (asked.effects(), other.effects());
+        let nothing_worse = !others.destroys() && (!own.reads_only() || others.reads_only());
+        nothing_worse && takes_the_same(asked, other)
+    })
 }
 
-fn satisfies_the_same(asked: &Tool, other: &Tool) -> bool {
-    asked.satisfies.iter().any(|kind| other.satisfies.contains(kind))
+/// Nothing that may write answers for another by its meaning alone.
+fn may_answer_by_meaning(asked: &Tool, near: &Neighbor) -> bool {
+    near.similarity >= MIN_SIMILARITY
+        && asked.effects().declares_reads_only()
+        && near.tool.effects().declares_reads_only()
+        && takes_the_same(asked, &near.tool)
+}
+
+fn takes_the_same(asked: &Tool, other: &Tool) -> bool {
+    asked.id != other.id && map_arguments(asked, other, &sample(asked)).is_some()
 }
 
 /// Arguments that stand for "all that the tool requires".
@@ -223,17 +255,46 @@ mod tests {
         assert!(map_arguments(&search, &none, &given).is_none(), "what is asked would be lost");
     }
 
+    fn chain(asked: &Arc<Tool>, others: &[&Arc<Tool>], stand_ins: StandIns<'_>) -> Vec<String> {
+        let tools = others.iter().chain([&asked]).map(|tool| tool.as_ref().clone()).collect();
+        let catalog = Catalog::from_tools(tools).catalog;
+        let chain = candidates(asked, &catalog, stand_ins);
+        chain.iter().map(|candidate| candidate.tool.name.clone()).collect()
+    }
+
+    fn near(tool: &Arc<Tool>) -> Neighbor {
+        Neighbor { tool: Arc::clone(tool), similarity: 0.9 }
+    }
+
     #[test]
-    fn what_is_declared_decides_over_what_is_near() {
-        let asked = tool("a", true, text("query"));
-        let [declared, near] = ["b", "c"].map(|name| tool(name, true, text("query")));
-        let neighbors = [Neighbor { tool: near, similarity: 0.9 }];
-        let ids = |candidates: Vec<Candidate>| -> Vec<String> {
-            candidates.iter().map(|candidate| candidate.tool.name.clone()).collect()
-        };
-        assert_eq!(ids(candidates(&asked, &[declared], &neighbors, 0.6)), ["a", "b"]);
-        assert_eq!(ids(candidates(&asked, &[], &neighbors, 0.6)), ["a", "c"]);
-        assert_eq!(ids(candidates(&asked, &[], &neighbors, 0.95)), ["a"]);
+    fn nobody_stands_in_whom_nobody_named() {
+        let (asked, twin) = (tool("a", true, text("query")), tool("b", true, text("query")));
+        assert_eq!(chain(&asked, &[&twin], StandIns::default()), ["a"]);
+        let by_meaning = &[near(&twin)];
+        let opted_in = StandIns { by_meaning, ..StandIns::default() };
+        assert_eq!(chain(&asked, &[&twin], opted_in), ["a", "b"]);
+        let far = &[Neighbor { similarity: 0.5, ..near(&twin) }];
+        let opted_in = StandIns { by_meaning: far, ..StandIns::default() };
+        assert_eq!(chain(&asked, &[&twin], opted_in), ["a"]);
+    }
+
+    #[test]
+    fn what_is_named_goes_before_what_is_declared_and_that_before_a_type() {
+        let mut asked = tool("a", true, text("query")).as_ref().clone();
+        let mut typed = tool("typed", true, text("query")).as_ref().clone();
+        asked.satisfies = vec!["REPORT(x)".into()];
+        typed.satisfies = asked.satisfies.clone();
+        let typed = Arc::new(typed);
+        let [declared, named] = ["declared", "named"].map(|name| tool(name, true, text("query")));
+        let all = [&declared, &named, &typed];
+        let of_type = chain(&Arc::new(asked.clone()), &all, StandIns::default());
+        assert_eq!(of_type, ["a", "typed"]);
+        asked.routing.fallbacks = vec!["web__gone".into(), "web__declared".into()];
+        let asked = Arc::new(asked);
+        assert_eq!(chain(&asked, &all, StandIns::default()), ["a", "declared"]);
+        let named = &[named.clone()];
+        let request = StandIns { named, ..StandIns::default() };
+        assert_eq!(chain(&asked, &all, request), ["a", "named", "declared"]);
     }
 
     #[test]
@@ -242,8 +303,9 @@ mod tests {
         for (asked, other) in
             [(&read, &write), (&write, &read), (&write, &tool("c", false, text("query")))]
         {
-            let neighbors = [Neighbor { tool: Arc::clone(other), similarity: 1.0 }];
-            assert_eq!(candidates(asked, &[], &neighbors, 0.6).len(), 1);
+            let by_meaning = &[near(other)];
+            let opted_in = StandIns { by_meaning, ..StandIns::default() };
+            assert_eq!(chain(asked, &[other], opted_in).len(), 1);
         }
     }
 }

@@ -82,9 +82,7 @@ pub use error::Error;
 pub use executor::{
     DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
 };
-pub use fallback::{
-    Candidate, Conditions, MIN_SIMILARITY, Neighbor, Origin, candidates, map_arguments,
-};
+pub use fallback::{Candidate, Conditions, Neighbor, Origin, StandIns, candidates, map_arguments};
 #[cfg(feature = "mcp")]
 pub use http::HttpOperations;
 pub use invoker::{

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
 
 use super::error::Error;
-use crate::catalog::{Tool, split_identifier};
+use crate::catalog::Tool;
 
 /// Patterns of tool ids, such as `files__*`.
 #[derive(Clone, Debug, Default)]
@@ -119,41 +119,6 @@ pub enum Verdict {
     NotReadOnly,
 }
 
-/// Whether the tool says that it changes nothing.
-pub(super) fn only_reads(tool: &Tool) -> bool {
-    tool.hints.read_only == Some(true) && tool.hints.destructive != Some(true)
-}
-
-/// Whether a second run leaves things as the first did.
-pub(super) fn may_repeat(tool: &Tool) -> bool {
-    only_reads(tool) || tool.hints.idempotent == Some(true)
-}
-
-fn destroys(tool: &Tool) -> bool {
-    const WORDS: [&str; 12] = [
-        "delete",
-        "remove",
-        "drop",
-        "destroy",
-        "purge",
-        "erase",
-        "wipe",
-        "truncate",
-        "uninstall",
-        "revoke",
-        "kill",
-        "overwrite",
-    ];
-    match tool.hints.destructive {
-        Some(destructive) => destructive,
-        None if only_reads(tool) => false,
-        None => {
-            let words = split_identifier(&tool.name).to_lowercase();
-            words.split_whitespace().any(|word| WORDS.contains(&word))
-        }
-    }
-}
-
 impl Permissions {
     /// Whether the tool may run at all, be it only after a person agreed.
     pub fn may_ever_run(&self, tool: &Tool) -> bool {
@@ -169,13 +134,14 @@ impl Permissions {
         if self.deny.matches(id) || !(self.allow.is_empty() || self.allow.matches(id)) {
             return Verdict::NotAllowed;
         }
-        if self.read_only && !only_reads(tool) {
+        let effects = tool.effects();
+        if self.read_only && !effects.declares_reads_only() {
             return Verdict::NotReadOnly;
         }
         let asks = match self.confirm {
             Confirm::Never => false,
-            Confirm::Destructive => destroys(tool),
-            Confirm::Writes => !only_reads(tool),
+            Confirm::Destructive => effects.destroys(),
+            Confirm::Writes => !effects.declares_reads_only(),
         };
         if asks && !confirmed { Verdict::NeedsConfirmation } else { Verdict::Allowed }
     }

@@ -19,12 +19,40 @@ pub struct Report {
     pub attempts: Vec<Attempt>,
     /// From the request's first moment to its last, with all attempts and pauses.
     pub took_ms: f64,
+    /// Tools near the one that was asked for, where that was out of reach. None of them was called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<ToolId>,
 }
 
 impl Report {
     /// Whether anything may have come to any tool.
     pub fn reached(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.reached)
+    }
+
+    /// Whether there is no answer because the tools or their servers could not be had, so that
+    /// another tool may be what the caller wants.
+    pub fn is_out_of_reach(&self) -> bool {
+        let is_out_of_reach = |attempt: &Attempt| match &attempt.ending {
+            Ending::Failed { fault } => *fault != FaultKind::Refused,
+            Ending::Skipped { because } => {
+                matches!(because, Skip::BreakerOpen { .. } | Skip::NoServer)
+            }
+            _ => false,
+        };
+        matches!(self.outcome, Outcome::Failed { .. }) && self.attempts.iter().any(is_out_of_reach)
+    }
+
+    /// Names tools that the caller may call instead, in the message too.
+    pub fn name_nearest(&mut self, nearest: Vec<ToolId>) {
+        if let (Outcome::Failed { message }, false) = (&mut self.outcome, nearest.is_empty()) {
+            let ids: Vec<&str> = nearest.iter().map(ToolId::as_str).collect();
+            let ids = ids.join(", ");
+            message.push_str(&format!(
+                " Nothing else was called. Nearest: {ids}; call one of them if that is what you want."
+            ));
+        }
+        self.nearest = nearest;
     }
 }
 

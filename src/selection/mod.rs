@@ -54,4 +54,4 @@ pub use retriever::{
 };
 pub use semantic::SemanticRetriever;
 pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};
-pub use tools::{ToolFilter, is_read_only};
+pub use tools::ToolFilter;

@@ -2,47 +2,9 @@
 
 use super::Error;
 use super::policy::Exclusion;
-use crate::catalog::{Tool, ToolId, split_identifier};
+use crate::catalog::{Tool, ToolId};
 use crate::query::Stage;
 use globset::{Glob, GlobMatcher};
-
-/// First words of names that only look.
-const LOOKS: [&str; 20] = [
-    "analyze",
-    "browse",
-    "check",
-    "compare",
-    "count",
-    "describe",
-    "fetch",
-    "find",
-    "get",
-    "grep",
-    "inspect",
-    "list",
-    "lookup",
-    "query",
-    "read",
-    "search",
-    "show",
-    "summarize",
-    "validate",
-    "view",
-];
-
-/// Whether a run changes nothing: as the tool's hints say, and where they are silent, as the first
-/// word of its name does. What tells neither way may change something.
-pub fn is_read_only(tool: &Tool) -> bool {
-    let hints = tool.hints;
-    match (hints.read_only, hints.destructive) {
-        (Some(said), _) => said,
-        (None, Some(true)) => false,
-        _ => {
-            let name = split_identifier(&tool.name).to_lowercase();
-            name.split(' ').next().is_some_and(|verb| LOOKS.contains(&verb))
-        }
-    }
-}
 
 /// One pattern over ids; without signs of a pattern it is an id.
 enum Pattern {
@@ -135,7 +97,7 @@ impl ToolFilter {
             return Err(Exclusion::ByPattern { pattern: text.clone() });
         }
         match self.stage {
-            Some(stage) if !is_read_only(tool) => Err(Exclusion::Stage { stage }),
+            Some(stage) if !tool.effects().reads_only() => Err(Exclusion::Stage { stage }),
             _ => Ok(()),
         }
     }

@@ -48,8 +48,10 @@ pub struct ServiceOptions {
     /// The executor's permissions: what may never run is not found either.
     pub permissions: Permissions,
     pub profiles: Profiles,
-    /// Whether another tool may answer for one that fails.
+    /// No other tool answers for one that fails, not even one that is declared to.
     pub no_fallback: bool,
+    /// A tool near in meaning may answer for one that fails, where both only read.
+    pub fallback_by_meaning: bool,
     pub keep: Option<Keep>,
     pub screen: Option<Screen>,
     /// By server, what is known to be hidden of the tools that it listed another time.

@@ -55,7 +55,7 @@ fn site(python: &Path, more: Value) -> Site {
 
 #[test]
 fn a_tool_of_a_server_is_called_with_its_arguments_put_right() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let ran = site.toolroute(&["call", "faulty:fine", "--args", r#"{"q": 7}"#]).assert().success();
     let (out, err) = (&ran.get_output().stdout, String::from_utf8_lossy(&ran.get_output().stderr));
@@ -101,7 +101,7 @@ fn what_is_wrong_with_an_entry_is_told_once() {
 
 #[test]
 fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let asked = site.json(&["call", "faulty__fine"]);
     assert_eq!(asked["outcome"], "clarify");
@@ -121,7 +121,7 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
 
 #[test]
 fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let large = r#"{"query": 123456789012345678901234567890}"#;
     let refused = site.toolroute(&["call", "faulty__fine", "--args", large]).assert().code(2);
@@ -135,7 +135,7 @@ fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
 
 #[test]
 fn another_tool_answers_where_the_first_does_not() {
-    let Some(python) = python() else { return };
+    let python = python();
     // A server of its own: the one that crashed takes a while to come back.
     let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
     let site = site(&python, json!({ "other": other }));
@@ -151,7 +151,7 @@ fn another_tool_answers_where_the_first_does_not() {
 
 #[test]
 fn a_server_sees_only_what_its_entry_names() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let mut command = site.toolroute(&["call", "faulty__environment"]);
     let ran = command.env("MY_SECRET", "do-not-pass").assert().success();
@@ -162,7 +162,7 @@ fn a_server_sees_only_what_its_entry_names() {
 
 #[test]
 fn progress_is_told_and_a_timeout_ends_a_call() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let ran = site.toolroute(&["call", "faulty__progress"]).assert().success();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
@@ -176,7 +176,7 @@ fn progress_is_told_and_a_timeout_ends_a_call() {
 
 #[test]
 fn what_is_told_with_an_answer_is_told_before_it_and_an_unknown_part_costs_only_itself() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let ran = site.toolroute(&["call", "faulty__burst"]).assert().success();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
@@ -193,7 +193,7 @@ fn what_is_told_with_an_answer_is_told_before_it_and_an_unknown_part_costs_only_
 
 #[test]
 fn ten_megabytes_are_cut_and_the_rest_can_be_had() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let report =
         site.json(&["call", "faulty__huge", "--args", r#"{"query": "x"}"#, "--max-chars", "1000"]);
@@ -215,7 +215,7 @@ fn ten_megabytes_are_cut_and_the_rest_can_be_had() {
 
 #[test]
 fn a_server_that_does_not_start_costs_only_its_own_tools() {
-    let Some(python) = python() else { return };
+    let python = python();
     let script = repo("tests/servers/faulty.py");
     let site = site(
         &python,
@@ -238,7 +238,7 @@ fn a_server_that_does_not_start_costs_only_its_own_tools() {
 
 #[test]
 fn no_process_is_left_however_toolroute_ends() {
-    let Some(python) = python() else { return };
+    let python = python();
     let script = repo("tests/servers/faulty.py");
     for signal in ["KILL", "TERM", "INT"] {
         let site = site(&python, json!({}));
@@ -297,7 +297,7 @@ impl Drop for Http {
 
 #[test]
 fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
-    let Some(python) = python() else { return };
+    let python = python();
     let http = Http::start(&python);
     let base = format!("http://127.0.0.1:{}", http.port);
     let headers = json!({"X-Api-Key": "${TEST_KEY:-k3y-value}"});
@@ -336,7 +336,7 @@ fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
 
 #[test]
 fn a_local_program_answers_json_with_json() {
-    let Some(python) = python() else { return };
+    let python = python();
     let code = "import json, sys; asked = json.load(sys.stdin); a = asked['arguments']; \
                 sys.exit('RAW-no') if a['n'] < 0 else print(json.dumps({'tool': asked['tool'], 'double': a['n'] * 2}))";
     let site = Site::new(
@@ -352,7 +352,7 @@ fn a_local_program_answers_json_with_json() {
 
 #[test]
 fn run_ranks_and_calls_the_first() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = site(&python, json!({}));
     let report = site.json(&["run", "`environment`", "--min-confidence", "0"]);
     assert_eq!(report["tool"], "faulty__environment", "{report}");
@@ -360,7 +360,7 @@ fn run_ranks_and_calls_the_first() {
 
 #[test]
 fn what_calls_come_to_is_logged_summed_up_and_learned_from() {
-    let Some(python) = python() else { return };
+    let python = python();
     let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
     let site = site(&python, json!({ "other": other }));
     let path = |name: &str| site.sandbox.path(name).to_str().unwrap().to_owned();

@@ -157,7 +157,7 @@ fn wrong_requests_and_files_have_codes_of_their_own() {
 
 #[test]
 fn the_example_of_a_local_program_runs() {
-    let Some(_) = python() else { return };
+    let _ = python();
     let sandbox = Sandbox::new();
     let folder = examples(&sandbox);
     let ledger = sandbox.path("ledger.sqlite");
@@ -198,7 +198,7 @@ reliability = "low"
 
 #[test]
 fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
-    let Some(python) = python() else { return };
+    let python = python();
     let sandbox = Sandbox::new();
     let (mark, journal) = (sandbox.dir.path().to_str().unwrap(), sandbox.path("journal"));
     let server = json!({"command": python,

@@ -49,15 +49,13 @@ pub fn left_over(mark: &str) -> Vec<String> {
     }
 }
 
-pub fn python() -> Option<PathBuf> {
+pub fn python() -> PathBuf {
     let found = std::process::Command::new("python3")
         .args(["-c", "import sys; print(sys.executable)"])
         .output();
     let found = found.ok().filter(|found| found.status.success());
-    if found.is_none() {
-        eprintln!("SKIPPED: python3 is not installed");
-    }
-    Some(PathBuf::from(String::from_utf8(found?.stdout).ok()?.trim()))
+    let found = found.expect("python3 runs: the servers that these tests call are written in it");
+    PathBuf::from(String::from_utf8(found.stdout).expect("UTF-8").trim())
 }
 
 pub fn faulty(python: &Path, mark: &str, more: &[&str]) -> Program {
@@ -134,9 +132,8 @@ impl Drill {
             .enumerate()
             .map(|(nth, tool)| Candidate {
                 tool: Arc::clone(tool),
-                origin: if nth == 0 { Origin::Asked } else { Origin::Equivalent },
+                origin: if nth == 0 { Origin::Asked } else { Origin::SameType },
                 safe_after_write: false,
-                after_answer: true,
             })
             .collect();
         let request = Request {
@@ -336,7 +333,7 @@ async fn overhead(drill: &Drill, calls: usize) -> (f64, f64, f64) {
 
 #[test]
 fn a_fifth_of_the_primaries_fail_and_nobody_notices() {
-    let Some(python) = python() else { return };
+    let python = python();
     let calls =
         std::env::var("TOOLROUTE_DRILL_CALLS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     let runtime =

@@ -1,6 +1,6 @@
 //! `toolroute mcp`, as clients see it, with real servers behind.
 
-mod client;
+pub mod client;
 mod held;
 
 use std::io::{BufRead as _, BufReader};
@@ -76,7 +76,7 @@ const SEARCH: &str = "search my notes for words";
 
 #[test]
 fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&[]);
     let about = client.begin();
@@ -111,7 +111,7 @@ fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
 
 #[test]
 fn a_definition_is_given_out_as_its_server_wrote_it() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&[]);
     client.begin();
@@ -134,7 +134,7 @@ fn a_definition_is_given_out_as_its_server_wrote_it() {
 
 #[test]
 fn what_goes_wrong_is_said_so_that_an_agent_can_put_it_right() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&["--no-fallback"]);
     client.begin();
@@ -168,7 +168,7 @@ fn what_goes_wrong_is_said_so_that_an_agent_can_put_it_right() {
 
 #[test]
 fn answers_keep_their_parts_and_their_structure() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&[]);
     client.begin();
@@ -186,7 +186,7 @@ fn answers_keep_their_parts_and_their_structure() {
 
 #[test]
 fn one_dead_server_costs_its_own_tools_and_is_named() {
-    let Some(python) = python() else { return };
+    let python = python();
     let dead = json!({"dead": {"command": python, "args": [repo("tests/servers/faulty.py"), "x", "--mode", "dies"]},
                       "absent": {"command": "/no/such/program"}});
     let site = Site::new(&python, dead);
@@ -208,7 +208,7 @@ fn one_dead_server_costs_its_own_tools_and_is_named() {
 
 #[test]
 fn the_next_start_finds_at_once_what_the_last_one_learned() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut first = site.client(&[]);
     first.begin();
@@ -243,7 +243,7 @@ fn the_next_start_finds_at_once_what_the_last_one_learned() {
 
 #[test]
 fn progress_is_passed_on_and_a_cancelled_call_is_cancelled_behind() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&[]);
     client.begin();
@@ -273,13 +273,13 @@ fn progress_is_passed_on_and_a_cancelled_call_is_cancelled_behind() {
 
 #[test]
 fn a_new_tool_of_a_server_is_found_and_told_where_it_is_listed() {
-    let Some(python) = python() else { return };
+    let python = python();
     learns(&Site::new(&python, json!({})));
 }
 
 #[test]
 fn servers_that_tell_only_those_who_listen_are_listened_to() {
-    let Some(python) = python() else { return };
+    let python = python();
     learns(&Site::with(&python, json!({}), &["--protocol", "newest"]));
 }
 
@@ -310,7 +310,7 @@ fn learns(site: &Site) {
 
 #[test]
 fn prompts_and_resources_are_passed_on() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&[]);
     client.begin();
@@ -348,7 +348,7 @@ fn prompts_and_resources_are_passed_on() {
 
 #[test]
 fn what_happens_before_a_client_is_ready_is_told_when_it_is() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let mut client = site.client(&[]);
     client.shake_hands();
@@ -422,7 +422,7 @@ fn initialize() -> Value {
 
 #[test]
 fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let profiles = "[profiles]\nlook = [\"*__search_notes\"]\n[profiles.draw]\ntools = [\"*__illustrate*\", \"*__count*\"]\npinned = [\"notes__count_notes\"]\n";
     site.sandbox.write("toolroute.toml", profiles);
@@ -466,7 +466,7 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
 
 #[test]
 fn strangers_hosts_and_pages_are_refused_and_others_need_a_token() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({}));
     let served = Served::start(site.command(&[]));
     let asked = |headers: &[(&str, &str)]| post(served.port, "/mcp", headers, &initialize()).0;

@@ -27,6 +27,7 @@ mod serve;
 mod serve_servers;
 mod signals;
 mod snapshot;
+mod stand_ins;
 mod streams;
 mod suite;
 mod support;

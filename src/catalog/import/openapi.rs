@@ -268,6 +268,7 @@ fn hints(method: &str) -> Hints {
         read_only: Some(read_only),
         destructive: (read_only || method == "delete").then_some(method == "delete"),
         idempotent: idempotent.then_some(true),
+        from_overlay: false,
     }
 }
 

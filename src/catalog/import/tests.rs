@@ -18,7 +18,12 @@ fn mcp_page() {
     let append = tool(&catalog, "append_note");
     assert_eq!(append.server.as_deref(), Some("mcp_page"), "from the file's name");
     assert_eq!(append.title.as_deref(), Some("Append to a note"));
-    let hints = Hints { read_only: Some(false), destructive: Some(false), idempotent: Some(false) };
+    let hints = Hints {
+        read_only: Some(false),
+        destructive: Some(false),
+        idempotent: Some(false),
+        from_overlay: false,
+    };
     assert_eq!(append.hints, hints);
     let list = tool(&catalog, "list_notes");
     assert_eq!(list.title.as_deref(), Some("All notes"));
@@ -173,7 +178,12 @@ fn openapi_in_yaml() {
     });
     assert_eq!(schema(&catalog, "getBook"), expected);
     let delete = tool(&catalog, "delete_books_isbn");
-    let hints = Hints { read_only: Some(false), destructive: Some(true), idempotent: Some(true) };
+    let hints = Hints {
+        read_only: Some(false),
+        destructive: Some(true),
+        idempotent: Some(true),
+        from_overlay: false,
+    };
     assert_eq!(delete.hints, hints);
     assert_eq!((delete.cost, delete.latency_ms), (Some(Cost::Medium), Some(4_000)));
 }

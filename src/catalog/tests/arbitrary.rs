@@ -136,7 +136,7 @@ fn routing() -> impl Strategy<Value = Routing> {
         let (priority, fallbacks, conflicts_with, signals, critical, parameter_hints) = parts;
         Routing {
             priority,
-            fallbacks,
+            fallbacks: fallbacks.iter().map(|id| id.as_str().into()).collect(),
             conflicts_with,
             signals,
             critical,
@@ -151,6 +151,7 @@ fn hints() -> impl Strategy<Value = Hints> {
         read_only,
         destructive,
         idempotent,
+        from_overlay: false,
     })
 }
 

@@ -26,8 +26,14 @@ fn later_entries_win_and_lists_replace() {
     assert_eq!(label.examples, ["label for order 12"]);
     assert_eq!(label.declared_latency_tier, Some(LatencyTier::Medium));
     assert_eq!(label.cost, Some(Cost::Tiny), "what is not named stays");
-    let hints = Hints { read_only: Some(false), destructive: None, idempotent: Some(true) };
+    let hints = Hints {
+        read_only: Some(false),
+        destructive: None,
+        idempotent: Some(true),
+        from_overlay: true,
+    };
     assert_eq!(label.hints, hints);
+    assert_eq!(label.effects().from, crate::catalog::EffectSource::Overlay);
     let stock = loaded.catalog.get("shop | stock").unwrap();
     assert_eq!(stock.reliability, Some(Reliability::Medium));
     assert_eq!(stock.latency_ms, Some(250));

@@ -21,10 +21,14 @@ const DATAGOV: &str = r#"{"name": "datagov_query", "routing": {"priority": 95,
     "signals": [{"pattern": "נתונים רשמיים|official data", "weight": 0.8, "exclusive_intent": "gov"}],
     "parameter_hints": {"required": ["q"], "examples": {"q": "population"}}}}"#;
 
+/// The tool and the one that takes over from it.
+fn rows() -> String {
+    format!("{}\n{{\"name\": \"search\"}}", DATAGOV.replace('\n', " "))
+}
+
 #[test]
 fn routing_is_read_and_written_back_the_same() {
-    let row = DATAGOV.replace('\n', " ");
-    let loaded = load(&row, None);
+    let loaded = load(&rows(), None);
     assert_eq!(loaded.problems, []);
     let tool = loaded.catalog.get("datagov_query").unwrap();
     assert_eq!((tool.routing.priority, tool.routing.critical), (Some(95), true));
@@ -89,13 +93,10 @@ fn what_a_call_takes_is_read_and_set_bit_by_bit() {
 fn an_overlay_sets_what_it_names_and_leaves_the_rest() {
     let overlay = "[[overlay]]\nmatch = \"*\"\n[overlay.routing]\npriority = 7\n\
                    parameter_hints = { optional = [\"limit\"] }\n";
-    let loaded = load(&DATAGOV.replace('\n', " "), Some(overlay));
+    let loaded = load(&rows(), Some(overlay));
     assert_eq!(loaded.problems, []);
     let routing = &loaded.catalog.get("datagov_query").unwrap().routing;
-    assert_eq!(
-        (routing.priority, routing.fallbacks.as_slice()),
-        (Some(7), &["search".to_owned()][..])
-    );
+    assert_eq!((routing.priority, routing.fallbacks.as_slice()), (Some(7), &["search".into()][..]));
     assert_eq!(routing.parameter_hints.optional, ["limit"]);
     assert!(routing.parameter_hints.required.is_empty(), "what is named is replaced whole");
 }

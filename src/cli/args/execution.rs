@@ -46,12 +46,25 @@ pub struct ExecutionArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub log: LogChoice,
-    /// The tool to try where the one before it fails; repeatable [default: tools that do the same]
-    #[arg(long, value_name = "ID")]
+    /// The tool to try where the one before it fails; repeatable [default: those that the tool
+    /// declares, else those that satisfy the same type of obligation]
+    #[arg(long, value_name = "ID", conflicts_with = "no_fallback")]
     pub fallback: Vec<String>,
-    /// Try no other tool
-    #[arg(long, conflicts_with = "fallback")]
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
+}
+
+/// Which tools may answer for one that fails.
+#[cfg(feature = "mcp")]
+#[derive(Args, Clone, Copy, Debug)]
+pub struct StandInArgs {
+    /// Try no other tool where one fails
+    #[arg(long)]
     pub no_fallback: bool,
+    /// Where a tool fails that only reads, let one that is near in meaning answer; the answer says
+    /// so first. Nearness is a guess: two databases are near, and hold other rows
+    #[arg(long, conflicts_with = "no_fallback")]
+    pub fallback_by_meaning: bool,
 }
 
 /// Where it is written what came of calls.
@@ -114,6 +127,8 @@ pub struct CallArgs {
     pub tool: String,
     #[command(flatten)]
     pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CatalogArgs, EngineArgs, Limit, RecordArgs, RightsArgs, SelectArgs};
+use super::{CatalogArgs, EngineArgs, Limit, RecordArgs, RightsArgs, SelectArgs, StandInArgs};
 
 /// Which tools agents see at once.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -60,9 +60,8 @@ pub struct McpArgs {
     /// Which calls a person must agree to
     #[arg(long, value_enum, default_value_t = ConfirmChoice::Destructive, value_name = "never|destructive|writes")]
     pub confirm: ConfirmChoice,
-    /// Try no other tool where one fails
-    #[arg(long)]
-    pub no_fallback: bool,
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
     #[command(flatten)]
     pub rights: RightsArgs,
     #[command(flatten)]

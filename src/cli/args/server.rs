@@ -8,7 +8,7 @@ use clap::builder::TypedValueParser as _;
 
 use super::{
     CatalogArgs, EngineArgs, LedgerChoice, Limit, LimitArgs, ModelChoice, RecordArgs, SelectArgs,
-    precisions,
+    StandInArgs, precisions,
 };
 use crate::embedding::Precision;
 use crate::engine::DEFAULT_LIMIT;
@@ -70,6 +70,8 @@ pub struct ServeArgs {
     pub runners: Option<PathBuf>,
     #[command(flatten)]
     pub ledger: LedgerChoice,
+    #[command(flatten)]
+    pub stand_ins: StandInArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Tools in an answer at most, where a request does not say; `auto` as many as the prompt needs

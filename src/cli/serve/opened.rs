@@ -180,6 +180,8 @@ pub fn service(
 ) -> anyhow::Result<Arc<Service>> {
     let mut options = ServiceOptions {
         profiles: mcp::configured(global),
+        no_fallback: args.stand_ins.no_fallback,
+        fallback_by_meaning: args.stand_ins.fallback_by_meaning,
         hidden,
         on_report: Some(super::recorder(Arc::clone(&engine))),
         ..looks

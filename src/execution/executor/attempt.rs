@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
-use super::super::permission::may_repeat;
 use super::super::timing::announcement;
 use super::{Event, Executor, Request, millis};
 use crate::catalog::Tool;
@@ -109,5 +108,5 @@ async fn within<T>(
 fn may_try_again(tool: &Tool, fault: &Fault, tries: u32) -> bool {
     let breaks_it = fault.kind == FaultKind::Broken && fault.reached && tries > 1;
     let on_the_way = fault.kind.is_transport() && fault.kind != FaultKind::Timeout;
-    on_the_way && !breaks_it && (!fault.reached || may_repeat(tool))
+    on_the_way && !breaks_it && (!fault.reached || tool.effects().idempotent)
 }

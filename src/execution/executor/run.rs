@@ -6,7 +6,7 @@ use super::super::fallback::{Candidate, Origin, map_arguments};
 use super::super::invoker::{Arguments, Fault, FaultKind, Output};
 use super::super::message;
 use super::super::params::{Change, Prepared};
-use super::super::permission::{Verdict, only_reads};
+use super::super::permission::Verdict;
 use super::super::report::{Attempt, Ending, Outcome, Skip};
 use super::attempt::{Sent, Tried};
 use super::{Event, Executor, Request};
@@ -58,7 +58,7 @@ impl<'a> Run<'a> {
             return self.failed();
         }
         for candidate in candidates {
-            if self.has_answered && !candidate.after_answer {
+            if self.has_answered && !candidate.follows_an_answer() {
                 continue;
             }
             if let Some(last) = self.attempts.last().filter(|last| !is_skipped(last)) {
@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
         }
         let sent = Sent { tool, invoker, arguments: &prepared.arguments, key: self.key };
         let tried = self.executor.attempt(self.request, &sent).await;
-        self.written |= tried.reached && !only_reads(tool);
+        self.written |= tried.reached && !tool.effects().reads_only();
         self.judge(candidate, tried, prepared.changes)
     }
 
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
             Ok(output) => {
                 attempt.chars = output.text.chars().count();
                 self.executor.sizes.learn(tool, attempt.took_ms, attempt.chars);
-                if output.is_empty() && only_reads(tool) && conditions.empty {
+                if output.is_empty() && tool.effects().reads_only() && conditions.empty {
                     self.has_answered = true;
                     attempt.ending = Ending::Empty;
                     self.attempts.push(attempt);

@@ -129,7 +129,7 @@ fn a_write_marked_safe_or_never_sent_goes_on() {
 
 #[test]
 fn what_was_only_guessed_to_do_the_same_is_not_asked_after_an_answer() {
-    let guess = || Candidate { origin: Origin::Equivalent, after_answer: false, ..tool("b", true) };
+    let guess = || Candidate { origin: Origin::ByMeaning, ..tool("b", true) };
     let failed = setup(|name, _| match name {
         "a" => Ok(Output { is_error: true, ..Output::text("no customer with id 4711") }),
         _ => Ok(Output::text("another record")),

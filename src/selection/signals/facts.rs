@@ -85,7 +85,7 @@ impl AllFacts {
         if tool.routing.critical {
             self.critical.push(at);
         }
-        let chain = tool.routing.fallbacks.iter().filter_map(|id| row(id));
+        let chain = tool.routing.fallbacks.iter().filter_map(|fallback| row(&fallback.tool));
         let chain: Vec<u32> = std::iter::once(at).chain(chain).collect();
         for (place, &member) in chain.iter().enumerate() {
             let after = chain[place + 1..].iter().copied().filter(|&other| other != member);

@@ -70,11 +70,9 @@ fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult 
     let mut content = content(answer);
     let mut meta = MetaObject::default();
     if answer.tool != asked.id {
-        content.push(ContentBlock::text(format!(
-            "[{} gave no answer; this is the answer of {}]",
-            asked.id, answer.tool
-        )));
-        meta.0.insert("toolroute/answered_by".to_owned(), json!(answer.tool));
+        let said = format!("[{} gave no answer; this is the answer of {}]", asked.id, answer.tool);
+        content.insert(0, ContentBlock::text(said));
+        meta.0.insert("answered_by".to_owned(), json!(answer.tool));
     }
     if !answer.changes.is_empty() {
         let changes: Vec<String> = answer.changes.iter().map(ToString::to_string).collect();

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use super::{Error, Service, off_thread};
-use crate::catalog::{Catalog, Tool};
+use crate::catalog::{Tool, ToolId};
 use crate::execution::{
-    Arguments, Candidate, Event, MIN_SIMILARITY, Neighbor, Report, Request, Session, candidates,
+    Arguments, Candidate, Event, Neighbor, Report, Request, Session, StandIns, candidates,
 };
+
+/// Tools that are named where one could not be called.
+const NEAREST: usize = 3;
 
 /// A tool to call.
 #[derive(Clone, Copy)]
@@ -57,7 +60,10 @@ impl Service {
             room_tokens: None,
             on_event: call.on_event,
         };
-        let report = executor.call(&request).await;
+        let mut report = executor.call(&request).await;
+        if report.is_out_of_reach() {
+            report.name_nearest(self.nearest(&tool, call.profile).await?);
+        }
         let (question, profile) = (call.question, call.profile);
         self.hand_on(&Handed { tool: &tool, question, profile, report: &report });
         Ok(report)
@@ -72,22 +78,30 @@ impl Service {
         if self.options.no_fallback || call.alone {
             return Ok(vec![Candidate::asked(Arc::clone(tool))]);
         }
-        let catalog = self.engine.catalog();
-        let declared = declared(&catalog, tool);
-        // Nothing stands in by its meaning for what may write: then there is no use in a search.
-        let may_stand_in = tool.hints.read_only == Some(true) || !tool.satisfies.is_empty();
-        let near = match declared.is_empty() && may_stand_in {
+        let near = match self.options.fallback_by_meaning {
             true => self.near(tool).await?,
             false => Arc::default(),
         };
-        let mut chain = candidates(tool, &declared, &near, MIN_SIMILARITY);
+        let stand_ins = StandIns { by_meaning: &near, ..StandIns::default() };
+        let mut chain = candidates(tool, &self.engine.catalog(), stand_ins);
         let view = self.view(call.profile)?;
         chain.retain(|candidate| candidate.tool.id == tool.id || view.admits(&candidate.tool));
         Ok(chain)
     }
 
-    /// The tools nearest in meaning, found once a version of the catalog: a call must not wait for
-    /// a search.
+    /// The ids of the tools nearest in meaning that the profile shows and that may run.
+    async fn nearest(
+        self: &Arc<Self>,
+        tool: &Arc<Tool>,
+        profile: Option<&str>,
+    ) -> Result<Vec<ToolId>, Error> {
+        let view = self.view(profile)?;
+        let near = self.near(tool).await?;
+        let shown = near.iter().filter(|near| view.admits(&near.tool));
+        Ok(shown.take(NEAREST).map(|near| near.tool.id.clone()).collect())
+    }
+
+    /// The tools nearest in meaning, found once a version of the catalog.
     async fn near(self: &Arc<Self>, tool: &Arc<Tool>) -> Result<Arc<Vec<Neighbor>>, Error> {
         let version = self.engine.version();
         {
@@ -100,17 +114,11 @@ impl Service {
             }
         }
         let (engine, asked) = (Arc::clone(&self.engine), Arc::clone(tool));
-        let found = Arc::new(off_thread(move || engine.stand_ins(&asked)).await?);
+        let found = Arc::new(off_thread(move || engine.neighbors(&asked.id)).await?);
         let mut known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 == version {
             known.1.insert(tool.id.clone(), Arc::clone(&found));
         }
         Ok(found)
     }
-}
-
-/// The tools that the tool's author wants tried after it, as far as they are there.
-fn declared(catalog: &Catalog, tool: &Tool) -> Vec<Arc<Tool>> {
-    let rows = tool.routing.fallbacks.iter().filter_map(|id| catalog.row(id));
-    rows.map(|row| Arc::clone(&catalog.tools()[row as usize])).collect()
 }

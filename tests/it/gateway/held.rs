@@ -28,7 +28,7 @@ fn reads(client: &mut Client) -> bool {
 
 #[test]
 fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = two(&python);
     site.sandbox.write("toolroute.toml", "[profiles]\nonly = [\"notes__search_notes\"]\n");
     for (args, wanted) in [
@@ -53,7 +53,7 @@ fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
 
 #[test]
 fn strict_pins_hold_back_a_server_until_one_of_its_tools_is_approved() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = two(&python);
     let mut client = site.client(&["--pin-mode", "strict"]);
     client.begin();
@@ -70,7 +70,7 @@ fn strict_pins_hold_back_a_server_until_one_of_its_tools_is_approved() {
 
 #[test]
 fn the_first_list_and_the_first_call_wait_for_the_servers() {
-    let Some(python) = python() else { return };
+    let python = python();
     let names = |client: &mut Client| {
         let listed = client.ask("tools/list", json!({}));
         listed["tools"].as_array().expect("tools").len()
@@ -99,7 +99,7 @@ fn parts(python: &Path) -> Site {
 
 #[test]
 fn an_error_keeps_its_parts_and_its_structure() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = parts(&python);
     let mut client = site.client(&["--no-fallback"]);
     client.begin();
@@ -118,7 +118,7 @@ fn an_error_keeps_its_parts_and_its_structure() {
 
 #[test]
 fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = parts(&python);
     let mut client = site.client(&[]);
     client.begin();
@@ -137,7 +137,7 @@ fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
 
 #[test]
 fn a_tool_that_is_not_there_is_told_with_the_reason() {
-    let Some(python) = python() else { return };
+    let python = python();
     let site = Site::new(&python, json!({"dead": {"command": "/no/such/program"}}));
     let mut client = site.client(&["--pin-mode", "strict"]);
     client.begin();

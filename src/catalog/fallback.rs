@@ -1,0 +1,160 @@
+//! The tools that somebody declared to take over from another.
+
+use std::collections::HashSet;
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::row::Row;
+use super::{EffectKind, Problem, Severity, Tool};
+
+/// A tool that takes over where another fails. In JSON and TOML it is the id alone, or
+/// `{"tool": "web__search", "safe_after_write": true}`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Written")]
+pub struct Fallback {
+    /// The id of the tool.
+    pub tool: String,
+    /// Whether it may run even where a tool before it may have changed something: its author knows
+    /// that nothing is then done twice.
+    pub safe_after_write: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Id(String),
+    Whole(Whole),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    tool: String,
+    #[serde(default)]
+    safe_after_write: bool,
+}
+
+impl From<Written> for Fallback {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Id(tool) => Self { tool, safe_after_write: false },
+            Written::Whole(Whole { tool, safe_after_write }) => Self { tool, safe_after_write },
+        }
+    }
+}
+
+impl From<&str> for Fallback {
+    fn from(id: &str) -> Self {
+        Self { tool: id.to_owned(), safe_after_write: false }
+    }
+}
+
+impl Serialize for Fallback {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.safe_after_write {
+            return serializer.serialize_str(&self.tool);
+        }
+        let mut out = serializer.serialize_struct("Fallback", 2)?;
+        out.serialize_field("tool", &self.tool)?;
+        out.serialize_field("safe_after_write", &true)?;
+        out.end()
+    }
+}
+
+const EXPECTED: &str =
+    "a list of ids, or of objects such as {\"tool\": \"web__search\", \"safe_after_write\": true}";
+
+/// Reads the member `fallbacks`; a single id is a list of one.
+pub(super) fn read(routing: &mut Row<'_>) -> Option<Vec<Fallback>> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(Fallback),
+        Many(Vec<Fallback>),
+    }
+    Some(match routing.typed("fallbacks", EXPECTED)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
+}
+
+/// Warns of declared chains that cannot do what they were declared for: of fallbacks that no tool
+/// has, and of those that would only run where the tool before them was never reached.
+pub(super) fn check(tools: &[Tool]) -> Vec<Problem> {
+    let mut chained = tools.iter().filter(|tool| !tool.routing.fallbacks.is_empty()).peekable();
+    if chained.peek().is_none() {
+        return Vec::new();
+    }
+    let known: HashSet<&str> =
+        tools.iter().flat_map(|tool| [tool.id.as_str(), tool.name.as_str()]).collect();
+    chained.flat_map(|tool| unknown(tool, &known).chain(never_fires(tool))).collect()
+}
+
+fn unknown(tool: &Tool, known: &HashSet<&str>) -> impl Iterator<Item = Problem> {
+    let is_known = |id: &str| known.contains(id) || known.contains(&*id.replacen(':', "__", 1));
+    let missing = tool.routing.fallbacks.iter().filter(move |fallback| !is_known(&fallback.tool));
+    missing.map(|fallback| {
+        let cure = "compare it with the ids of `toolroute tools list`, or take it out";
+        told(tool, "the id of a tool of this catalog", format!("{:?}", fallback.tool), cure)
+    })
+}
+
+fn never_fires(tool: &Tool) -> Option<Problem> {
+    let fallbacks = &tool.routing.fallbacks;
+    if tool.effects().reads_only() || fallbacks.iter().any(|fallback| fallback.safe_after_write) {
+        return None;
+    }
+    let found = match tool.effects().kind {
+        EffectKind::Unknown => "one of unknown effects".to_owned(),
+        kind => format!("one that {kind}"),
+    };
+    let cure = "where it fails after it was reached, no fallback is tried; if it only reads, write \
+                hints = { read_only = true } in an overlay, and if a fallback may run all the same, \
+                write it as { tool = \"…\", safe_after_write = true }";
+    Some(told(tool, "fallbacks of a tool that only reads", found, cure))
+}
+
+fn told(tool: &Tool, expected: &str, found: String, cure: &str) -> Problem {
+    let mut problem = Problem::new(Severity::Warning, expected, found, cure);
+    problem.tool = Some(tool.id.to_string());
+    problem.field("routing.fallbacks")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, fallbacks: &[Fallback]) -> Tool {
+        let mut tool = Tool::new(Some("s"), name, "");
+        tool.routing.fallbacks = fallbacks.to_vec();
+        tool
+    }
+
+    #[test]
+    fn it_is_read_and_written_as_an_id_or_whole() {
+        let text = r#"["a",{"tool":"b","safe_after_write":true}]"#;
+        let read: Vec<Fallback> = serde_json::from_str(text).unwrap();
+        assert!(!read[0].safe_after_write && read[1].safe_after_write);
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        assert!(serde_json::from_str::<Fallback>(r#"{"tool":"b","safe":true}"#).is_err());
+    }
+
+    #[test]
+    fn a_chain_that_cannot_fire_is_told() {
+        let safe = Fallback { safe_after_write: true, ..Fallback::from("s__search") };
+        let tools = [
+            tool("search", &["s__query".into(), "s:query".into()]),
+            tool("query", &[]),
+            tool("ask", &["s__search".into()]),
+            tool("create_issue", &["s__search".into()]),
+            tool("update_issue", &[safe]),
+            tool("fetch", &["s__gone".into()]),
+        ];
+        let told: Vec<String> = check(&tools).iter().map(ToString::to_string).collect();
+        let [ask, create, fetch] = told.as_slice() else { panic!("{told:?}") };
+        assert!(ask.contains("s__ask") && ask.contains("one of unknown effects"), "{ask}");
+        assert!(create.contains("one that writes") && create.contains("safe_after_write"));
+        assert!(fetch.contains("\"s__gone\""), "{fetch}");
+    }
+}
