@@ -262,6 +262,9 @@ pub struct PolicyArgs {
     /// Tools of one server in an answer at most, where those of another come near
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub max_per_server: Option<usize>,
+    /// Judge tiers by what the log of executions says of a tool's runs, beside what it declares
+    #[arg(long)]
+    pub observed_tiers: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -301,6 +304,7 @@ impl PolicyArgs {
             max_latency: self.max_latency,
             undeclared: self.undeclared,
             max_per_server: self.max_per_server,
+            observed_tiers: self.observed_tiers,
         }
     }
 }
@@ -331,12 +335,23 @@ pub struct RouteArgs {
     pub candidates: Option<Vec<String>>,
     #[command(flatten)]
     pub context: ContextArgs,
+    #[command(flatten)]
+    pub history: HistoryArgs,
     /// Show how each score came about
     #[arg(long)]
     pub explain: bool,
     /// Show where the time went
     #[arg(long)]
     pub timings: bool,
+}
+
+/// A log of executions that is read and not written to.
+#[derive(Args)]
+pub struct HistoryArgs {
+    /// Rank with what this log of executions says: how runs went, and the weights that were learned
+    /// [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -392,6 +407,8 @@ pub struct BatchArgs {
     /// Put the whole explanation beside each score
     #[arg(long)]
     pub explain: bool,
+    #[command(flatten)]
+    pub history: HistoryArgs,
 }
 
 /// Reads one of a few words as a value; clap lists them in its errors and completions.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::args::{BatchArgs, Global};
 use super::progress::Progress;
 use super::setup::{self, Wanted};
-use super::{exit, render};
+use super::{exit, feedback, render};
 use crate::engine::Engine;
 use crate::eval::{BatchJob, BatchSummary, Output};
 
@@ -17,6 +17,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let input = setup::rows(&args.input)?;
     let wanted = Wanted::new(&args.select, args.limit);
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    feedback::observe(&engine, &args.history, global)?;
     let job = BatchJob {
         engine: &engine,
         input: &input,

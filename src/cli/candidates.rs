@@ -1,17 +1,13 @@
 //! `toolroute candidates`: the tools for an obligation, policy first.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::args::{CatalogArgs, Global, PolicyArgs};
-use super::{render, select_args, setup};
-use crate::engine::{
-    Candidacies, Candidacy, Engine, EngineConfig, Observations, Observed, Strategy,
-};
+use super::args::{CatalogArgs, Global, HistoryArgs, PolicyArgs};
+use super::{feedback, render, setup};
+use crate::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strategy};
 
 #[derive(Args)]
 pub struct CandidatesArgs {
@@ -22,10 +18,8 @@ pub struct CandidatesArgs {
     /// A kind of data that is at hand; repeatable
     #[arg(long, value_name = "KIND")]
     pub have: Vec<String>,
-    /// What was seen of the tools' runs, as JSON: by id, {"runs", "rate", "lower_bound",
-    /// "latency_ms"}
-    #[arg(long, value_name = "FILE")]
-    pub observed: Option<PathBuf>,
+    #[command(flatten)]
+    pub history: HistoryArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
 }
@@ -44,10 +38,7 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
         ..EngineConfig::default()
     };
     let engine = Engine::builder(setup::catalog(&args.catalog, global)?).config(config).build()?;
-    if let Some(path) = &args.observed {
-        let tools = select_args::read::<BTreeMap<String, Observed>>(path, "observations by id")?;
-        engine.observe(Observations { tools, ..Observations::default() });
-    }
+    feedback::observe(&engine, &args.history, global)?;
     let found = engine.candidates_for(&args.obligation, &args.have);
     if global.json {
         render::json(&Answer { obligation: &args.obligation, found: &found })?;

@@ -39,9 +39,11 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         }
         Command::Route(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.history.feedback, variables);
         }
         Command::Batch(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
+            log(&mut args.history.feedback, variables);
         }
         Command::Eval(args) => {
             all(&mut args.catalog, &mut args.engine, &mut args.select, variables);
@@ -54,7 +56,10 @@ fn fill_from(command: &mut Command, variables: Variables<'_>) {
         }
         Command::Tools(args) => tools(args, variables),
         Command::Analyze(args) => choice(&mut args.choice, variables),
-        Command::Candidates(args) => catalog(&mut args.catalog, variables),
+        Command::Candidates(args) => {
+            catalog(&mut args.catalog, variables);
+            log(&mut args.history.feedback, variables);
+        }
         Command::Model(args) => model(args, variables),
         Command::Feedback(args) => feedback(args, variables),
         Command::Completions { .. } | Command::Config(_) => {}
@@ -90,7 +95,7 @@ fn fill_runs(command: &mut Command, variables: Variables<'_>) {
 fn fill_servers(command: &mut Command, variables: Variables<'_>) {
     match command {
         Command::Call(args) => {
-            catalog(&mut args.catalog, variables);
+            both(&mut args.catalog, &mut args.engine, variables);
             log(&mut args.execution.log.feedback, variables);
         }
         Command::Run(args) => {

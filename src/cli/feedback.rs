@@ -7,16 +7,16 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::Global;
+use super::args::{Global, HistoryArgs};
 use super::exit::{self, Failure};
 use super::feedback_args::{FeedbackArgs, FeedbackCommand, ForgetArgs, RecommendArgs, WeightsArgs};
 use super::setup::Wanted;
-use super::{feedback_add, paths, render, setup};
+use super::{feedback_add, paths, render, select_args, setup};
 use crate::catalog::ToolId;
 use crate::durable::{self, Readers};
-use crate::engine::Fusion;
+use crate::engine::{Engine, EngineConfig, Signal};
 use crate::feedback::{
-    ExecutionStore, Forget, Next, Observations, Observed, SignalWeights, StoreOptions, Unchanged,
+    ExecutionStore, Forget, Next, Observations, Observed, ScoreWeights, StoreOptions, Unchanged,
     WeightUpdate, recommend,
 };
 
@@ -43,6 +43,19 @@ pub fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
         return Err(Failure { code: exit::IO, said }.into());
     }
     Ok(ExecutionStore::open(path, StoreOptions::default())?)
+}
+
+/// Lets a selection know what a log says, where one is named; nothing is written to it.
+pub fn observe(engine: &Engine, args: &HistoryArgs, global: &Global) -> anyhow::Result<()> {
+    match &args.feedback {
+        Some(path) if path.exists() => engine.observe(Observations::load(&open(path)?)?),
+        Some(path) => {
+            let said = format!("warning: there is no log of executions at {}", path.display());
+            render::warn(global, &said);
+        }
+        None => {}
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]
@@ -129,7 +142,7 @@ fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> a
             None => render::line("back to the weights of the configuration"),
         };
     }
-    let old = store.current_weights()?.unwrap_or_else(configured);
+    let old = store.current_weights()?.unwrap_or_else(|| configured(args, global));
     let update = WeightUpdate::propose(&store.facts()?, &old);
     let applied = args.apply && update.unchanged.is_none();
     if applied {
@@ -163,13 +176,18 @@ fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> a
     render::line(&said)
 }
 
-/// The weights that hold where none were learned.
-fn configured() -> SignalWeights {
-    let semantic = f64::from(Fusion::SEMANTIC_WEIGHT);
-    SignalWeights::new([("semantic", semantic), ("keyword", 1.0 - semantic)])
+/// The weights that hold where none were learned: those of all signals, as a selection has them.
+fn configured(args: &WeightsArgs, global: &Global) -> ScoreWeights {
+    let mut config = EngineConfig::default();
+    global.settings.apply(&mut config);
+    let signals = select_args::weights(config.signals, &args.signal);
+    // By way of their decimal digits: 0.7, and not the nearest binary fraction of 32 bits.
+    let exact = |weight: f32| weight.to_string().parse().unwrap_or_else(|_| f64::from(weight));
+    let signals = Signal::ALL.map(|signal| (signal.as_str(), exact(signals.get(signal))));
+    ScoreWeights::new(exact(args.semantic_weight), signals)
 }
 
-fn weight_table(old: &SignalWeights, new: Option<&SignalWeights>) -> anyhow::Result<()> {
+fn weight_table(old: &ScoreWeights, new: Option<&ScoreWeights>) -> anyhow::Result<()> {
     let header: &[&str] =
         if new.is_some() { &["signal", "weight", "new"] } else { &["signal", "weight"] };
     let mut table = render::table(header, &[1, 2]);

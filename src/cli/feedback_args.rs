@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::args::{CatalogArgs, EngineArgs, ModelChoice};
+use super::select_args::parse_weight;
+use crate::engine::{Fusion, Signal};
 
 #[derive(Args)]
 pub struct FeedbackArgs {
@@ -133,6 +135,12 @@ pub struct WeightsArgs {
     /// Only show what would change, which is what happens without a flag
     #[arg(long)]
     pub dry_run: bool,
+    /// Share of the meaning in the blend where nothing was learned, 0 to 1
+    #[arg(long, default_value_t = Fusion::SEMANTIC_WEIGHT, value_name = "W")]
+    pub semantic_weight: f32,
+    /// What a signal counts for where nothing was learned, as `route --signal`; repeatable
+    #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]
+    pub signal: Vec<(Option<Signal>, f32)>,
 }
 
 #[derive(Args)]

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::args::{Global, RouteArgs};
 use super::exit::{self, Failure};
-use super::render;
 use super::setup::{self, Wanted};
+use super::{feedback, render};
 use crate::engine::{SelectRequest, Selection};
 
 /// Unknown candidates told before the rest is only counted.
@@ -31,9 +31,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let candidates = args.candidates.clone();
     let context = args.context.context()?;
     let request = SelectRequest { candidates, context, ..SelectRequest::new(&prompt) };
-    if let Some(seen) = args.context.observations()? {
-        engine.observe(seen);
-    }
+    feedback::observe(&engine, &args.history, global)?;
     let selection = engine.select(&request)?;
     let unknown = &selection.unknown_candidates;
     if !(unknown.is_empty() || global.json) {

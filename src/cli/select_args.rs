@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::exit::{self, Failure};
-use crate::engine::{Observations, SelectContext, Signal, SignalWeights, Stage};
+use crate::engine::{SelectContext, Signal, SignalWeights, Stage};
 
 #[derive(Args)]
 #[command(next_help_heading = "Context")]
@@ -34,10 +34,6 @@ pub struct ContextArgs {
     /// Lower dear tools
     #[arg(long)]
     pub cost_aware: bool,
-    /// What was seen of the tools' runs, as JSON: by id, {"runs", "rate", "lower_bound",
-    /// "latency_ms"}
-    #[arg(long, value_name = "FILE")]
-    pub observed: Option<PathBuf>,
 }
 
 impl ContextArgs {
@@ -64,12 +60,6 @@ impl ContextArgs {
             context.excluded_tools.extend(self.exclude.iter().cloned());
         }
         Ok(context)
-    }
-
-    pub fn observations(&self) -> anyhow::Result<Option<Observations>> {
-        let Some(path) = &self.observed else { return Ok(None) };
-        let tools = read(path, "observations by tool id")?;
-        Ok(Some(Observations { tools, ..Observations::default() }))
     }
 }
 

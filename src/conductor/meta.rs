@@ -120,7 +120,9 @@ impl Conductor<'_> {
         if let Some(wanted) = wanted.filter(|_| !tool.satisfies.iter().any(|n| names.contains(n))) {
             lacks.push(format!("does not declare that it satisfies {wanted}"));
         }
-        if let Err(because) = self.engine.config().policy.admit(tool) {
+        if let Err(because) =
+            self.engine.config().policy.admit(tool, self.engine.observed().tool(tool.id.as_str()))
+        {
             lacks.push(format!("is kept out by the policy: {because}"));
         }
         let about = self.of(obligation)?.unwrap_or_else(|| obligation.clone());

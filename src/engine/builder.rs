@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
-use super::live::Logs;
+use super::live_inputs::LiveInputs;
 use super::recording::{LogPlace, Recording};
-use super::seen::Told;
 use super::state::{Indexed, Lasting, State};
-use super::{Engine, EngineConfig, Error, Recorder, learning};
+use super::{Engine, EngineConfig, Error, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
@@ -22,7 +21,6 @@ pub struct EngineBuilder {
     catalog: Catalog,
     config: EngineConfig,
     embedder: Option<Arc<dyn Embedder>>,
-    recorder: Option<Arc<dyn Recorder>>,
     snapshot: Option<Place>,
     usage: Option<Arc<UsageVectors>>,
     log: Option<LogPlace>,
@@ -35,7 +33,6 @@ impl EngineBuilder {
             catalog,
             config: EngineConfig::default(),
             embedder: None,
-            recorder: None,
             snapshot: None,
             usage: None,
             log: None,
@@ -46,12 +43,6 @@ impl EngineBuilder {
     /// The model. Without one the engine ranks by words alone.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
-        self
-    }
-
-    /// Who keeps a log of the tools' runs.
-    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
-        self.recorder = Some(recorder);
         self
     }
 
@@ -117,13 +108,13 @@ impl EngineBuilder {
         };
         let query_cache = self.config.query_cache;
         let embedder = self.embedder.map(|model| cached(model, query_cache));
-        let told = Told::of(self.config.signals);
+        let inputs = LiveInputs::new(self.config.signals);
         let start = |log| Recording::start(log, embedder.clone());
         let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
-        let lasting = Lasting { config, embedder, usage: self.usage, told };
+        let lasting = Lasting { config, embedder, usage: self.usage, inputs };
         let state = State::new(lasting, self.catalog, (indexed, keyword), 0);
-        Ok(Engine::new(state, report, Logs { recorder: self.recorder, recording }))
+        Ok(Engine::new(state, report, recording))
     }
 
     /// Indexes the tools' vectors, moved by what was learned.

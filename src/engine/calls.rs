@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use super::{Blocked, Engine, Selection, ToolRun, fingerprint};
+use super::{Blocked, Engine, Selection, fingerprint};
 use crate::execution::{Attempt, Ending, Executor, Outcome, Phase, Report};
 use crate::feedback::{Called, EMPTY, Execution, PromptHash};
 
@@ -39,7 +39,7 @@ impl Engine {
         self.watch(move || executor.upgrade().map_or_else(Blocked::default, |e| blocked(&e)));
     }
 
-    /// Tells the log, and the [`super::Recorder`], of every attempt of a request that was sent.
+    /// Tells the log of every attempt of a request that was sent.
     pub fn record_report(&self, report: &Report, of: CalledFor<'_>) {
         let request = request_id();
         for (place, attempt) in (0..).zip(&report.attempts) {
@@ -55,8 +55,7 @@ impl Engine {
                 chars: is_answer(attempt).then_some(attempt.chars as u64),
                 truncated: is_truncated(report, attempt),
             };
-            let run = tool_run(attempt, of);
-            self.note(&run, || execution(attempt, called, of));
+            self.note(execution(attempt, called, of));
         }
     }
 }
@@ -80,17 +79,6 @@ fn is_answer(attempt: &Attempt) -> bool {
 fn is_truncated(report: &Report, attempt: &Attempt) -> bool {
     let Outcome::Answered(answer) = &report.outcome else { return false };
     answer.tool == attempt.tool && answer.truncation.is_some()
-}
-
-fn tool_run(attempt: &Attempt, of: CalledFor<'_>) -> ToolRun {
-    ToolRun {
-        tool: attempt.tool.to_string(),
-        success: is_answer(attempt),
-        latency: Duration::try_from_secs_f64(attempt.took_ms / 1_000.0).ok(),
-        prompt: of.prompt.map(str::to_owned),
-        after: None,
-        note: None,
-    }
 }
 
 fn execution(attempt: &Attempt, called: Called, of: CalledFor<'_>) -> Execution {

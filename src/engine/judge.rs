@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::live_inputs::RowObservations;
 use super::ranking::{Ranked, better, rank};
-use super::seen::Seen;
 use super::select_context::SelectContext;
 use super::state::State;
 use super::{EngineConfig, Error, SelectRequest};
 use crate::catalog::{Catalog, Facet, Tool};
+use crate::feedback::{self, Observations, Observed};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
@@ -42,6 +43,14 @@ pub(super) struct Judge<'a> {
     pub signals: &'a Signals,
     pub tools: &'a [Arc<Tool>],
     pub situation: Situation<'a>,
+    pub past: Past<'a>,
+}
+
+/// What a log says, and the moment that its contexts are compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Past<'a> {
+    pub observations: &'a Observations,
+    pub now: feedback::Situation<'a>,
 }
 
 /// Says of a row whether it may stand in the answer beside those chosen so far.
@@ -56,19 +65,28 @@ impl<'a> Judge<'a> {
         state: &'a State,
         request: &'a SelectRequest,
         moment: &'a Moment,
+        vector: Option<&'a [f32]>,
     ) -> Result<Self, Error> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
+        let features = context.and_then(|context| context.features.as_ref());
+        let model = state.embedder.as_ref().map(|model| model.identity().fingerprint.as_str());
+        let now = feedback::Situation {
+            vector: model.zip(vector),
+            phase: features.and_then(|features| Some(features.phase?.as_str())),
+            task_type: features.and_then(|features| Some(features.task_type?.as_str())),
+        };
         Ok(Self {
             policy: policy(request.policy.unwrap_or(config.policy), &state.catalog),
-            blocked: &state.told.blocked,
+            blocked: &state.inputs.blocked,
             filters: config.filters(context)?,
-            weights: state.told.weights,
+            weights: state.inputs.weights,
             shares: config.min_shares,
             order: &state.order,
             signals: &state.signals,
             tools: state.catalog.tools(),
-            situation: moment.situation(&request.prompt, context, &state.seen),
+            situation: moment.situation(&request.prompt, context, &state.observed),
+            past: Past { observations: &state.inputs.observations, now },
         })
     }
 
@@ -88,15 +106,16 @@ impl<'a> Judge<'a> {
             let missing = more.into_iter().filter(|row| !known.contains(row) && among(rows, *row));
             candidates.extend(missing.map(nothing));
         }
-        self.signals.assess(self.situation, self.weights, candidates)
+        let Past { observations, now } = self.past;
+        let history = |row| observations.history(&self.tool(row).id, &now);
+        self.signals.assess(self.situation, self.weights, candidates, history)
     }
 
     /// The gate for one prompt: a tool that alone serves an intent shuts out the others, if it may
     /// itself stand there.
     pub fn gate(&'a self, assessed: &Assessed<'_>, candidates: &[Candidate]) -> Gate<'a> {
-        let stands = |row: u32| {
-            candidates.iter().any(|c| c.row == row) && self.admit_alone(self.tool(row)).is_ok()
-        };
+        let stands =
+            |row: u32| candidates.iter().any(|c| c.row == row) && self.admit_alone(row).is_ok();
         let exclusive = assessed.exclusive().filter(|(row, _)| stands(*row));
         Gate {
             judge: self,
@@ -104,8 +123,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn admit_alone(&self, tool: &Tool) -> Result<(), Exclusion> {
-        self.policy.admit(tool)?;
+    fn observed(&self, row: u32) -> Option<&'a Observed> {
+        self.situation.observed.get(row as usize)?.as_ref()
+    }
+
+    fn admit_alone(&self, row: u32) -> Result<(), Exclusion> {
+        let tool = self.tool(row);
+        self.policy.admit(tool, self.observed(row))?;
         self.blocked.admit(tool)?;
         self.filters.iter().try_for_each(|filter| filter.admit(tool))
     }
@@ -133,7 +157,7 @@ impl<'a> Judge<'a> {
     /// Puts in the tools that belong into every answer, in place of the last others.
     pub fn add_critical(&self, ranked: &mut Ranked, critical: &[Candidate], limit: usize) {
         for candidate in critical {
-            if self.admit_alone(self.tool(candidate.row)).is_ok() {
+            if self.admit_alone(candidate.row).is_ok() {
                 let keep = |row| self.signals.critical().binary_search(&row).is_ok();
                 place(&mut ranked.chosen, *candidate, limit, keep);
                 ranked.excluded.retain(|(excluded, _)| excluded.row != candidate.row);
@@ -236,7 +260,7 @@ impl Gate<'_> {
     /// Lets a row pass, or says what stands in the way.
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
-        judge.admit_alone(judge.tool(row))?;
+        judge.admit_alone(row)?;
         let (only, signals) = (&self.exclusive, judge.signals);
         if let Some((by, intent)) = only.first().filter(|_| !only.iter().any(|(r, _)| *r == row)) {
             let (intent, by) = (intent.clone(), judge.tool(*by).id.clone());
@@ -271,14 +295,14 @@ impl Moment {
         &'a self,
         text: &'a str,
         context: Option<&'a SelectContext>,
-        seen: &'a Seen,
+        observed: &'a RowObservations,
     ) -> Situation<'a> {
         let urgent = context.and_then(|context| context.urgent);
         Situation {
             text,
             features: context.and_then(|context| context.features.as_ref()),
-            observed: &seen.observed,
-            follows: seen.after(self.last),
+            observed: &observed.observed,
+            follows: observed.after(self.last),
             planned: &self.planned,
             urgent: urgent.unwrap_or_else(|| query::urgency(text) > 0.0),
             needs_web: query::needs_web(text),

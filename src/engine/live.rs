@@ -7,25 +7,17 @@ use std::time::{Duration, Instant};
 use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
 use super::context::Classifiers;
+use super::live_inputs::LiveInputs;
 use super::metrics::Metrics;
 use super::passing::Passing;
 use super::recording::Recording;
-use super::seen::Told;
 use super::state::State;
 use super::{
-    Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, Recorder,
-    SelectRequest, Selection, SignalWeights, Timings,
+    Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, SelectRequest,
+    Selection, SignalWeights, Timings,
 };
 use crate::catalog::{Catalog, Change, Tool};
 use crate::selection::{Blocked, CacheKey, SelectionCache};
-
-/// Who keeps what came of tools' runs.
-#[derive(Default)]
-pub(super) struct Logs {
-    pub recorder: Option<Arc<dyn Recorder>>,
-    /// A log of executions of our own.
-    pub recording: Option<Recording>,
-}
 
 /// Says which tools are not to be called now. Asked at each selection, so it must be quick.
 pub(super) type Watch = Arc<dyn Fn() -> Blocked + Send + Sync>;
@@ -39,7 +31,6 @@ pub struct Engine {
     pub(super) report: IndexReport,
     pub(super) cache: SelectionCache<Selection>,
     pub(super) metrics: Metrics,
-    pub(super) recorder: Option<Arc<dyn Recorder>>,
     /// Held only as long as it takes to copy or replace a pointer.
     state: RwLock<Arc<State>>,
     /// One change at a time: each is made from the state that the one before left.
@@ -61,15 +52,13 @@ impl Engine {
         EngineBuilder::new(catalog)
     }
 
-    pub(super) fn new(state: State, report: IndexReport, logs: Logs) -> Self {
-        let Logs { recorder, recording } = logs;
+    pub(super) fn new(state: State, report: IndexReport, recording: Option<Recording>) -> Self {
         Self {
             config: state.config.clone(),
             report,
             cache: SelectionCache::new(state.config.cache),
             metrics: Metrics::default(),
             passing: Passing::default(),
-            recorder,
             state: RwLock::new(Arc::new(state)),
             changing: Mutex::new(()),
             recording,
@@ -120,7 +109,7 @@ impl Engine {
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         self.listen();
         let (start, state) = (Instant::now(), self.state());
-        let versions = state.told.versions(state.version);
+        let versions = state.inputs.versions(state.version);
         let key = self.cache.is_on().then(|| CacheKey::new(request, versions));
         if let Some(found) = key.and_then(|key| self.cache.get(&key, start)) {
             self.metrics.looked_up(true);
@@ -154,14 +143,16 @@ impl Engine {
         self.state().candidates_for(obligation, have)
     }
 
-    /// Takes in what was seen of the tools' runs; the next selection knows it.
-    pub fn observe(&self, seen: Observations) {
-        self.tell(|told| told.observing(seen));
+    /// Takes in what a log says of the tools' runs, and the weights that were learned from it; the
+    /// next selection knows. An engine with a log of its own does so by itself.
+    pub fn observe(&self, observations: Observations) {
+        let observations = Arc::new(observations);
+        self.replace_inputs(|inputs| inputs.with_observations(observations));
     }
 
     /// Replaces the weights of the signals, and gives back those before; the next selection knows.
     pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
-        self.tell(|told| told.weighing(weights)).weights
+        self.replace_inputs(|inputs| inputs.with_weights(weights)).weights
     }
 
     /// Has this asked, from now on, which tools are not to be called: they are left out of answers,
@@ -175,8 +166,8 @@ impl Engine {
     fn look(&self) {
         let watch = self.watched.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(blocked) = watch.map(|watch| watch()) else { return };
-        if *self.state().told.blocked != blocked {
-            self.tell(|told| told.blocking(blocked));
+        if *self.state().inputs.blocked != blocked {
+            self.replace_inputs(|inputs| inputs.with_blocked(blocked));
         }
     }
 
@@ -188,18 +179,17 @@ impl Engine {
         }
         let log = self.observed();
         if self.heard.swap(log.version(), Ordering::AcqRel) != log.version() {
-            let observations = Observations::of_log(&log);
-            self.tell(|told| told.observing(observations).learning(&log));
+            self.replace_inputs(|inputs| inputs.with_observations(log));
         }
     }
 
-    /// Replaces what was told, and gives back what was told before.
-    fn tell(&self, next: impl FnOnce(&Told) -> Told) -> Told {
+    /// Replaces the live inputs, and gives back those before.
+    fn replace_inputs(&self, next: impl FnOnce(&LiveInputs) -> LiveInputs) -> LiveInputs {
         let _one_at_a_time = self.changing();
         let before = self.state();
-        let after = before.telling(next(&before.told));
+        let after = before.with_inputs(next(&before.inputs));
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
-        before.told.clone()
+        before.inputs.clone()
     }
 
     /// What was counted since the engine was built.

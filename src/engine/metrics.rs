@@ -11,8 +11,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use serde::Serialize;
 
-use super::record::ToolRun;
 use super::{Error, Selection};
+use crate::feedback::Execution;
 
 const SELECTIONS: &str = "toolroute_selections";
 const SELECTION_TIME: &str = "toolroute_selection_duration";
@@ -114,14 +114,14 @@ impl Metrics {
         self.cache.get_or_create(if hit { &HIT } else { &MISS }).inc();
     }
 
-    pub fn executed(&self, run: &ToolRun) {
+    pub fn executed(&self, run: &Execution) {
         self.executions.get_or_create(if run.success { &SUCCEEDED } else { &FAILED }).inc();
-        if let Some(latency) = run.latency {
-            self.execution_time.observe(latency.as_secs_f64());
+        if let Some(ms) = run.duration_ms {
+            self.execution_time.observe(ms as f64 / 1_000.0);
         }
     }
 
-    pub fn waiting(&self, runs: usize) {
+    pub fn waiting(&self, runs: u64) {
         self.queue.set(i64::try_from(runs).unwrap_or(i64::MAX));
     }
 
@@ -183,9 +183,9 @@ mod tests {
         metrics.selected(&Err(Error::EmptyPrompt), Duration::from_micros(50));
         metrics.looked_up(true);
         metrics.looked_up(false);
-        let latency = Some(Duration::from_secs(2));
-        metrics.executed(&ToolRun { success: true, latency, ..ToolRun::default() });
-        metrics.executed(&ToolRun::default());
+        let run = |success| Execution::new("t".into(), "p", success);
+        metrics.executed(&Execution { duration_ms: Some(250), ..run(true) });
+        metrics.executed(&run(false));
         metrics.waiting(3);
         let counted = metrics.snapshot();
         assert_eq!((counted.failed, counted.answered), (1, 0));

@@ -32,16 +32,15 @@ mod indexing;
 mod judge;
 mod learning;
 mod live;
+mod live_inputs;
 mod map;
 mod metrics;
 mod neighbors;
 mod obligations;
 mod passing;
 mod ranking;
-mod record;
 mod recording;
 mod request;
-mod seen;
 mod select;
 mod select_context;
 mod state;
@@ -61,17 +60,16 @@ pub use map::{Map, MapPoint};
 pub use metrics::MetricsSnapshot;
 pub use passing::{RankedText, TextVectors};
 pub use ranking::fitting;
-pub use record::{Recorder, ToolRun};
 pub use recording::logged_context;
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-pub use seen::Observations;
 pub use select_context::{MAX_TOOLS, SelectContext};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::embedding::{ModelIdentity, Role};
+pub use crate::feedback::{Observations, Observed, RunCounts};
 pub use crate::index::IndexKind;
 pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
 pub use crate::selection::{
     Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
-    Observed, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -17,9 +17,11 @@ impl Engine {
         let declares = |tool: &Tool| tool.satisfies.iter().any(|said| names.contains(said));
         let (policy, state) = (self.config().policy, self.state());
         let tools = state.catalog.tools().iter();
-        let mut found: Vec<Arc<Tool>> =
-            tools.filter(|tool| declares(tool) && policy.admit(tool).is_ok()).cloned().collect();
-        let is_blocked = |tool: &Tool| state.told.blocked.admit(tool).is_err();
+        let mut found: Vec<Arc<Tool>> = tools
+            .filter(|tool| declares(tool) && policy.admit(tool, None).is_ok())
+            .cloned()
+            .collect();
+        let is_blocked = |tool: &Tool| state.inputs.blocked.admit(tool).is_err();
         found.sort_by(|a, b| is_blocked(a).cmp(&is_blocked(b)).then_with(|| order(a, b)));
         found
     }

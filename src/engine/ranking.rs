@@ -119,9 +119,10 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::super::judge::Judge;
+    use super::super::judge::{Judge, Past};
     use super::*;
     use crate::catalog::{Reliability, Tool};
+    use crate::feedback::Observations;
     use crate::selection::{Blocked, Policy, SignalWeights, Signals, Situation};
 
     /// [`super::rank`] by a policy alone.
@@ -139,8 +140,9 @@ mod tests {
             signals: &signals,
             tools,
             situation,
+            past: Past { observations: &Observations::default(), now: Default::default() },
         };
-        let gate = judge.gate(&signals.assess(situation, weights, &mut []), &all);
+        let gate = judge.gate(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);
         super::rank(all, limit, &gate, &order)
     }
 
@@ -201,7 +203,7 @@ mod tests {
                 row, score: f32::from(*score), ..Candidate::default()
             }).collect();
             let mut expected: Vec<Candidate> = candidates.iter().copied()
-                .filter(|c| policy.admit(&tools[c.row as usize]).is_ok()).collect();
+                .filter(|c| policy.admit(&tools[c.row as usize], None).is_ok()).collect();
             expected.sort_by(|a, b| b.score.total_cmp(&a.score)
                 .then(order.place(a.row).cmp(&order.place(b.row))));
             expected.truncate(limit);

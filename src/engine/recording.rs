@@ -134,7 +134,32 @@ impl Engine {
     /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; and where the execution
     /// cannot be logged.
     pub fn record(&self, execution: Execution) -> Result<Recorded, Error> {
-        Ok(self.recording()?.recorder.record(execution)?)
+        let recorder = &self.recording()?.recorder;
+        self.metrics.executed(&execution);
+        let recorded = recorder.record(execution)?;
+        self.metrics.waiting(recorder.counts().waiting());
+        Ok(recorded)
+    }
+
+    /// [`Engine::record`] of what an executor has run: without a log it is only counted.
+    #[cfg(feature = "execution")]
+    pub(super) fn note(&self, execution: Execution) {
+        if self.recording.is_none() {
+            self.metrics.executed(&execution);
+        } else if let Err(error) = self.record(execution) {
+            tracing::warn!("a run is not logged: {error}");
+        }
+    }
+
+    /// Ends in good order: what is not written yet is written, and cached answers are dropped.
+    pub fn close(&self) {
+        if let Some(recording) = &self.recording {
+            if let Err(error) = recording.recorder.flush() {
+                tracing::warn!("the log of runs is not complete: {error}");
+            }
+            self.metrics.waiting(recording.recorder.counts().waiting());
+        }
+        self.cache.clear();
     }
 
     /// What the log says, as of some seconds ago at most; nothing without a log.

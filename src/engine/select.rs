@@ -192,12 +192,12 @@ impl State {
         let (strategy, because, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
         let moment = Moment::new(self, request.context.as_ref());
-        let judge = Judge::new(self, request, &moment)?;
         // A limit from outside may be any number, and no answer has more tools than there are.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let mut vectors = embedding.vectors.chunks_exact(self.dims().max(1));
         let vector = vectors.next();
+        let judge = Judge::new(self, request, &moment, vector)?;
         let clauses: Vec<Clause<'_>> =
             clauses.iter().zip(vectors).map(|(text, vector)| Clause { text, vector }).collect();
         let prompt = Prompt {
@@ -205,7 +205,7 @@ impl State {
             vector,
             clauses: &clauses,
             trust: self.trust(&request.prompt),
-            semantic_share: self.told.semantic_share,
+            semantic_share: self.inputs.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
@@ -276,9 +276,10 @@ impl State {
     }
 
     pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
-        let seen = |row: u32| self.seen.observed.get(row as usize).and_then(Option::as_ref);
-        let admit = |tool: &Tool| {
-            self.config.policy.admit(tool).and_then(|()| self.told.blocked.admit(tool))
+        let seen = |row: u32| self.observed.of(row);
+        let admit = |row: u32, tool: &Tool| {
+            self.config.policy.admit(tool, seen(row))?;
+            self.inputs.blocked.admit(tool)
         };
         candidates_for(self.catalog.tools(), obligation, have, admit, seen)
     }

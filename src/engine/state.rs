@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::EngineConfig;
 use super::learning::Learned;
+use super::live_inputs::{LiveInputs, RowObservations};
 use super::request::Looked;
-use super::seen::{Seen, Told};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
@@ -25,9 +25,9 @@ pub(super) struct State {
     pub order: Arc<PolicyOrder>,
     /// What the tools declare of when they are right.
     pub signals: Arc<Signals>,
-    /// What was told of runs and weights, and the runs by row.
-    pub told: Told,
-    pub seen: Arc<Seen>,
+    /// What changes while the engine runs, and its observations by row.
+    pub inputs: LiveInputs,
+    pub observed: Arc<RowObservations>,
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The words of the tools.
     pub keyword: Arc<KeywordRetriever>,
@@ -58,7 +58,7 @@ pub(super) struct Lasting {
     pub config: Arc<EngineConfig>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub usage: Option<Arc<UsageVectors>>,
-    pub told: Told,
+    pub inputs: LiveInputs,
 }
 
 impl State {
@@ -69,11 +69,11 @@ impl State {
         indexed: (Option<Indexed>, Arc<KeywordRetriever>),
         version: u64,
     ) -> Self {
-        let Lasting { config, embedder, usage, told } = lasting;
+        let Lasting { config, embedder, usage, inputs } = lasting;
         let tools = catalog.tools();
         let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
         let signals = Signals::new(tools, |id| catalog.row(id));
-        let seen = Arc::new(Seen::new(&catalog, &told.observations));
+        let observed = Arc::new(RowObservations::new(&catalog, &inputs.observations));
         let (mut approximate, mut vectors, mut learned) = (false, None, None);
         let mut semantic = None;
         let (indexed, keyword) = indexed;
@@ -92,8 +92,8 @@ impl State {
             looked,
             order,
             signals,
-            told,
-            seen,
+            inputs,
+            observed,
             embedder,
             keyword,
             retrievers,
@@ -110,14 +110,14 @@ impl State {
             config: self.config.clone(),
             embedder: self.embedder.clone(),
             usage: self.usage.clone(),
-            told: self.told.clone(),
+            inputs: self.inputs.clone(),
         }
     }
 
     /// This with other observations or weights.
-    pub fn telling(&self, told: Told) -> Self {
-        let seen = Arc::new(Seen::new(&self.catalog, &told.observations));
-        Self { told, seen, ..self.clone() }
+    pub fn with_inputs(&self, inputs: LiveInputs) -> Self {
+        let observed = Arc::new(RowObservations::new(&self.catalog, &inputs.observations));
+        Self { inputs, observed, ..self.clone() }
     }
 
     /// What is known of words; a model's vocabulary says which of them are English.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::measures::Measures;
 use super::{Error, RowFile};
 use crate::engine::{
-    Engine, Observations, SelectContext, SelectRequest, Selection, Signal, SignalWeights,
+    Engine, RunCounts, SelectContext, SelectRequest, Selection, Signal, SignalWeights,
 };
 
 /// The rows of prompts for which no signal should change anything for the worse.
@@ -31,7 +31,7 @@ pub struct SignalRow {
 #[derive(Clone, Debug)]
 pub struct SignalSet {
     pub rows: Vec<SignalRow>,
-    pub observed: Observations,
+    pub observed: RunCounts,
 }
 
 /// The mean over some rows.
@@ -84,7 +84,7 @@ impl SignalSet {
         let rows: Vec<SignalRow> = file.lines()?.into_iter().map(row).collect::<Result<_, _>>()?;
         let seen = match std::fs::read(&observed) {
             Ok(text) => serde_json::from_slice(&text).map_err(|error| bad(&observed, 1, error))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Observations::default(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => RunCounts::default(),
             Err(error) => return Err(Error::io("read", &observed)(error)),
         };
         Ok(Self { rows, observed: seen })
@@ -100,7 +100,7 @@ pub fn ablate(
     set: &SignalSet,
     tried: SignalWeights,
 ) -> Result<AblationReport, Error> {
-    engine.observe(set.observed.clone());
+    engine.observe(set.observed.clone().into());
     let before = engine.set_weights(SignalWeights::OFF);
     let report = measure_all(engine, set, tried);
     engine.set_weights(before);

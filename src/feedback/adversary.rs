@@ -5,23 +5,21 @@
 use proptest::prelude::*;
 
 use super::nearby::Nearby;
-use super::rates::{Observed, history, rates, reliability_score};
+use super::rates::{Observed, rates};
 use super::{Execution, Observations, PromptVector, Situation};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// By the [`history`] that one source can add to a tool on one day: overall, and where contexts are
-/// compared too.
+/// What one source can add to [`Observations::history`] of a tool on one day, where no contexts are
+/// compared.
 const ONE_SOURCE: f32 = 1.0 / 15.0;
-/// In context five believed successes stand beside ten that the overall rate counts as: a third, of
-/// which half enters a history, and a little more because the overall rate rises as well.
+/// The same where contexts are compared: five believed successes stand beside ten that the overall
+/// rate counts as, a third, of which half enters a history, and a little more because the overall
+/// rate rises as well.
 const ONE_SOURCE_IN_CONTEXT: f32 = 0.17;
 
-/// By the history that any number of sources and days can add to a tool of which nothing is known.
+/// What any number of sources and days can add to the history of a tool of which nothing is known.
 const EVER: f32 = 0.1;
-
-/// By the reliability that one source can add on one day.
-const ONE_SOURCE_RELIABILITY: f32 = 0.14;
 
 /// Runs of tool `t` and of another by honest sessions over some days, in order of time.
 fn honest() -> impl Strategy<Value = Vec<Execution>> {
@@ -63,13 +61,13 @@ fn seen(log: &[Execution], tool: &str) -> Observed {
     rates(log).remove(tool).unwrap_or_default()
 }
 
-fn in_context(log: &[Execution]) -> f32 {
+/// What a selection asks of a log, for a prompt like the lies' own and for one that says nothing.
+fn history(log: &[Execution], tool: &str) -> [f32; 2] {
     let mut nearby = Nearby::default();
     log.iter().rev().for_each(|run| nearby.add(run.clone()));
-    let tools = rates(log);
-    let observations = Observations::of(tools, nearby);
-    let now = Situation { vector: Some(("m", &[1.0, 0.0, 0.0])), ..Situation::default() };
-    observations.history(&"t".into(), &now)
+    let observations = Observations::of(rates(log), nearby);
+    let alike = Situation { vector: Some(("m", &[1.0, 0.0, 0.0])), ..Situation::default() };
+    [alike, Situation::default()].map(|now| observations.history(&tool.into(), &now))
 }
 
 proptest! {
@@ -83,13 +81,11 @@ proptest! {
         let mut log = log;
         log.push(execution(3, Some("last".into()), (3, 0, false, true, 2)));
         let lied = with_lies(&log, day, 100, 1);
-        let (before, after) = (seen(&log, "t"), seen(&lied, "t"));
-        let gain = history(after.rate()) - history(before.rate());
-        prop_assert!((-1e-6..=ONE_SOURCE + 1e-6).contains(&gain), "{gain}: {before:?} {after:?}");
-        let gain = in_context(&lied) - in_context(&log);
-        prop_assert!(gain <= ONE_SOURCE_IN_CONTEXT, "in context {gain}");
-        let score = |seen: &Observed| reliability_score(None, Some(seen));
-        prop_assert!(score(&after) - score(&before) <= ONE_SOURCE_RELIABILITY, "{before:?} {after:?}");
+        let ([alike, overall], [lied_alike, lied_overall]) = (history(&log, "t"), history(&lied, "t"));
+        prop_assert!((-1e-6..=ONE_SOURCE + 1e-6).contains(&(lied_overall - overall)));
+        prop_assert!(lied_alike - alike <= ONE_SOURCE_IN_CONTEXT, "{alike} to {lied_alike}");
+        let tier = |log: &[Execution]| Observed::reliability(Some(&seen(log, "t")), None) as i8;
+        prop_assert!(tier(&lied) - tier(&log) <= 1, "by a tier at most");
         prop_assert_eq!(seen(&log, "other"), seen(&lied, "other"), "others lose nothing");
     }
 
@@ -98,8 +94,7 @@ proptest! {
         log in honest(), lies in 1..2_000usize, sessions in 1..200usize,
     ) {
         let lied = with_lies(&log, 3, lies, sessions);
-        prop_assert!(history(seen(&lied, "t").rate()) <= 0.5 + EVER);
-        prop_assert!(in_context(&lied) <= 0.5 + EVER);
-        prop_assert!((0.1..=0.6).contains(&history(seen(&lied, "other").rate())));
+        prop_assert!(history(&lied, "t").into_iter().all(|history| history <= 0.5 + EVER));
+        prop_assert!(history(&lied, "other").into_iter().all(|history| (0.1..=0.6).contains(&history)));
     }
 }

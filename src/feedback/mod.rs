@@ -58,13 +58,10 @@ pub use error::Error;
 pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY};
 pub use execution::{Choice, Context, Execution, PromptHash, PromptVector};
 pub use moves::{Moved, RowUsage, UsageRows};
-pub use nearby::{Similar, Situation};
-pub use observations::Observations;
+pub use nearby::Situation;
+pub use observations::{Observations, RunCounts};
 pub use past::{PROMPTS_PER_SESSION, PastQueries, PastQuery};
-pub use rates::{
-    EXPECTED_SUCCESS, LEAST_RELIABILITY, Observed, PRIOR_RUNS, effective_latency_ms, history,
-    reliability_score, wilson_lower,
-};
+pub use rates::Observed;
 pub use recommend::{DUPLICATE, Fault, NearDuplicate, Priority, Recommendation, recommend};
 pub use recorder::{Hooks, Prepare, Recorded, Recorder, RecorderCounts, RecorderOptions, Refresh};
 pub use store::{
@@ -74,6 +71,6 @@ pub use store_error::StoreError;
 pub use success::{EMPTY, SuccessMetrics};
 pub use usage_vectors::{UsageModel, UsageVectors};
 pub use weights::{
-    LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, SignalWeights, Unchanged, WeightUpdate,
+    LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, ScoreWeights, Unchanged, WeightUpdate,
 };
 pub use workflow::{Next, Workflow};

@@ -34,7 +34,7 @@ pub struct Situation<'a> {
 
 /// How a tool did in contexts like one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Similar {
+pub(super) struct Similar {
     /// Past contexts that are similar.
     pub contexts: usize,
     /// The share of runs expected to succeed: what was seen there, and the tool's overall rate.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 use super::StoreError;
-use super::nearby::{self, Nearby, Similar, Situation};
+use super::nearby::{self, Nearby, Situation};
 use super::rates::{Observed, history, rates};
 use super::store::ExecutionStore;
-use super::weights::SignalWeights;
+use super::weights::ScoreWeights;
 use super::workflow::{Next, Workflow};
 use crate::catalog::ToolId;
 
@@ -17,8 +19,38 @@ pub struct Observations {
     tools: BTreeMap<ToolId, Observed>,
     workflow: Workflow,
     nearby: Nearby,
-    weights: Option<SignalWeights>,
+    weights: Option<ScoreWeights>,
     version: u64,
+}
+
+/// Runs that were counted elsewhere, as JSON:
+/// `{"tools": {"git__log": {"runs": 50, "successes": 45, "latency_ms": 120}}}`, and under `follows` the
+/// share, 0 to 1, of a tool's runs that another came after: `{"git__add": {"git__commit": 0.7}}`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunCounts {
+    tools: BTreeMap<ToolId, Counts>,
+    follows: BTreeMap<ToolId, BTreeMap<ToolId, f64>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    runs: u64,
+    successes: u64,
+    #[serde(default)]
+    latency_ms: Option<f64>,
+}
+
+impl From<RunCounts> for Observations {
+    fn from(counts: RunCounts) -> Self {
+        let observed = |counted: Counts| {
+            Observed::from_counts(counted.successes, counted.runs, counted.latency_ms)
+        };
+        let tools = counts.tools.into_iter().map(|(id, counted)| (id, observed(counted)));
+        let workflow = Workflow::of_shares(counts.follows);
+        Self { tools: tools.collect(), workflow, ..Self::default() }
+    }
 }
 
 impl Observations {
@@ -78,13 +110,13 @@ impl Observations {
         self.workflow.next_after(id)
     }
 
-    /// How a tool did where something similar was asked; `None` where it never was.
-    pub fn similar(&self, id: &ToolId, now: &Situation<'_>) -> Option<Similar> {
-        self.nearby.rate(id, now, self.tools.get(id)?)
+    /// Every tool that others tend to follow, with these.
+    pub fn workflows(&self) -> impl Iterator<Item = (&ToolId, &[Next])> {
+        self.workflow.iter()
     }
 
-    /// What the past says of a tool, 0 to 1: 0.5 where nothing is known, and that of similar
-    /// contexts where there are any.
+    /// What the past says of a tool, 0 to 1: how it did where something similar was asked, else how
+    /// it did at all. 0.5 is a tool of which nothing is known.
     pub fn history(&self, id: &ToolId, now: &Situation<'_>) -> f32 {
         let Some(seen) = self.tools.get(id) else { return 0.5 };
         let similar = self.nearby.rate(id, now, seen);
@@ -92,7 +124,7 @@ impl Observations {
     }
 
     /// Weights that were learned and applied; `None` where the configuration's hold.
-    pub fn weights(&self) -> Option<&SignalWeights> {
+    pub fn weights(&self) -> Option<&ScoreWeights> {
         self.weights.as_ref()
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Execution;
 use super::evidence::{self, PER_SESSION_AND_DAY, day};
-use crate::catalog::{Reliability, ToolId};
+use crate::catalog::{LatencyTier, Reliability, Tool, ToolId};
 
 /// Deviations of a normal distribution that a bound of 95 % lies off.
 const Z: f64 = 1.96;
@@ -18,8 +18,19 @@ pub const PRIOR_RUNS: f64 = 10.0;
 /// with less, a tool would rise merely for being used.
 pub const EXPECTED_SUCCESS: f64 = 0.8;
 
-/// No tool's reliability falls below, so that it can come back.
-pub const LEAST_RELIABILITY: f32 = 0.1;
+/// Fewer believed runs do not move a declared tier of reliability. One source is believed
+/// [`PER_SESSION_AND_DAY`] times a day, so that it takes two days, or two sources, to move one.
+const ENOUGH_RUNS: f64 = 10.0;
+
+/// Lower bounds on success from which a tool counts as highly and fairly reliable.
+const HIGH: f32 = 0.85;
+const MEDIUM: f32 = 0.5;
+
+/// Fewer measured runs do not move a declared latency.
+const ENOUGH_TIMED: u64 = 3;
+
+/// A measured latency counts as at most so many times more, or less, than the declared one.
+const LATENCY_FACTOR: f64 = 4.0;
 
 /// Share of the newest latency in the running mean.
 const LATENCY_SHARE: f64 = 0.2;
@@ -27,11 +38,8 @@ const LATENCY_SHARE: f64 = 0.2;
 /// Latencies beyond so many times the mean so far count as that: one hang is no habit.
 const LATENCY_JUMP: f64 = 10.0;
 
-/// Measured runs that a declared latency counts as.
-const LATENCY_PRIOR_RUNS: f64 = 3.0;
-
 /// What was seen of one tool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Observed {
     pub runs: u64,
     pub successes: u64,
@@ -52,6 +60,61 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// What counts of runs amount to, each of them believed; for logs that are kept elsewhere.
+    pub fn from_counts(successes: u64, runs: u64, latency_ms: Option<f64>) -> Self {
+        let successes = successes.min(runs);
+        let (good, weight) = (successes as f64, runs as f64);
+        Self {
+            runs,
+            successes,
+            weight,
+            good,
+            lower_bound: wilson_lower(good, weight),
+            latency_ms,
+            timed: if latency_ms.is_some() { runs } else { 0 },
+            ..Self::default()
+        }
+    }
+
+    /// The reliability that counts: the declared tier, moved by at most one, and only after ten
+    /// believed runs. So one failure buries no tool, and no streak makes a declared low a high.
+    pub fn reliability(observed: Option<&Self>, declared: Option<Reliability>) -> Reliability {
+        let declared = declared.unwrap_or(Reliability::Medium);
+        let enough = observed.filter(|observed| observed.weight >= ENOUGH_RUNS);
+        let Some(observed) = enough else { return declared };
+        let found = match observed.lower_bound {
+            bound if bound >= HIGH => Reliability::High,
+            bound if bound >= MEDIUM => Reliability::Medium,
+            _ => Reliability::Low,
+        };
+        match declared {
+            Reliability::High => found.max(Reliability::Medium),
+            Reliability::Medium => found,
+            Reliability::Low => found.min(Reliability::Medium),
+        }
+    }
+
+    /// The latency that counts, in milliseconds: what was measured in three runs or more, within
+    /// four times of what the tool declares; else what it declares. `None` where there is neither.
+    pub fn latency_ms(observed: Option<&Self>, tool: &Tool) -> Option<f64> {
+        let declared = tool.latency_ms.map(|ms| ms as f64);
+        let declared = declared.or_else(|| Some(tool.declared_latency_tier?.floor_ms() as f64));
+        let enough = observed.filter(|observed| observed.timed >= ENOUGH_TIMED);
+        match (enough.and_then(|observed| observed.latency_ms), declared) {
+            (Some(measured), Some(declared)) => {
+                let declared = declared.max(1.0);
+                Some(measured.clamp(declared / LATENCY_FACTOR, declared * LATENCY_FACTOR))
+            }
+            (measured, declared) => measured.or(declared),
+        }
+    }
+
+    /// The tier of the measured latency.
+    pub fn latency_tier(&self) -> Option<LatencyTier> {
+        let measured = self.latency_ms.filter(|_| self.timed >= ENOUGH_TIMED)?;
+        Some(LatencyTier::from_ms(measured.max(0.0) as u64))
+    }
+
     /// The share of runs expected to succeed: what was seen, and [`EXPECTED_SUCCESS`] as
     /// [`PRIOR_RUNS`] runs.
     pub fn rate(&self) -> f64 {
@@ -81,34 +144,6 @@ pub fn wilson_lower(successes: f64, runs: f64) -> f32 {
 /// 0 as it fails more.
 pub fn history(rate: f64) -> f32 {
     (0.5 + (rate - EXPECTED_SUCCESS) / 2.0) as f32
-}
-
-/// A number to order tools by, the more reliable the higher: the lower bound on success, with the
-/// declared tier as [`PRIOR_RUNS`] runs. Without observations tools stand in the order of their
-/// tiers; undeclared counts as medium.
-pub fn reliability_score(declared: Option<Reliability>, observed: Option<&Observed>) -> f32 {
-    let expected = match declared {
-        Some(Reliability::High) => 0.95,
-        Some(Reliability::Medium) | None => EXPECTED_SUCCESS,
-        Some(Reliability::Low) => 0.5,
-    };
-    let (good, weight) = observed.map_or((0.0, 0.0), |seen| (seen.good, seen.weight));
-    let bound = wilson_lower(good + PRIOR_RUNS * expected, weight + PRIOR_RUNS);
-    bound.max(LEAST_RELIABILITY)
-}
-
-/// The latency to order tools by: what was measured, with what is declared as three runs. `None`
-/// where there is neither.
-pub fn effective_latency_ms(declared: Option<u64>, observed: Option<&Observed>) -> Option<f64> {
-    let measured = observed.and_then(|seen| Some((seen.latency_ms?, seen.timed as f64)));
-    let declared = declared.map(|ms| ms as f64);
-    match (declared, measured) {
-        (Some(declared), Some((measured, runs))) => {
-            let sum = declared * LATENCY_PRIOR_RUNS + measured * runs;
-            Some(sum / (LATENCY_PRIOR_RUNS + runs))
-        }
-        (declared, measured) => measured.map(|(ms, _)| ms).or(declared),
-    }
 }
 
 /// What a log, in order of time, says of each tool.
@@ -192,20 +227,35 @@ mod tests {
     }
 
     #[test]
-    fn tiers_keep_their_order_and_one_failure_buries_no_tool() {
+    fn one_failure_buries_no_tool() {
         use Reliability::{High, Low, Medium};
-        let score = |declared, seen: &Observed| reliability_score(declared, Some(seen));
-        let plain = |declared| reliability_score(declared, None);
-        assert!(plain(Some(High)) > plain(Some(Medium)) && plain(Some(Medium)) > plain(Some(Low)));
-        assert_eq!(plain(None), plain(Some(Medium)));
-        let failed_once = seen(0.0, 1.0);
-        assert!(score(Some(High), &failed_once) > plain(Some(Medium)));
-        assert!(score(None, &failed_once) > plain(Some(Low)));
-        assert!(score(None, &seen(0.0, 30.0)) < plain(Some(Low)));
-        assert_eq!(score(None, &seen(0.0, 1e6)), LEAST_RELIABILITY);
-        assert!(score(None, &seen(99.0, 100.0)) > plain(Some(High)));
-        assert!((history(seen(0.0, 0.0).rate()) - 0.5).abs() < 1e-6);
+        let failed_once = Observed::from_counts(0, 1, Some(90_000.0));
         assert!(history(failed_once.rate()) > 0.46);
+        assert!((history(seen(0.0, 0.0).rate()) - 0.5).abs() < 1e-6);
+        for declared in [Low, Medium, High] {
+            assert_eq!(Observed::reliability(Some(&failed_once), Some(declared)), declared);
+        }
+        let hopeless = Observed::from_counts(0, 1_000, Some(90_000.0));
+        assert_eq!(Observed::reliability(Some(&hopeless), Some(High)), Medium);
+        assert_eq!(Observed::reliability(Some(&hopeless), None), Low);
+        let flawless = Observed::from_counts(1_000, 1_000, None);
+        assert_eq!(Observed::reliability(Some(&flawless), Some(Low)), Medium);
+    }
+
+    #[test]
+    fn a_measured_latency_stays_near_the_declared_one() {
+        let mut tool = Tool::new(None, "t", "");
+        let latency = |tool: &Tool, ms, runs| {
+            Observed::latency_ms(Some(&Observed::from_counts(runs, runs, Some(ms))), tool)
+        };
+        assert_eq!(latency(&tool, 500.0, 3), Some(500.0));
+        assert_eq!(latency(&tool, 500.0, 2), None, "too few runs");
+        tool.latency_ms = Some(200);
+        assert_eq!(latency(&tool, 90_000.0, 1), Some(200.0));
+        assert_eq!(latency(&tool, 90_000.0, 50), Some(800.0));
+        tool.latency_ms = None;
+        tool.declared_latency_tier = Some(LatencyTier::Medium);
+        assert_eq!(latency(&tool, 1.0, 50), Some(750.0));
     }
 
     fn timed(ms: u64, session: usize) -> Execution {
@@ -230,14 +280,5 @@ mod tests {
         assert!(latency(&log) > 900.0, "a failure is quick and says nothing");
         log.extend(vec![timed(1, 1_000); 100]);
         assert!(latency(&log) > 250.0, "one source is believed five times: {}", latency(&log));
-    }
-
-    #[test]
-    fn a_declared_latency_counts_as_three_runs() {
-        let measured = Observed { latency_ms: Some(500.0), timed: 1, ..Observed::default() };
-        assert_eq!(effective_latency_ms(Some(100), Some(&measured)), Some(200.0));
-        assert_eq!(effective_latency_ms(None, Some(&measured)), Some(500.0));
-        assert_eq!(effective_latency_ms(Some(100), None), Some(100.0));
-        assert_eq!(effective_latency_ms(None, Some(&Observed::default())), None);
     }
 }

@@ -70,6 +70,13 @@ pub struct RecorderCounts {
     pub lost: u64,
 }
 
+impl RecorderCounts {
+    /// Taken, and not written yet.
+    pub fn waiting(&self) -> u64 {
+        self.queued.saturating_sub(self.written + self.lost)
+    }
+}
+
 #[derive(Default)]
 struct Counts {
     queued: AtomicU64,

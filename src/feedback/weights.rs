@@ -22,30 +22,47 @@ pub const MOST_EXECUTIONS: usize = 1_000;
 /// No weight moves further at once.
 pub const MOST_STEP: f64 = 0.05;
 
+/// Nor does the weight of a signal move by more than this share of itself.
+const MOST_SHARE: f64 = 0.25;
+
 /// Log-loss by which new weights must be better, a run: less is chance.
 const LEAST_GAIN: f64 = 1e-4;
 
-/// The weight of each signal by name: none negative, together 1.
+/// The names of the two parts of the blend.
+const SEMANTIC: &str = "semantic";
+const KEYWORD: &str = "keyword";
+
+/// What each part of a score counts for: meaning (`semantic`) and words (`keyword`), which sum to 1,
+/// and beside them each signal by its name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct SignalWeights(BTreeMap<String, f64>);
+pub struct ScoreWeights(BTreeMap<String, f64>);
 
-impl SignalWeights {
-    /// Brought to a sum of 1; what is negative or no number is 0. Where all are, all weigh the same.
-    pub fn new(weights: impl IntoIterator<Item = (impl Into<String>, f64)>) -> Self {
-        let clean = |weight: f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
-        let mut weights: BTreeMap<String, f64> =
-            weights.into_iter().map(|(name, weight)| (name.into(), clean(weight))).collect();
-        let (sum, count) = (weights.values().sum::<f64>(), weights.len() as f64);
-        for weight in weights.values_mut() {
-            *weight = if sum > 0.0 { *weight / sum } else { 1.0 / count };
-        }
+impl ScoreWeights {
+    /// The share of the meaning in the blend, 0 to 1, and the weights of the signals. What is no
+    /// number or lies outside 0 to 1 is brought to the nearest end.
+    pub fn new(semantic: f64, signals: impl IntoIterator<Item = (impl Into<String>, f64)>) -> Self {
+        let within = |weight: f64| if weight.is_nan() { 0.0 } else { weight.clamp(0.0, 1.0) };
+        let signals = signals.into_iter().map(|(name, weight)| (name.into(), within(weight)));
+        let mut weights: BTreeMap<String, f64> = signals.collect();
+        weights.insert(SEMANTIC.to_owned(), within(semantic));
+        weights.insert(KEYWORD.to_owned(), 1.0 - within(semantic));
         Self(weights)
     }
 
     /// 0 for a signal that has none.
-    pub fn get(&self, signal: &str) -> f64 {
-        self.0.get(signal).copied().unwrap_or(0.0)
+    pub fn get(&self, name: &str) -> f64 {
+        self.0.get(name).copied().unwrap_or(0.0)
+    }
+
+    /// What meaning counts for in the blend; words count for the rest.
+    pub fn semantic(&self) -> f64 {
+        self.get(SEMANTIC)
+    }
+
+    /// Of signals, without the two parts of the blend.
+    pub fn signals(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.iter().filter(|(name, _)| ![SEMANTIC, KEYWORD].contains(name))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
@@ -68,10 +85,10 @@ pub enum Unchanged {
 /// What the outcomes say of the weights: a dry run, until it is applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WeightUpdate {
-    pub old: SignalWeights,
-    pub new: SignalWeights,
+    pub old: ScoreWeights,
+    pub new: ScoreWeights,
     /// Where the evidence alone would put them; `new` is a step towards it.
-    pub fitted: SignalWeights,
+    pub fitted: ScoreWeights,
     /// Executions that say what the signals were.
     pub executions: usize,
     /// Of the logged outcomes under the old and the new weights, a run: ln 2 is a coin.
@@ -82,20 +99,16 @@ pub struct WeightUpdate {
 }
 
 impl WeightUpdate {
-    /// What a log, in order of time, says of the weights that hold now. Signals that are logged and
-    /// have no weight may get one. Equal logs give equal updates, bit by bit.
-    pub fn propose(log: &[Execution], old: &SignalWeights) -> Self {
+    /// What a log, in order of time, says of the weights that hold now: those of all signals. Each
+    /// moves within its own bound, and those that too few executions speak of stay. A signal that is
+    /// off stays off. Equal logs give equal updates, bit by bit.
+    pub fn propose(log: &[Execution], old: &ScoreWeights) -> Self {
         let rows: Vec<&Execution> = log.iter().filter(|run| !run.choice.parts.is_empty()).collect();
         let rows = &rows[rows.len().saturating_sub(MOST_EXECUTIONS)..];
-        let logged = rows.iter().flat_map(|run| run.choice.parts.keys());
-        let names = logged.map(|name| (name.clone(), old.get(name)));
-        let names: BTreeMap<String, f64> =
-            names.chain(old.iter().map(|(name, weight)| (name.to_owned(), weight))).collect();
-        let old = SignalWeights::new(names);
         let mut update = Self {
             new: old.clone(),
             fitted: old.clone(),
-            old,
+            old: old.clone(),
             executions: rows.len(),
             loss_before: 0.0,
             loss_after: 0.0,
@@ -112,33 +125,48 @@ impl WeightUpdate {
         if rows.iter().all(|run| run.success == rows[0].success) {
             return Err(Unchanged::OneOutcome);
         }
-        let samples = samples(rows, &self.old);
-        let old: Vec<f64> = self.old.iter().map(|(_, weight)| weight).collect();
+        let told: Vec<(String, f64)> = self
+            .old
+            .iter()
+            .filter(|(name, weight)| *weight > 0.0 && is_told(rows, name))
+            .map(owned)
+            .collect();
+        let samples = samples(rows, &told);
+        let old: Vec<f64> = told.iter().map(|(_, weight)| *weight).collect();
         let slope = logistic::slope(&samples, &old);
-        self.loss_before = slope.loss;
-        self.loss_after = slope.loss;
+        (self.loss_before, self.loss_after) = (slope.loss, slope.loss);
         let prior: Vec<f64> = old.iter().map(|weight| weight * slope.value).collect();
         let fitted = logistic::fit(&samples, &prior);
-        if fitted.iter().sum::<f64>() <= 0.0 {
+        let fitted: BTreeMap<&str, f64> =
+            told.iter().map(|(name, _)| name.as_str()).zip(fitted).collect();
+        // In the blend's units, in which meaning and words sum to 1.
+        let unit = match fitted.get(SEMANTIC).zip(fitted.get(KEYWORD)) {
+            Some((semantic, keyword)) => semantic + keyword,
+            None => slope.value,
+        };
+        if unit <= 0.0 {
             return Err(Unchanged::NoGain);
         }
-        self.fitted = self.named(&fitted);
-        let furthest = self.old.iter().map(|(name, weight)| (self.fitted.get(name) - weight).abs());
-        let step = MOST_STEP / furthest.fold(MOST_STEP, f64::max);
-        // Between two points whose weights sum to 1 they do everywhere.
-        let towards = |(name, old): (&str, f64)| old + step * (self.fitted.get(name) - old);
-        let new: Vec<f64> = self.old.iter().map(towards).collect();
-        let loss = logistic::slope(&samples, &new).loss;
+        let wanted = |name: &str| fitted.get(name).map_or(self.old.get(name), |found| found / unit);
+        let semantic = match fitted.contains_key(KEYWORD) {
+            true => wanted(SEMANTIC),
+            false => self.old.semantic(),
+        };
+        self.fitted =
+            ScoreWeights::new(semantic, self.old.signals().map(|(name, _)| (name, wanted(name))));
+        let step = |old: f64, wanted: f64, most: f64| old + (wanted - old).clamp(-most, most);
+        let semantic = step(self.old.semantic(), semantic, MOST_STEP);
+        let signals = self.old.signals().map(|(name, old)| {
+            (name, step(old, self.fitted.get(name), MOST_STEP.min(MOST_SHARE * old)))
+        });
+        let new = ScoreWeights::new(semantic, signals);
+        let moved: Vec<f64> = told.iter().map(|(name, _)| new.get(name)).collect();
+        let loss = logistic::slope(&samples, &moved).loss;
         if loss > self.loss_before - LEAST_GAIN {
             return Err(Unchanged::NoGain);
         }
-        (self.new, self.loss_after) = (self.named(&new), loss);
+        (self.new, self.loss_after) = (new, loss);
         Ok(())
-    }
-
-    fn named(&self, weights: &[f64]) -> SignalWeights {
-        let names = self.old.iter().map(|(name, _)| name.to_owned());
-        SignalWeights::new(names.zip(weights.iter().copied()))
     }
 
     /// Keeps the new weights in the log, beside the old ones. One that is
@@ -154,8 +182,22 @@ impl WeightUpdate {
     }
 }
 
-/// Signals less their mean; one that a row does not say is at the mean, and tells nothing.
-fn samples(rows: &[&Execution], signals: &SignalWeights) -> Vec<Sample> {
+fn owned((name, weight): (&str, f64)) -> (String, f64) {
+    (name.to_owned(), weight)
+}
+
+/// Whether enough executions say something of a signal, and not all the same.
+fn is_told(rows: &[&Execution], name: &str) -> bool {
+    let said: Vec<f32> =
+        rows.iter().filter_map(|run| run.choice.parts.get(name).copied()).collect();
+    let all = said.iter().copied().chain((said.len() < rows.len()).then_some(0.0));
+    said.len() >= LEAST_EXECUTIONS
+        && all.clone().any(|value| all.clone().any(|other| value != other))
+}
+
+/// What each signal said, less its mean. One that an execution does not name said nothing, which is
+/// 0: a selection names those that have something to say.
+fn samples(rows: &[&Execution], signals: &[(String, f64)]) -> Vec<Sample> {
     let owned: Vec<Execution> = rows.iter().map(|run| (*run).clone()).collect();
     let weights = evidence::weights(&owned);
     let mut samples: Vec<Sample> = rows
@@ -163,16 +205,12 @@ fn samples(rows: &[&Execution], signals: &SignalWeights) -> Vec<Sample> {
         .zip(weights)
         .map(|(run, weight)| Sample { signals: Vec::new(), success: run.success, weight })
         .collect();
-    for (name, _) in signals.iter() {
-        let said = |run: &Execution| run.choice.parts.get(name).map(|value| f64::from(*value));
-        let values: Vec<Option<f64>> = rows.iter().map(|run| said(run)).collect();
-        let (sum, count) = values
-            .iter()
-            .flatten()
-            .fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-        let mean = if count > 0.0 { sum / count } else { 0.0 };
+    for (name, _) in signals {
+        let said = |run: &&Execution| f64::from(run.choice.parts.get(name).copied().unwrap_or(0.0));
+        let values: Vec<f64> = rows.iter().map(said).collect();
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         for (sample, value) in samples.iter_mut().zip(values) {
-            sample.signals.push(value.map_or(0.0, |value| value - mean));
+            sample.signals.push(value - mean);
         }
     }
     samples
@@ -182,7 +220,8 @@ fn samples(rows: &[&Execution], signals: &SignalWeights) -> Vec<Sample> {
 mod tests {
     use super::*;
 
-    /// Executions of which `good` tells the outcome, with exceptions, and `noise` does not.
+    /// Executions of which `semantic` tells the outcome, with exceptions, and `keyword` does not;
+    /// `phase` tells it too, the other way round.
     fn log(runs: u32) -> Vec<Execution> {
         let run = |n: u32| {
             let good = f64::from(n % 10) / 10.0;
@@ -191,43 +230,54 @@ mod tests {
             run.session = Some(n.to_string());
             // A tool a day would be bounded: many tools.
             run.tool = format!("t{}", n % 50).as_str().into();
-            run.choice.parts.insert("good".into(), good as f32);
-            run.choice.parts.insert("noise".into(), (n * 31 % 97) as f32 / 97.0);
+            let parts = [("semantic", good), ("keyword", f64::from(n * 31 % 97) / 97.0)];
+            let parts = parts.into_iter().chain([("phase", 1.0 - 2.0 * good), ("intent", 0.2)]);
+            // Most prompts match no pattern.
+            let parts = parts.filter(|(name, _)| *name != "intent" || n % 5 == 0);
+            run.choice.parts = parts.map(|(name, value)| (name.to_owned(), value as f32)).collect();
             run
         };
         (0..runs).map(run).collect()
     }
 
-    fn half() -> SignalWeights {
-        SignalWeights::new([("good", 0.5), ("noise", 0.5)])
+    /// The weights of all signals, as a configuration has them.
+    fn configured() -> ScoreWeights {
+        let signals = [("phase", 0.1), ("history", 0.1), ("intent", 0.7), ("web", 0.0)];
+        ScoreWeights::new(0.5, signals.into_iter().chain([("exclusive", 1.0)]))
     }
 
     #[test]
-    fn weights_move_a_bounded_step_towards_what_tells_the_outcome() {
-        let update = WeightUpdate::propose(&log(400), &half());
+    fn each_weight_moves_within_its_bound_towards_what_tells_the_outcome() {
+        let update = WeightUpdate::propose(&log(400), &configured());
         assert_eq!(update.unchanged, None, "{update:?}");
-        assert!(update.fitted.get("good") > 0.7, "{update:?}");
-        let step = update.new.get("good") - 0.5;
-        assert!((step - MOST_STEP).abs() < 1e-9, "{update:?}");
+        assert!(update.fitted.semantic() > 0.6, "{update:?}");
+        assert!((update.new.semantic() - 0.55).abs() < 1e-9, "{update:?}");
+        assert!((update.new.get("keyword") - 0.45).abs() < 1e-9, "{update:?}");
+        assert!((update.new.get("phase") - 0.075).abs() < 1e-9, "a quarter of itself: {update:?}");
         assert!(update.loss_after < update.loss_before);
-        assert!((update.new.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-12);
-        // A second time from where the first led.
         let again = WeightUpdate::propose(&log(400), &update.new);
-        assert!(again.new.get("good") > update.new.get("good"));
-        assert_eq!(WeightUpdate::propose(&log(400), &half()), update, "the same, bit by bit");
+        assert!(again.new.semantic() > update.new.semantic(), "a second step goes on");
+        assert_eq!(WeightUpdate::propose(&log(400), &configured()), update, "the same, bit by bit");
     }
 
     #[test]
-    fn a_signal_without_weight_can_get_one() {
-        let update = WeightUpdate::propose(&log(400), &SignalWeights::new([("noise", 1.0)]));
-        assert!((update.new.get("good") - MOST_STEP).abs() < 1e-9, "{update:?}");
-        assert_eq!(update.old.get("good"), 0.0);
+    fn what_nothing_is_said_of_stays() {
+        let update = WeightUpdate::propose(&log(400), &configured());
+        let moved = |name: &str| (update.new.get(name) - update.old.get(name)).abs();
+        assert_eq!((moved("history"), moved("exclusive"), moved("web")), (0.0, 0.0, 0.0));
+        assert!(
+            moved("intent") <= MOST_STEP + 1e-12 && update.new.get("intent") > 0.6,
+            "{update:?}"
+        );
+        assert_eq!(update.new.iter().count(), update.old.iter().count(), "no weight is lost");
+        let off = ScoreWeights::new(0.5, [("phase", 0.0)]);
+        assert_eq!(WeightUpdate::propose(&log(400), &off).new.get("phase"), 0.0, "off stays off");
     }
 
     #[test]
     fn without_evidence_weights_stay() {
         let unchanged = |log: &[Execution]| {
-            let update = WeightUpdate::propose(log, &half());
+            let update = WeightUpdate::propose(log, &configured());
             assert_eq!(update.new, update.old);
             update.unchanged
         };
@@ -240,30 +290,36 @@ mod tests {
         assert_eq!(unchanged(&silent), Some(Unchanged::TooFew));
         let mut constant = log(400);
         constant.iter_mut().flat_map(|run| run.choice.parts.values_mut()).for_each(|x| *x = 0.5);
+        for run in &mut constant {
+            run.choice.parts.remove("intent");
+        }
         assert_eq!(unchanged(&constant), Some(Unchanged::NoGain));
     }
 
     #[test]
     fn one_session_cannot_turn_the_weights() {
         let honest = log(400);
-        let told = WeightUpdate::propose(&honest, &half());
+        let told = WeightUpdate::propose(&honest, &configured());
         let mut log = honest;
         for n in 0..100 {
             let mut lie = Execution::new("t1".into(), format!("lie {n}"), true);
             lie.session = Some("adversary".into());
-            lie.choice.parts.extend([("good".to_owned(), 0.0), ("noise".to_owned(), 1.0)]);
+            lie.choice.parts.extend([("semantic".to_owned(), 0.0), ("keyword".to_owned(), 1.0)]);
             log.push(lie);
         }
-        let misled = WeightUpdate::propose(&log, &half());
-        assert!((misled.fitted.get("good") - told.fitted.get("good")).abs() < 0.1, "{misled:?}");
-        assert!(misled.new.get("good") > 0.5, "{misled:?}");
+        let misled = WeightUpdate::propose(&log, &configured());
+        assert!((misled.fitted.semantic() - told.fitted.semantic()).abs() < 0.1, "{misled:?}");
+        assert!(misled.new.semantic() > 0.5, "{misled:?}");
     }
 
     #[test]
-    fn weights_are_brought_to_one_and_never_negative() {
-        let weights = SignalWeights::new([("a", 3.0), ("b", -1.0), ("c", f64::NAN), ("d", 1.0)]);
+    fn weights_lie_within_0_and_1_and_meaning_and_words_sum_to_1() {
+        let weights =
+            ScoreWeights::new(1.5, [("a", 3.0), ("b", -1.0), ("c", f64::NAN), ("d", 0.4)]);
         let all: Vec<_> = weights.iter().collect();
-        assert_eq!(all, [("a", 0.75), ("b", 0.0), ("c", 0.0), ("d", 0.25)]);
-        assert_eq!(SignalWeights::new([("a", 0.0), ("b", 0.0)]).get("a"), 0.5);
+        let signals = [("a", 1.0), ("b", 0.0), ("c", 0.0), ("d", 0.4)];
+        assert_eq!(all[..4], signals);
+        assert_eq!((weights.semantic(), weights.get("keyword")), (1.0, 0.0));
+        assert_eq!(weights.signals().collect::<Vec<_>>(), signals);
     }
 }

@@ -69,6 +69,27 @@ impl Workflow {
         Self { after }
     }
 
+    /// From shares that were counted elsewhere.
+    pub(super) fn of_shares(follows: BTreeMap<ToolId, BTreeMap<ToolId, f64>>) -> Self {
+        let next = |(tool, probability): (ToolId, f64)| Next {
+            tool,
+            probability: if probability.is_finite() { probability.clamp(0.0, 1.0) } else { 0.0 },
+            lift: 1.0,
+            count: LEAST_COUNT,
+        };
+        let after = follows.into_iter().map(|(id, shares)| {
+            let mut all: Vec<Next> = shares.into_iter().map(next).collect();
+            all.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+            (id, all)
+        });
+        Self { after: after.collect() }
+    }
+
+    /// Every tool that others tend to follow, with these.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolId, &[Next])> {
+        self.after.iter().map(|(id, next)| (id, next.as_slice()))
+    }
+
     /// What follows a tool more often than it runs at all, the likeliest first.
     pub fn next_after(&self, tool: &str) -> &[Next] {
         self.after.get(tool).map_or(&[], Vec::as_slice)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::feedback::Observed;
 use crate::query::Stage;
 
 /// Xorshift64 (Marsaglia 2003): the same cases everywhere.
@@ -41,6 +42,7 @@ impl Dice {
             max_latency: self.maybe(&LATENCIES),
             undeclared: self.pick(&[Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude]),
             max_per_server: None,
+            observed_tiers: false,
         }
     }
 }
@@ -107,7 +109,7 @@ fn half_a_million_tools_pass_a_policy_or_not_as_its_words_say() {
         dice.dress(&mut tool);
         let policy = dice.policy();
         assert_eq!(
-            policy.admit(&tool).is_ok(),
+            policy.admit(&tool, None).is_ok(),
             passes(&policy, &tool),
             "{case}: {policy:?} {tool:?}"
         );
@@ -154,12 +156,12 @@ fn a_hundred_thousand_obligations_get_their_tools_in_order() {
         let have: Vec<String> = kinds.iter().filter(|_| dice.roll(2) == 0).cloned().collect();
         let (policy, asked) = (dice.policy(), dice.pick(&declared));
         let seen = [0, 1, 50]
-            .map(|runs| Observed::from_counts(dice.roll(runs + 1) as u32, runs as u32, None));
+            .map(|runs| Observed::from_counts(dice.roll(runs + 1) as u64, runs as u64, None));
         let found = candidates_for(
             &tools,
             asked,
             &have,
-            |tool| policy.admit(tool),
+            |_, tool| policy.admit(tool, None),
             |row| seen.get(row as usize),
         );
         let fits = |tool: &&Arc<Tool>| covers(&tool.satisfies[0], asked);

@@ -27,7 +27,6 @@ mod fusion;
 mod hybrid;
 mod keyword;
 mod obligation;
-mod observed;
 mod policy;
 mod retriever;
 mod semantic;
@@ -47,7 +46,6 @@ pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, covers};
-pub use observed::Observed;
 pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared, order};
 pub use retriever::{
     Candidate, Clause, Error, Features, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,

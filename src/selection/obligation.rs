@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::observed::Observed;
 use super::policy::Exclusion;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
+use crate::feedback::Observed;
 
 /// One tool that can discharge an obligation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,7 +69,7 @@ pub fn candidates_for<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
     have: &[String],
-    admit: impl Fn(&Tool) -> Result<(), Exclusion>,
+    admit: impl Fn(u32, &Tool) -> Result<(), Exclusion>,
     seen: impl Fn(u32) -> Option<&'o Observed>,
 ) -> Candidacies {
     let mut found = Candidacies::default();
@@ -78,7 +78,7 @@ pub fn candidates_for<'o>(
         if !tool.satisfies.iter().any(|declared| covers(declared, obligation)) {
             continue;
         }
-        match admit(tool) {
+        match admit(row, tool) {
             Ok(()) => able.push(candidacy(row, tool, have, seen(row))),
             Err(because) => found.excluded.push((tool.id.clone(), because)),
         }
@@ -95,9 +95,7 @@ pub fn candidates_for<'o>(
 
 fn candidacy(row: u32, tool: &Tool, have: &[String], seen: Option<&Observed>) -> Candidacy {
     let is_missing = |kind: &&String| !have.contains(kind);
-    let declared_ms =
-        tool.latency_ms.or_else(|| tool.declared_latency_tier.map(LatencyTier::floor_ms));
-    let latency = Observed::latency(seen, declared_ms);
+    let latency = Observed::latency_ms(seen, tool);
     Candidacy {
         id: tool.id.clone(),
         missing: tool.consumes.iter().filter(is_missing).cloned().collect(),
@@ -119,7 +117,7 @@ fn order(a: &Candidacy, b: &Candidacy, tools: &[Arc<Tool>]) -> Ordering {
 mod tests {
     use super::*;
 
-    fn anything(_: &Tool) -> Result<(), Exclusion> {
+    fn anything(_: u32, _: &Tool) -> Result<(), Exclusion> {
         Ok(())
     }
 

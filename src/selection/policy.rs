@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
+use crate::feedback::Observed;
 use crate::query::Stage;
 
 /// What a tool that declares no tier counts as under a filter on that tier.
@@ -35,6 +36,10 @@ pub struct Policy {
     /// one's come near: none can fill an answer by many tools that are about as good. Tools without
     /// a server are not counted.
     pub max_per_server: Option<usize>,
+    /// Whether tiers are those that were observed: what a log says of reliability and latency moves
+    /// what a tool declares, within the bounds of [`Observed::reliability`] and
+    /// [`Observed::latency_ms`].
+    pub observed_tiers: bool,
 }
 
 /// Why a tool is left out.
@@ -162,14 +167,16 @@ impl Policy {
     }
 
     /// Lets the tool pass, or says which tier stands in the way: the first of reliability, cost
-    /// and latency.
+    /// and latency. `observed` counts where [`Policy::observed_tiers`] is set.
     ///
     /// # Errors
     /// The reason for which the tool is left out.
-    pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
+    pub fn admit(&self, tool: &Tool, observed: Option<&Observed>) -> Result<(), Exclusion> {
         let assume = self.undeclared;
+        let observed = observed.filter(|_| self.observed_tiers);
         if let Some(least) = self.min_reliability {
-            let found = tool.reliability;
+            let moved = observed.map(|seen| Observed::reliability(Some(seen), tool.reliability));
+            let found = moved.or(tool.reliability);
             if !assume.passes(found, Reliability::Medium, |tier| tier >= least) {
                 return Err(Exclusion::Reliability { found, least });
             }
@@ -181,7 +188,11 @@ impl Policy {
             }
         }
         if let Some(most) = self.max_latency {
-            let found = tool.latency_tier();
+            let measured = observed.and_then(|seen| {
+                seen.latency_tier()?;
+                Some(LatencyTier::from_ms(Observed::latency_ms(Some(seen), tool)? as u64))
+            });
+            let found = measured.or(tool.latency_tier());
             if !assume.passes(found, LatencyTier::Medium, |tier| tier <= most) {
                 return Err(Exclusion::Latency { found, most });
             }

@@ -41,14 +41,14 @@ prop_compose! {
     fn policies()(min_reliability in reliability(), max_cost in cost(), max_latency in tier(),
                   undeclared in prop::sample::select(
                       vec![Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude])) -> Policy {
-        Policy { min_reliability, max_cost, max_latency, undeclared, max_per_server: None }
+        Policy { min_reliability, max_cost, max_latency, undeclared, ..Policy::default() }
     }
 }
 
 proptest! {
     #[test]
     fn what_a_policy_admits_never_violates_it(tool in tools(), policy in policies()) {
-        if policy.admit(&tool).is_ok() {
+        if policy.admit(&tool, None).is_ok() {
             if let (Some(least), Some(found)) = (policy.min_reliability, tool.reliability) {
                 prop_assert!(found >= least);
             }
@@ -112,11 +112,11 @@ fn a_tool_without_tiers_counts_as_medium_unless_told_otherwise() {
     let bare = Tool::new(None, "bare", "");
     let asks =
         |min_reliability, undeclared| Policy { min_reliability, undeclared, ..Policy::default() };
-    assert!(asks(Some(Reliability::Medium), Undeclared::Medium).admit(&bare).is_ok());
-    let high = asks(Some(Reliability::High), Undeclared::Medium).admit(&bare).unwrap_err();
+    assert!(asks(Some(Reliability::Medium), Undeclared::Medium).admit(&bare, None).is_ok());
+    let high = asks(Some(Reliability::High), Undeclared::Medium).admit(&bare, None).unwrap_err();
     assert_eq!(high.to_string(), "reliability is not declared, and high is asked for");
-    assert!(asks(Some(Reliability::High), Undeclared::Admit).admit(&bare).is_ok());
-    assert!(asks(Some(Reliability::Low), Undeclared::Exclude).admit(&bare).is_err());
+    assert!(asks(Some(Reliability::High), Undeclared::Admit).admit(&bare, None).is_ok());
+    assert!(asks(Some(Reliability::Low), Undeclared::Exclude).admit(&bare, None).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolroute::feedback::{Recorded, StoreOptions};
 use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
 
@@ -184,6 +184,109 @@ fn weights_are_shown_applied_and_taken_back() {
     assert!(fails(&sandbox, 1, &["weights", "--revert"]).contains("no older weights"));
     let few = filled(4);
     assert_eq!(feedback(&few, &["weights", "--apply"])["unchanged"], "too_few");
+}
+
+#[test]
+fn applied_weights_keep_every_signal_and_its_answers() {
+    // Nothing but its author's pattern says that the tool fits: without `intent` there is no answer.
+    let sandbox = Sandbox::new();
+    let tools = sandbox.write(
+        "tools.jsonl",
+        "{\"name\":\"dispatch\",\"server\":\"ops\",\"description\":\"Opens the hatch of the silo\",\
+          \"routing\":{\"signals\":[{\"pattern\":\"kalimera\",\"weight\":1.0}]}}\n\
+         {\"name\":\"read\",\"server\":\"fs\",\"description\":\"Reads a file from disk\"}\n",
+    );
+    let log = sandbox.path("log.db");
+    let (tools, log) = (tools.to_str().unwrap(), log.to_str().unwrap());
+    let route = || {
+        let typed = ["route", "--tools", tools, "--feedback", log, "kalimera"];
+        sandbox.json(&typed)["tools"][0]["id"].clone()
+    };
+    assert_eq!(route(), "ops__dispatch");
+    let signals = [
+        "phase",
+        "language",
+        "complexity",
+        "task_type",
+        "history",
+        "intent",
+        "web",
+        "priority",
+        "hierarchy",
+        "latency",
+        "cost",
+        "workflow",
+        "planned",
+    ];
+    let row = |n: u32| {
+        let good = f64::from(n % 10) / 10.0;
+        let mut parts = json!({"semantic": good, "keyword": f64::from(n * 31 % 97) / 97.0});
+        for (at, signal) in (0u32..).zip(signals) {
+            parts[signal] = json!(f64::from((n + at) * 37 % 11) / 10.0);
+        }
+        let success = f64::from(n * 7_919 % 100) / 100.0 < 0.2 + 0.7 * good;
+        json!({"tool": format!("s__t{}", n % 50), "prompt": format!("p{n}"), "success": success,
+               "session": n.to_string(), "choice": {"parts": parts}})
+        .to_string()
+    };
+    let rows = sandbox.write("rows.jsonl", (0..400).map(row).collect::<Vec<_>>().join("\n"));
+    feedback(&sandbox, &["add", "--no-vectors", "--input", rows.to_str().unwrap()]);
+    let applied = feedback(&sandbox, &["weights", "--apply"]);
+    assert_eq!(applied["applied"], true, "{applied}");
+    assert_eq!(
+        (&applied["old"]["intent"], &applied["old"]["semantic"]),
+        (&json!(0.7), &json!(0.7))
+    );
+    for (signal, old) in applied["old"].as_object().unwrap() {
+        let (old, new) = (old.as_f64().unwrap(), applied["new"][signal].as_f64().unwrap());
+        assert!((new - old).abs() <= 0.05 + 1e-9, "{signal}: {old} to {new}");
+        assert_eq!(new > 0.0, old > 0.0, "{signal}: {old} to {new}");
+    }
+    assert_eq!(route(), "ops__dispatch");
+}
+
+#[test]
+fn a_hundred_lies_move_a_score_by_no_more_than_is_promised() {
+    let sandbox = Sandbox::new();
+    let prompt = "send a message to a friend";
+    let add = |tool: &str, good: u32, runs: u32, session: &str| {
+        let row = |n: u32| {
+            json!({"tool": tool, "prompt": prompt, "success": n < good,
+                   "session": format!("{session} {}", n % 100)})
+        };
+        let rows: Vec<String> = (0..runs).map(|n| row(n).to_string()).collect();
+        let rows = sandbox.write("rows.jsonl", rows.join("\n"));
+        let typed = ["add", "--model", "static", "--input", rows.to_str().unwrap()];
+        feedback(&sandbox, &typed);
+    };
+    let log = sandbox.path("log.db");
+    let own = |tool: &str| {
+        let typed = ["route", "--tools", &crate::support::samples(), "--model", "static"];
+        let ranked = [&typed[..], &["--limit", "50", "--min-confidence", "0"]].concat();
+        let answer =
+            sandbox.json(&[&ranked[..], &["--feedback", log.to_str().unwrap(), prompt]].concat());
+        let tools = answer["tools"].as_array().unwrap();
+        let found = tools.iter().find(|found| found["id"] == tool).unwrap();
+        let parts = found["explanation"]["parts"].as_array().unwrap();
+        let blend: f64 = parts
+            .iter()
+            .filter(|part| part["name"] == "semantic" || part["name"] == "keyword")
+            .map(|part| part["contribution"].as_f64().unwrap())
+            .sum();
+        (found["score"].as_f64().unwrap(), blend)
+    };
+    add("mail__send_email", 8, 10, "honest");
+    let (before, _) = own("mail__send_email");
+    let lie = |n: u32| json!({"tool": "mail__send_email", "prompt": prompt, "success": true, "session": "liar", "feedback": n.to_string()});
+    let rows: Vec<String> = (0..100).map(|n| lie(n).to_string()).collect();
+    let rows = sandbox.write("lies.jsonl", rows.join("\n"));
+    feedback(&sandbox, &["add", "--model", "static", "--input", rows.to_str().unwrap()]);
+    let (after, blend) = own("mail__send_email");
+    assert!(after > before, "the lies are read: {before} to {after}");
+    assert!(after - before <= 0.034 * blend + 1e-6, "{before} to {after} of {blend}");
+    // Honest failures weigh more than any praise: a tool that fails falls below its own score.
+    add("mail__send_email", 0, 90, "honest");
+    assert!(own("mail__send_email").0 < before);
 }
 
 #[test]

@@ -1,10 +1,9 @@
-use std::sync::Mutex;
-
-use super::super::{CacheSettings, Engine, Observations, Recorder, ToolRun};
+use super::super::{CacheSettings, Engine, Observations, RunCounts};
 use super::*;
 use crate::catalog::{Catalog, IntentSignal, LoadOptions};
+use crate::feedback::{Execution, StoreOptions};
 use crate::query::Stage;
-use crate::selection::{Observed, Strategy};
+use crate::selection::Strategy;
 
 fn tool(name: &str, description: &str) -> Tool {
     Tool::new(Some("s"), name, description)
@@ -135,11 +134,11 @@ fn what_was_seen_what_follows_and_what_is_planned_changes_the_next_answer() {
     assert_eq!(first(SelectContext::default()), "k");
     let planned = SelectContext { planned_tools: vec!["m".into()], ..SelectContext::default() };
     assert_eq!(first(planned), "m");
-    let mut seen = Observations::default();
-    seen.tools.insert("s__l".into(), Observed::from_counts(50, 50, None));
-    seen.tools.insert("gone".into(), Observed::from_counts(50, 50, None));
-    seen.follows.entry("s:k".into()).or_default().insert("m".into(), 1.0);
-    engine.observe(seen);
+    let counts = r#"{"tools": {"s__l": {"runs": 50, "successes": 50},
+                               "s__k": {"runs": 50, "successes": 20},
+                               "gone": {"runs": 50, "successes": 50}},
+                     "follows": {"s:k": {"m": 1.0}}}"#;
+    engine.observe(serde_json::from_str::<RunCounts>(counts).unwrap().into());
     assert_eq!(first(SelectContext::default()), "l", "and no older answer from the cache");
     let after = SelectContext { last_tool: Some("k".into()), ..SelectContext::default() };
     assert_eq!(first(after), "m");
@@ -186,27 +185,16 @@ fn a_cached_answer_is_the_same_and_never_stale() {
     assert!(!uncached.select(&request).unwrap().cached);
 }
 
-#[derive(Default)]
-struct Log(Mutex<Vec<String>>);
-
-impl Recorder for Log {
-    fn record(&self, run: &ToolRun) {
-        self.0.lock().unwrap().push(run.tool.clone());
-    }
-
-    fn close(&self) {
-        self.0.lock().unwrap().push("closed".into());
-    }
-}
-
 #[test]
 fn runs_reach_the_log_and_are_counted() {
-    let log = Arc::new(Log::default());
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.db");
     let catalog = Catalog::from_tools(named(&["a"])).catalog;
-    let engine = Engine::builder(catalog).recorder(log.clone()).build().unwrap();
-    engine.record_execution(&ToolRun { tool: "s__a".into(), success: true, ..ToolRun::default() });
+    let builder = Engine::builder(catalog).feedback(&log, StoreOptions::default());
+    let engine = builder.build().unwrap();
+    engine.record(Execution::new("s__a".into(), "moves data", true)).unwrap();
     engine.close();
-    assert_eq!(*log.0.lock().unwrap(), ["s__a", "closed"]);
+    assert_eq!(engine.observed().tool("s__a").unwrap().runs, 1);
     assert_eq!(engine.metrics().executions_succeeded, 1);
     assert!(engine.metrics_text().contains("toolroute_executions_total"));
 }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::feedback::{Called, Choice, Context, PromptVector, SignalWeights};
+use crate::feedback::{Called, Choice, Context, PromptVector, ScoreWeights};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -110,7 +110,7 @@ fn what_is_forgotten_is_gone_from_disk_too() {
     assert_eq!(store.forget(&Forget::Before(left[0].at.unwrap())).unwrap().executions, 0);
     assert_eq!(store.forget(&Forget::Before(left[0].at.unwrap() + 1)).unwrap().executions, 1);
     store.insert(&[full(0)]).unwrap();
-    let weights = SignalWeights::new([("semantic", 1.0)]);
+    let weights = ScoreWeights::new(1.0, [("a", 0.1)]);
     store.apply_weights(&weights, (10, 0.5, 0.4)).unwrap();
     store.forget(&Forget::All).unwrap();
     assert_eq!((store.count().unwrap(), store.current_weights().unwrap()), (0, None));
@@ -215,7 +215,7 @@ fn an_older_log_is_brought_up_to_date_and_a_newer_one_refused() {
     assert_eq!((all(&store)[0].duration_ms, &all(&store)[0].called), (Some(5), &None));
     store.insert(&[full(1)]).unwrap();
     assert!(all(&store).iter().any(|row| row.called == full(1).called));
-    store.apply_weights(&SignalWeights::new([("a", 1.0)]), (10, 0.5, 0.4)).unwrap();
+    store.apply_weights(&ScoreWeights::new(1.0, [("a", 0.1)]), (10, 0.5, 0.4)).unwrap();
     store.connection.pragma_update(None, "user_version", 99).unwrap();
     drop(store);
     let error = ExecutionStore::open(&path, StoreOptions::default()).err().unwrap();
@@ -271,7 +271,7 @@ fn only_its_owner_reads_a_log() {
 fn weights_are_taken_back_one_by_one_to_the_configuration() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder, StoreOptions::default());
-    let weights = |a: f64| SignalWeights::new([("a", a), ("b", 1.0 - a)]);
+    let weights = |a: f64| ScoreWeights::new(a, [("b", 0.1)]);
     assert!(matches!(store.revert_weights(), Err(StoreError::NothingToRevert)));
     store.apply_weights(&weights(0.6), (10, 0.5, 0.4)).unwrap();
     store.apply_weights(&weights(0.7), (20, 0.4, 0.3)).unwrap();

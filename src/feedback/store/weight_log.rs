@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::{ExecutionStore, now, rows, told};
-use crate::feedback::{SignalWeights, StoreError};
+use crate::feedback::{ScoreWeights, StoreError};
 
 /// One change of the weights, as it stands in the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,7 +15,7 @@ pub struct WeightRecord {
     /// `apply` or `revert`.
     pub action: String,
     /// `None` is what the configuration says.
-    pub weights: Option<SignalWeights>,
+    pub weights: Option<ScoreWeights>,
     /// The record whose weights held before these were applied; `None` is the configuration.
     pub parent: Option<i64>,
     pub executions: u64,
@@ -25,7 +25,7 @@ pub struct WeightRecord {
 
 /// Weights to write, and what they came from.
 pub(super) struct NewWeights<'a> {
-    pub weights: &'a SignalWeights,
+    pub weights: &'a ScoreWeights,
     pub executions: usize,
     pub loss_before: f64,
     pub loss_after: f64,
@@ -38,7 +38,7 @@ impl ExecutionStore {
     ///
     /// # Errors
     /// Where the file cannot be read.
-    pub fn current_weights(&self) -> Result<Option<SignalWeights>, StoreError> {
+    pub fn current_weights(&self) -> Result<Option<ScoreWeights>, StoreError> {
         let newest = newest(&self.connection).map_err(|error| told(&self.path, error))?;
         Ok(newest.and_then(|record| record.weights))
     }
@@ -57,7 +57,7 @@ impl ExecutionStore {
 
     pub(in crate::feedback) fn apply_weights(
         &mut self,
-        weights: &SignalWeights,
+        weights: &ScoreWeights,
         (executions, loss_before, loss_after): (usize, f64, f64),
     ) -> Result<(), StoreError> {
         let new = NewWeights { weights, executions, loss_before, loss_after };
@@ -69,7 +69,7 @@ impl ExecutionStore {
     ///
     /// # Errors
     /// [`StoreError::NothingToRevert`]; and where the file cannot be written.
-    pub fn revert_weights(&mut self) -> Result<Option<SignalWeights>, StoreError> {
+    pub fn revert_weights(&mut self) -> Result<Option<ScoreWeights>, StoreError> {
         let told = |error| told(&self.path, error);
         let reverted = revert(&mut self.connection).map_err(told)?;
         reverted.ok_or(StoreError::NothingToRevert)
@@ -124,7 +124,7 @@ fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<
 }
 
 /// `None` where nothing is left to take back.
-fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<SignalWeights>>> {
+fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<ScoreWeights>>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(held) = holding(&transaction)? else { return Ok(None) };
     let before = held.parent.map(|id| by_id(&transaction, id)).transpose()?;

@@ -15,15 +15,19 @@ mod weights;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Part;
 use super::retriever::{Candidate, Score};
-use super::{Observed, Part};
 use crate::catalog::{Cost, LatencyTier, Tool};
+use crate::feedback::Observed;
 use crate::query::{ContextFeatures, Phase, TaskType};
 
 use facts::{AllFacts, Facts};
 pub use intent::Intent;
 use intent::Intents;
 pub use weights::{SIGNALS, Signal, SignalWeights};
+
+/// Candidates whose past is looked up.
+const LOOKED_UP: usize = 32;
 
 /// What the signals know of a catalog's tools; made anew when the catalog changes.
 pub struct Signals {
@@ -53,6 +57,8 @@ pub struct Assessed<'a> {
     situation: Situation<'a>,
     weights: SignalWeights,
     intents: BTreeMap<u32, Intent>,
+    /// What the past says of rows, 0 to 1; 0.5 is neutral.
+    history: BTreeMap<u32, f32>,
     /// Numbers of the context's languages, with what each counts for; the shares sum to 1.
     languages: Vec<(Option<u16>, f32)>,
     /// The best blend among the candidates; 1 where nothing was found.
@@ -95,6 +101,7 @@ impl Signals {
         situation: Situation<'a>,
         weights: SignalWeights,
         candidates: &mut [Candidate],
+        history: impl Fn(u32) -> f32,
     ) -> Assessed<'a> {
         let best = candidates.iter().map(blend).fold(0.0, f32::max);
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
@@ -106,6 +113,7 @@ impl Signals {
                 BTreeMap::new()
             },
             languages: self.languages(situation.features),
+            history: self.history(&situation, weights, candidates, history),
             best: if best > 0.0 { best } else { 1.0 },
             relevance: Vec::new(),
             situation,
@@ -117,6 +125,29 @@ impl Signals {
         let assessed = assessed.with_relevance(candidates);
         assessed.add(candidates);
         assessed
+    }
+
+    /// What the past says of the candidates that ran before, by row. Comparing contexts takes
+    /// time, so only the best are looked up: the signal is a share of a tool's own score.
+    fn history(
+        &self,
+        situation: &Situation<'_>,
+        weights: SignalWeights,
+        candidates: &[Candidate],
+        history: impl Fn(u32) -> f32,
+    ) -> BTreeMap<u32, f32> {
+        if situation.observed.is_empty() || !weights.is_on(Signal::History) {
+            return BTreeMap::new();
+        }
+        let ran = |c: &&Candidate| matches!(situation.observed.get(c.row as usize), Some(Some(_)));
+        let mut ran: Vec<(f32, u32)> =
+            candidates.iter().filter(ran).map(|c| (blend(c), c.row)).collect();
+        let better = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if ran.len() > LOOKED_UP {
+            ran.select_nth_unstable_by(LOOKED_UP, better);
+            ran.truncate(LOOKED_UP);
+        }
+        ran.into_iter().map(|(_, row)| (row, history(row))).collect()
     }
 
     fn languages(&self, features: Option<&ContextFeatures>) -> Vec<(Option<u16>, f32)> {
@@ -236,7 +267,7 @@ impl Assessed<'_> {
             set(Signal::Complexity, complexity(facts, features.complexity));
             set(Signal::Language, self.language(facts));
         }
-        set(Signal::History, seen.map(|seen| 2.0 * seen.shrunk_rate() - 1.0));
+        set(Signal::History, self.history.get(&row).map(|history| 2.0 * history - 1.0));
         set(Signal::Intent, self.intents.get(&row).map(|intent| intent.value));
         set(Signal::Web, (self.situation.needs_web && facts.web).then_some(1.0));
         set(Signal::Priority, facts.priority.map(|p| f32::from(p) / 50.0 - 1.0));

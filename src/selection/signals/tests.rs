@@ -16,12 +16,16 @@ fn candidate(row: u32, blend: f32) -> Candidate {
     Candidate { row, score: blend, semantic: Some(semantic), keyword: None, ..Candidate::default() }
 }
 
+/// What the past says of the first tools.
+const HISTORY: [f32; 4] = [0.6, 0.4, 0.5, 0.5];
+
 /// What one signal at weight 0.1 adds to each of the tools, all of which fit equally well.
 fn added(tools: &[Tool], signal: Signal, situation: Situation<'_>) -> Vec<f32> {
     let signals = signals(tools);
     let weights = SignalWeights::OFF.with(signal, 0.1).unwrap();
     let mut all: Vec<Candidate> = (0..tools.len() as u32).map(|row| candidate(row, 0.5)).collect();
-    let assessed = signals.assess(situation, weights, &mut all);
+    let history = |row: u32| HISTORY[row as usize];
+    let assessed = signals.assess(situation, weights, &mut all, history);
     for candidate in &all {
         let parts: f32 = assessed.parts(candidate).iter().map(|part| part.contribution).sum();
         assert!((candidate.score - 0.5 - parts).abs() < 1e-6, "the parts sum to the score");
@@ -69,10 +73,10 @@ fn history_and_priority_have_a_middle() {
     least.routing.priority = Some(0);
     let tools = [best, least, tool("silent")];
     assert_eq!(added(&tools, Signal::Priority, Situation::default()), [0.05, -0.05, 0.0]);
-    let seen = |good, runs| Some(Observed::from_counts(good, runs, None));
-    let observed = [seen(95, 95), seen(0, 1), None];
+    let seen = Some(Observed::from_counts(95, 95, None));
+    let observed = [seen, seen, None];
     let situation = Situation { observed: &observed, ..Situation::default() };
-    assert_eq!(added(&tools, Signal::History, situation), [0.0475, -0.0083, 0.0]);
+    assert_eq!(added(&tools, Signal::History, situation), [0.01, -0.01, 0.0]);
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn patterns_speak_in_any_script_and_say_which_matched() {
     let signals = signals(&tools);
     let mut all = [candidate(0, 0.5), candidate(1, 0.5)];
     let text = "official data on population";
-    let assessed = signals.assess(ask(text), SignalWeights::default(), &mut all);
+    let assessed = signals.assess(ask(text), SignalWeights::default(), &mut all, |_| 0.5);
     assert_eq!(assessed.intent(0).unwrap().matched.len(), 2);
     assert_eq!(assessed.exclusive().collect::<Vec<_>>(), [(0, "official")]);
     assert!((assessed.strongest_intent() - 0.9).abs() < 1e-6);
@@ -130,7 +134,7 @@ fn urgency_cost_the_web_workflow_and_plans_count_where_they_apply() {
     let weights = SignalWeights::OFF.with(Signal::Latency, 0.1).unwrap();
     let weights = weights.with(Signal::Cost, 0.1).unwrap();
     let parts = signals(&[best])
-        .assess(situation, weights, &mut [candidate(0, 0.5)])
+        .assess(situation, weights, &mut [candidate(0, 0.5)], |_| 0.5)
         .parts(&candidate(0, 0.5));
     assert_eq!(parts.len(), 2);
     assert!(parts.iter().all(|part| part.contribution.to_bits() == 0), "no 0 with a sign");
@@ -149,7 +153,7 @@ fn an_order_lifts_the_first_only_where_a_later_one_fits() {
     let signals = signals(&tools);
     let weights = SignalWeights::OFF.with(Signal::Hierarchy, 0.2).unwrap();
     let mut apart = [(0, 0.5), (1, 0.0), (2, 0.0), (3, 0.6)].map(|(row, at)| candidate(row, at));
-    signals.assess(Situation::default(), weights, &mut apart);
+    signals.assess(Situation::default(), weights, &mut apart, |_| 0.5);
     assert!((apart[0].score - 0.5).abs() < 1e-6, "none of those after it fits");
 }
 
@@ -164,7 +168,7 @@ fn a_named_tool_stays_above_whatever_the_signals_say() {
     all[1].exact_name = 0.505;
     all[1].score = 0.505;
     let situation = Situation { text: "x", ..Situation::default() };
-    let assessed = signals.assess(situation, SignalWeights::default(), &mut all);
+    let assessed = signals.assess(situation, SignalWeights::default(), &mut all, |_| 0.5);
     assert!(all[1].score > all[0].score, "{all:?}");
     let parts: f32 = assessed.parts(&all[1]).iter().map(|part| part.contribution).sum();
     assert!((all[1].score - all[1].exact_name - parts).abs() < 1e-6);

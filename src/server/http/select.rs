@@ -93,6 +93,9 @@ struct PolicyDoc {
     /// Tools of one server in an answer at most, where those of another come near.
     #[schema(minimum = 0)]
     max_per_server: Option<usize>,
+    /// Whether tiers are judged by what the log says of a tool's runs, beside what it declares.
+    #[schema(nullable = false)]
+    observed_tiers: Option<bool>,
 }
 
 #[derive(ToSchema)]

@@ -1,0 +1,147 @@
+//! What a selection takes in beside the prompt and the catalog: what a log says of runs, the weights
+//! that were learned, and which tools are left alone for now.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+use crate::feedback::{Observations, Observed};
+use crate::selection::{Blocked, Signal, SignalWeights, Versions};
+
+/// The inputs that change while an engine runs, whatever the catalog.
+#[derive(Clone, Default)]
+pub(super) struct LiveInputs {
+    pub observations: Arc<Observations>,
+    pub weights: SignalWeights,
+    /// The weights without what a log says.
+    configured: SignalWeights,
+    /// What meaning counts for in the weighted blend, where a log's outcomes have moved it.
+    pub semantic_share: Option<f32>,
+    /// What is not to be called now.
+    pub blocked: Arc<Blocked>,
+    /// How often the observations and the weights were replaced.
+    usage_version: u64,
+    weights_version: u64,
+}
+
+impl LiveInputs {
+    /// The configured weights, and no observations yet.
+    pub fn new(weights: SignalWeights) -> Self {
+        Self { weights, configured: weights, ..Self::default() }
+    }
+
+    /// With other observations and the weights that were learned from them.
+    pub fn with_observations(&self, observations: Arc<Observations>) -> Self {
+        let (weights, semantic_share) = learned(self.configured, &observations);
+        Self {
+            observations,
+            weights,
+            semantic_share,
+            usage_version: self.usage_version + 1,
+            weights_version: self.weights_version + 1,
+            ..self.clone()
+        }
+    }
+
+    /// With other tools left alone. Earlier answers hold no longer, as with observations.
+    pub fn with_blocked(&self, blocked: Blocked) -> Self {
+        let usage_version = self.usage_version + 1;
+        Self { blocked: Arc::new(blocked), usage_version, ..self.clone() }
+    }
+
+    /// With other weights.
+    pub fn with_weights(&self, weights: SignalWeights) -> Self {
+        let weights_version = self.weights_version + 1;
+        Self { weights, configured: weights, weights_version, ..self.clone() }
+    }
+
+    /// What answers depend on, with the version of the catalog.
+    pub fn versions(&self, catalog: u64) -> Versions {
+        Versions { catalog, weights: self.weights_version, usage: self.usage_version }
+    }
+}
+
+/// The weights that hold, and the share of the meaning in the blend; `configured` holds for what a
+/// log says nothing of.
+fn learned(configured: SignalWeights, observations: &Observations) -> (SignalWeights, Option<f32>) {
+    let Some(found) = observations.weights() else { return (configured, None) };
+    let signals = found.signals().filter_map(|(name, weight)| Some((name.parse().ok()?, weight)));
+    let weights = signals.fold(configured, |weights, (signal, weight): (Signal, f64)| {
+        weights.with(signal, weight as f32).unwrap_or(weights)
+    });
+    (weights, Some(found.semantic() as f32))
+}
+
+/// [`Observations`] over the rows of a catalog. Ids that the catalog lacks are left out.
+#[derive(Default)]
+pub(super) struct RowObservations {
+    /// Shorter than the catalog, or empty, where nothing was observed.
+    pub observed: Vec<Option<Observed>>,
+    follows: HashMap<u32, Vec<(u32, f32)>>,
+}
+
+impl RowObservations {
+    pub fn new(catalog: &Catalog, observations: &Observations) -> Self {
+        let mut rows = Self::default();
+        for (id, observed) in observations.tools() {
+            let Some(row) = catalog.row(id.as_str()) else { continue };
+            if rows.observed.is_empty() {
+                rows.observed = vec![None; catalog.len()];
+            }
+            rows.observed[row as usize] = Some(observed.clone());
+        }
+        for (id, next) in observations.workflows() {
+            let Some(row) = catalog.row(id.as_str()) else { continue };
+            let share = |next: &crate::feedback::Next| {
+                Some((catalog.row(next.tool.as_str())?, next.probability as f32))
+            };
+            let mut shares: Vec<(u32, f32)> = next.iter().filter_map(share).collect();
+            shares.sort_by_key(|(row, _)| *row);
+            rows.follows.insert(row, shares);
+        }
+        rows
+    }
+
+    /// What was observed of a row's runs.
+    pub fn of(&self, row: u32) -> Option<&Observed> {
+        self.observed.get(row as usize)?.as_ref()
+    }
+
+    /// What tends to follow a tool, by row, ascending.
+    pub fn after(&self, row: Option<u32>) -> &[(u32, f32)] {
+        row.and_then(|row| self.follows.get(&row)).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::{ExecutionStore, ScoreWeights, StoreOptions, WeightUpdate};
+
+    fn observations(store: &ExecutionStore) -> Arc<Observations> {
+        Arc::new(Observations::load(store).unwrap())
+    }
+
+    #[test]
+    fn weights_of_a_log_hold_until_they_are_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.db");
+        let mut store = ExecutionStore::open(&path, StoreOptions::default()).unwrap();
+        let inputs = LiveInputs::new(SignalWeights::OFF);
+        assert_eq!(inputs.with_observations(observations(&store)).semantic_share, None);
+
+        let configured = ScoreWeights::new(0.7, [("phase", 0.0)]);
+        let mut update = WeightUpdate::propose(&[], &configured);
+        update.new = ScoreWeights::new(0.75, [("phase", 0.25)]);
+        update.unchanged = None;
+        update.apply(&mut store).unwrap();
+        let learned = inputs.with_observations(observations(&store));
+        assert_eq!(learned.semantic_share, Some(0.75));
+        assert_eq!(learned.weights.get(Signal::Phase), 0.25);
+        assert_eq!(learned.versions(0).weights, inputs.versions(0).weights + 1);
+
+        store.revert_weights().unwrap();
+        let reverted = learned.with_observations(observations(&store));
+        assert_eq!((reverted.semantic_share, reverted.weights), (None, SignalWeights::OFF));
+    }
+}
