@@ -3,15 +3,33 @@
 //! A prompt has some 25 points where its threads must meet, a few microseconds of work apart: a
 //! pool that sleeps in between would spend longer on waking up. So workers wait in a loop for a
 //! moment before they sleep.
+//!
+//! Users' machines are busy. A thread that has no core to itself comes milliseconds late, and a
+//! prompt that waited for it at each of these points would take thirty times as long. So nobody is
+//! waited for who has not begun: parts of the work are claimed, and the caller claims what no worker
+//! has claimed yet. And a prompt that was held up all the same goes on alone, and so do the next.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
 
-/// Turns of the waiting loop before a worker sleeps: some 50 µs.
+/// Turns of the waiting loop before a worker sleeps, and before a caller gives way: some 50 µs.
 const SPINS: usize = 20_000;
+
+/// A meeting that took so long was held up, unless the others of its prompt take nearly as long.
+const LATE: Duration = Duration::from_micros(500);
+
+/// How many times the mean of a prompt's meetings a late one takes.
+const TIMES_THE_MEAN: u32 = 8;
+
+/// Prompts that go alone after one that was held up; twice as many each time, up to the most. So
+/// that fewer than one in a hundred prompts finds out again that the machine is busy.
+const ALONE: u32 = 256;
+const MOST_ALONE: u32 = 4_096;
 
 /// A fixed number of threads, the caller's own among them.
 pub struct Pool {
@@ -20,26 +38,29 @@ pub struct Pool {
     threads: Vec<Thread>,
     /// Held by the one prompt that uses the pool.
     turn: Mutex<()>,
+    /// Prompts that still go alone, and how many will the next time.
+    alone: AtomicU32,
+    next_alone: AtomicU32,
 }
 
 struct Shared {
-    /// Raised by one for each job.
-    epoch: AtomicUsize,
+    /// The number of the present job in the upper half, the part to be claimed next in the lower.
+    claims: AtomicU64,
     job: Mutex<Option<Job>>,
-    /// Workers that have not finished the job.
+    /// Parts of the job that are not done.
     pending: AtomicUsize,
     asleep: Vec<AtomicBool>,
     stop: AtomicBool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// What each worker calls with its number.
+/// What is called with the number of each part.
 #[derive(Clone, Copy)]
 struct Job {
     call: *const (dyn Fn(usize) + Sync + 'static),
 }
 
-// SAFETY: the pointer is to a `Sync` closure, and `run` keeps it alive until no worker is pending.
+// SAFETY: the pointer is to a `Sync` closure, and `broadcast` keeps it alive until no part is pending.
 unsafe impl Send for Job {}
 
 impl Pool {
@@ -47,7 +68,7 @@ impl Pool {
     pub fn new(threads: usize) -> Self {
         let others = threads.saturating_sub(1);
         let shared = Arc::new(Shared {
-            epoch: AtomicUsize::new(0),
+            claims: AtomicU64::new(0),
             job: Mutex::new(None),
             pending: AtomicUsize::new(0),
             asleep: (0..others).map(|_| AtomicBool::new(false)).collect(),
@@ -63,7 +84,8 @@ impl Pool {
             workers.push(worker);
         }
         let threads = workers.iter().map(|worker| worker.thread().clone()).collect();
-        Self { shared, workers, threads, turn: Mutex::new(()) }
+        let (alone, next_alone) = (AtomicU32::new(0), AtomicU32::new(ALONE));
+        Self { shared, workers, threads, turn: Mutex::new(()), alone, next_alone }
     }
 
     /// Threads at hand, the caller's included.
@@ -71,22 +93,38 @@ impl Pool {
         self.workers.len() + 1
     }
 
-    /// The pool for one prompt; `None` while another prompt has it.
+    /// The pool for one prompt; `None` while another prompt has it, and for a while after a prompt
+    /// was held up.
     pub fn take(&self) -> Option<Turn<'_>> {
-        match self.turn.try_lock() {
-            Ok(guard) => Some(Turn { pool: self, _guard: guard }),
-            Err(std::sync::TryLockError::Poisoned(poisoned)) => {
-                Some(Turn { pool: self, _guard: poisoned.into_inner() })
-            }
-            Err(std::sync::TryLockError::WouldBlock) => None,
+        let guard = match self.turn.try_lock() {
+            Ok(guard) => guard,
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(std::sync::TryLockError::WouldBlock) => return None,
+        };
+        let alone = self.alone.load(Ordering::Relaxed);
+        if alone > 0 {
+            self.alone.store(alone - 1, Ordering::Relaxed);
+            return None;
         }
+        Some(Turn {
+            pool: self,
+            meetings: Cell::default(),
+            is_held_up: Cell::new(false),
+            _guard: guard,
+        })
+    }
+
+    /// Has the next prompts go alone.
+    fn held_up(&self) {
+        let next = self.next_alone.load(Ordering::Relaxed);
+        self.alone.store(next, Ordering::Relaxed);
+        self.next_alone.store((2 * next).min(MOST_ALONE), Ordering::Relaxed);
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Release);
-        self.shared.epoch.fetch_add(1, Ordering::Release);
+        self.shared.stop.store(true, Ordering::SeqCst);
         self.threads.iter().for_each(Thread::unpark);
         for worker in self.workers.drain(..) {
             // A panic of the worker was handed to the caller of `run`.
@@ -98,6 +136,10 @@ impl Drop for Pool {
 /// The right to use the pool.
 pub struct Turn<'a> {
     pool: &'a Pool,
+    /// How many meetings there were, and how long they took together.
+    meetings: Cell<(u32, Duration)>,
+    /// The rest is done by the caller alone.
+    is_held_up: Cell<bool>,
     _guard: MutexGuard<'a, ()>,
 }
 
@@ -107,12 +149,18 @@ impl Turn<'_> {
         self.pool.threads()
     }
 
-    /// Calls `work` with each part, each on a thread of its own, and returns when all are done.
+    /// Calls `work` with each part, on as many threads as come in time, and returns when all are
+    /// done.
     ///
     /// # Panics
     /// With the panic of any part; and where there are more parts than threads.
     pub fn run<P: Send>(&self, parts: Vec<P>, work: impl Fn(P) + Sync) {
         assert!(parts.len() <= self.threads(), "more parts than threads. This is a bug.");
+        if self.is_held_up.get() {
+            parts.into_iter().for_each(work);
+            return;
+        }
+        let count = parts.len();
         let parts: Vec<Mutex<Option<P>>> =
             parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
         let call = |number: usize| {
@@ -121,23 +169,40 @@ impl Turn<'_> {
                 work(part);
             }
         };
-        self.broadcast(&call);
+        let began = Instant::now();
+        self.broadcast(count, &call);
+        self.judge(began.elapsed());
     }
 
-    fn broadcast(&self, call: &(dyn Fn(usize) + Sync)) {
+    /// Goes on alone where a meeting took far longer than the others.
+    fn judge(&self, took: Duration) {
+        let (count, sum) = self.meetings.get();
+        if count > 0 && took > LATE && took > TIMES_THE_MEAN * (sum / count) {
+            self.is_held_up.set(true);
+            self.pool.held_up();
+        }
+        self.meetings.set((count + 1, sum + took));
+    }
+
+    fn broadcast(&self, parts: usize, call: &(dyn Fn(usize) + Sync)) {
         let Pool { shared, threads, .. } = self.pool;
-        // SAFETY: only the lifetime is erased. Workers call it only between the raising of `epoch`
-        // and their lowering of `pending`, and this function does not return before that is 0.
+        // SAFETY: only the lifetime is erased. A part is called only by who claimed it of this job,
+        // and this function does not return before all parts are done and none can be claimed.
         let call_for_ever: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(call) };
         *lock(&shared.job) = Some(Job { call: call_for_ever });
-        shared.pending.store(threads.len(), Ordering::Release);
-        shared.epoch.fetch_add(1, Ordering::SeqCst);
-        for (thread, asleep) in threads.iter().zip(&shared.asleep) {
+        shared.pending.store(parts, Ordering::Release);
+        let job = shared.publish(parts);
+        for (thread, asleep) in threads.iter().zip(&shared.asleep).take(parts.saturating_sub(1)) {
             if asleep.load(Ordering::SeqCst) {
                 thread.unpark();
             }
         }
-        let mine = catch_unwind(AssertUnwindSafe(|| call(0)));
+        let mut mine = Ok(());
+        while let Some(part) = shared.claim(job) {
+            let done = catch_unwind(AssertUnwindSafe(|| call(part)));
+            mine = mine.and(done);
+            shared.pending.fetch_sub(1, Ordering::Release);
+        }
         let mut spins = 0;
         while shared.pending.load(Ordering::Acquire) > 0 {
             spins += 1;
@@ -152,7 +217,28 @@ impl Turn<'_> {
     }
 }
 
+/// Bits of [`Shared::claims`] that count parts: how many are left to be claimed.
+const PART_BITS: u32 = 16;
+const PARTS: u64 = (1 << PART_BITS) - 1;
+
 impl Shared {
+    /// Makes a job's parts claimable, and gives the job's number.
+    fn publish(&self, parts: usize) -> u64 {
+        let job = (self.claims.load(Ordering::Relaxed) >> PART_BITS).wrapping_add(1);
+        self.claims.store(job << PART_BITS | parts as u64, Ordering::SeqCst);
+        job & (u64::MAX >> PART_BITS)
+    }
+
+    /// A part of the job that nobody else has.
+    fn claim(&self, job: u64) -> Option<usize> {
+        let claim = |claims: u64| {
+            let left = claims & PARTS;
+            (claims >> PART_BITS == job && left > 0).then(|| claims - 1)
+        };
+        let claimed = self.claims.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim);
+        claimed.ok().map(|claims| (claims & PARTS) as usize - 1)
+    }
+
     fn work(&self, number: usize) {
         let mut seen = 0;
         loop {
@@ -160,10 +246,12 @@ impl Shared {
             if self.stop.load(Ordering::Acquire) {
                 return;
             }
-            let job = *lock(&self.job);
-            if let Some(Job { call }) = job {
-                // SAFETY: `broadcast` keeps the closure alive while `pending` counts this worker.
-                let called = catch_unwind(AssertUnwindSafe(|| unsafe { (*call)(number + 1) }));
+            while let Some(part) = self.claim(seen) {
+                let job = *lock(&self.job);
+                let Job { call } =
+                    job.expect("a job stays until its claimed parts are done. This is a bug.");
+                // SAFETY: `broadcast` keeps the closure alive until this part is done.
+                let called = catch_unwind(AssertUnwindSafe(|| unsafe { (*call)(part) }));
                 if let Err(panic) = called {
                     *lock(&self.panic) = Some(panic);
                 }
@@ -172,26 +260,24 @@ impl Shared {
         }
     }
 
-    /// Waits for an epoch other than `seen`: awake for a moment, then asleep.
-    fn wait(&self, number: usize, seen: usize) -> usize {
+    /// Waits for a job other than `seen`: awake for a moment, then asleep. At the end of the pool it
+    /// gives the same again.
+    fn wait(&self, number: usize, seen: u64) -> u64 {
+        let job = || self.claims.load(Ordering::SeqCst) >> PART_BITS;
         for _ in 0..SPINS {
-            let epoch = self.epoch.load(Ordering::Acquire);
-            if epoch != seen {
-                return epoch;
+            if job() != seen {
+                return job();
             }
             std::hint::spin_loop();
         }
         let asleep = &self.asleep[number];
         asleep.store(true, Ordering::SeqCst);
-        loop {
-            // Looked at after `asleep` is set: whoever raises the epoch later will wake us.
-            let epoch = self.epoch.load(Ordering::SeqCst);
-            if epoch != seen {
-                asleep.store(false, Ordering::SeqCst);
-                return epoch;
-            }
+        // Looked at after `asleep` is set: whoever publishes a job later will wake us.
+        while job() == seen && !self.stop.load(Ordering::SeqCst) {
             std::thread::park();
         }
+        asleep.store(false, Ordering::SeqCst);
+        job()
     }
 }
 
