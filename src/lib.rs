@@ -111,6 +111,6 @@ pub mod server;
 pub use catalog::{Catalog, Tool, ToolId};
 pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
 pub use engine::{
-    Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectContext, SelectRequest, Selection,
+    Context, Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectRequest, Selection,
     Strategy,
 };

@@ -316,6 +316,12 @@ impl Tool {
         own.is_none_or(|own| self.id != ToolId::scoped(Some(own), &self.name))
     }
 
+    /// Tokens of its definition in a prompt, estimated: characters divided by four.
+    pub fn definition_tokens(&self) -> usize {
+        let schema = self.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
+        (self.id.as_str().len() + self.description.len() + schema).div_ceil(4)
+    }
+
     /// The latency tier: measured milliseconds decide over a declared tier.
     pub fn latency_tier(&self) -> Option<LatencyTier> {
         self.latency_ms.map(LatencyTier::from_ms).or(self.declared_latency_tier)

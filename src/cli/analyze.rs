@@ -1,28 +1,17 @@
 //! `toolroute analyze`: what a prompt and the files around it are about.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
 use serde::Serialize;
 
 use super::args::Global;
 use super::context_args::AnalyzeArgs;
-use super::exit::{self, Failure};
 use super::{render, route, setup};
 use crate::catalog::Catalog;
 use crate::embedding::{self, EncoderOptions};
 use crate::engine::Engine;
-use crate::query::{AgentContext, Analysis, Evidence, SourceFile};
-
-/// Folders that hold what others wrote or what a build made.
-const NOT_OURS: &[&str] =
-    &["node_modules", "target", "vendor", "dist", "build", "__pycache__", "venv"];
-
-/// Larger files are data, whatever their names.
-const MOST_BYTES: u64 = 2 << 20;
+use crate::query::{Analysis, Evidence};
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -35,20 +24,21 @@ struct Answer<'a> {
 }
 
 pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let context = context(args, global)?;
+    let context = args.source.read(global)?.unwrap_or_default();
+    let prompt = route::prompt_of(&args.prompt, Some(&context))?;
     let mut builder = Engine::builder(Catalog::default());
     if !args.words_only {
         let files = setup::model_files(&args.choice, args.precision)?;
         let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
         builder = builder.embedder(Arc::from(embedding::load(&files, options)?));
     }
-    let analysis = builder.build()?.analyze(&context)?;
+    let analysis = builder.build()?.analyze(&prompt, &context)?;
     if global.json {
         let timings_ms = args.timings.then(|| render::stages_json(&analysis.times.stages()));
-        let (prompt, files) = (context.prompt.as_str(), context.files.len());
+        let (prompt, files) = (prompt.as_str(), context.files.len());
         render::json(&Answer { prompt, files, analysis: &analysis, timings_ms })?;
     } else {
-        show(&analysis)?;
+        render_analysis(&analysis)?;
         if args.timings {
             render::stages(&analysis.times.stages())?;
         }
@@ -56,82 +46,8 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn context(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<AgentContext> {
-    if let Some(path) = &args.context {
-        let mut json = String::new();
-        let read = if path == Path::new(setup::STREAM) {
-            std::io::stdin().read_to_string(&mut json).map(drop)
-        } else {
-            std::fs::read_to_string(path).map(|text| json = text)
-        };
-        read.with_context(|| format!("cannot read the context from {}", path.display()))?;
-        return Ok(AgentContext::from_json(&json)?);
-    }
-    let mut context = AgentContext::new(route::prompt(&args.prompt)?);
-    for path in &args.files {
-        if !path.exists() {
-            let said = format!("there is no file or folder {}; check --files", path.display());
-            return Err(Failure { code: exit::IO, said }.into());
-        }
-        let mut found = Vec::new();
-        list(path, &mut found)?;
-        for file in found {
-            add(path, &file, &mut context, global)?;
-        }
-    }
-    Ok(context)
-}
-
-/// The files below a path by name.
-fn list(path: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    if !path.is_dir() {
-        found.push(path.to_owned());
-        return Ok(());
-    }
-    let failed = || format!("cannot read the folder {}", path.display());
-    let entries: Result<Vec<_>, _> = std::fs::read_dir(path).with_context(failed)?.collect();
-    let mut entries = entries.with_context(failed)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let kind = entry.file_type().with_context(failed)?;
-        // Workflows tell how a project is shipped; all else that is hidden is of tools.
-        let hidden = name.starts_with('.') && name != ".github";
-        // Links are not followed: they may lead out of the folder, or round in it.
-        if kind.is_dir() && !hidden && !NOT_OURS.contains(&name.as_ref()) {
-            list(&entry.path(), found)?;
-        } else if kind.is_file() && !hidden {
-            found.push(entry.path());
-        }
-    }
-    Ok(())
-}
-
-/// Adds a file by its path below the one that was named. What is no text has no content.
-fn add(
-    root: &Path,
-    file: &Path,
-    context: &mut AgentContext,
-    global: &Global,
-) -> anyhow::Result<()> {
-    let below = file.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
-    let path = below.unwrap_or(file).to_string_lossy().replace('\\', "/");
-    let failed = || format!("cannot read {}", file.display());
-    let size = std::fs::metadata(file).with_context(failed)?.len();
-    let content = if size > MOST_BYTES {
-        render::warn(global, &format!("warning: {path} is taken by its name alone: {size} bytes"));
-        String::new()
-    } else {
-        String::from_utf8(std::fs::read(file).with_context(failed)?).unwrap_or_default()
-    };
-    if !context.files.iter().any(|known| known.path == path) {
-        context.files.push(SourceFile { path, content });
-    }
-    Ok(())
-}
-
-fn show(analysis: &Analysis) -> anyhow::Result<()> {
+/// The features, each with how it was found.
+pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
     let (features, found) = (&analysis.features, &analysis.found);
     let mut table = render::table(&["feature", "value", "by"], &[]);
     let mut row = |name: &str, value: Option<String>, by: &Evidence| {

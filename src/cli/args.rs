@@ -29,6 +29,7 @@ use super::limit::Limit;
 use super::pins::PinsArgs;
 use super::probe::ProbeArgs;
 use super::select_args::{ContextArgs, parse_weight};
+use super::session::SessionArgs;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::Precision;
 use crate::engine::{
@@ -335,6 +336,8 @@ pub struct RouteArgs {
     pub candidates: Option<Vec<String>>,
     #[command(flatten)]
     pub context: ContextArgs,
+    #[command(flatten)]
+    pub session: SessionArgs,
     #[command(flatten)]
     pub history: HistoryArgs,
     /// Show how each score came about

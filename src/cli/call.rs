@@ -12,14 +12,15 @@ use super::args::{
     CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs, RightsArgs,
 };
 use super::exit::{self, Failure};
+use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool};
-use crate::engine::{CalledFor, Engine};
+use crate::engine::Engine;
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
-    Outcome, Patterns, Permissions, Report, Request, ServersFile, Session, StandIns, Summarizer,
-    Timing, WHOLE_NUMBERS, candidates, inexact,
+    Outcome, Patterns, Permissions, Report, Request, ServersFile, StandIns, Summarizer, Timing,
+    WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
 
@@ -35,9 +36,9 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let tool = find(&catalog, &args.tool)?;
     let engine = engine(args, catalog, global)?;
     let candidates = chain(&args.execution, &engine, &tool)?;
-    let of = CalledFor::default();
+    let kept = KeptSession::open(&args.execution.session, global)?;
     let asked =
-        Asked { candidates, arguments, question: "", summarizer: None, engine: &engine, of };
+        Asked { candidates, arguments, question: "", summarizer: None, engine: &engine, kept };
     perform(&args.execution, &args.catalog, asked, global)
 }
 
@@ -63,7 +64,7 @@ pub struct Asked<'a> {
     pub summarizer: Option<Arc<dyn Summarizer>>,
     /// It knows the catalog, and keeps the log where there is one.
     pub engine: &'a Engine,
-    pub of: CalledFor<'a>,
+    pub kept: KeptSession,
 }
 
 /// Makes the call and shows what came of it.
@@ -80,13 +81,15 @@ pub fn perform(
     };
     let executor = Arc::new(executor(path, &args.limits, asked.summarizer)?);
     asked.engine.join(&executor);
+    let kept = asked.kept.with_limits(args.limits.rights.session.limits());
+    let session = &kept.session;
     let request = Request {
         candidates: &asked.candidates,
         arguments: &asked.arguments,
-        session: &Session::default(),
+        guard: session.guard(),
         confirmed: args.limits.yes,
         question: asked.question,
-        room_tokens: None,
+        budget_tokens: None,
         on_event: &|event| render::warn(global, &told(&event)),
     };
     let mut report = servers::runtime()?.block_on(async {
@@ -94,7 +97,8 @@ pub fn perform(
         executor.close().await;
         report
     });
-    asked.engine.record_report(&report, asked.of);
+    asked.engine.record_report(&report, session, asked.question);
+    kept.save()?;
     asked.engine.close();
     if let (true, Some(candidate)) = (report.is_out_of_reach(), asked.candidates.first()) {
         report.name_nearest(asked.engine.nearest(&candidate.tool.id));

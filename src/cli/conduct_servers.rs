@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::args::{ConductArgs, Global};
 use super::{call, render};
 use crate::conductor::{Builtins, Executed, Runner};
-use crate::engine::{CalledFor, Engine};
+use crate::engine::{Engine, Session};
 use crate::execution::{Blocking, Report};
 
 /// Does the work, and ends the servers that it started.
@@ -27,7 +27,8 @@ pub fn with_runner<T>(
             render::note(&call::told(&event));
         }
     }));
-    let note = |report: &Report| engine.record_report(report, CalledFor::default());
+    let session = Session::default();
+    let note = |report: &Report| engine.record_report(report, &session, "");
     let runner = Executed::new(builtins, calls.clone());
     let done = work(&runner.confirmed(args.limits.yes).on_report(&note));
     calls.close();

@@ -1,10 +1,9 @@
 //! What may be typed of contexts and facets.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::args::{CatalogArgs, ModelChoice, precisions};
+use super::context_source::ContextSourceArgs;
 use crate::embedding::Precision;
 
 #[derive(Args)]
@@ -41,15 +40,10 @@ pub struct FacetArgs {
 
 #[derive(Args)]
 pub struct AnalyzeArgs {
-    /// What is wanted; `-` or nothing reads it from stdin, but for --context
+    /// What is wanted; `-` or nothing reads it from the context, else from stdin
     pub prompt: Vec<String>,
-    /// A file or folder to look at, repeatable. Hidden and built files in a folder are left out
-    #[arg(short, long, value_name = "PATH")]
-    pub files: Vec<PathBuf>,
-    /// The whole context as JSON: {"prompt", "files": [{"path", "content"}], "conversation":
-    /// [{"role", "text"}], …}; `-` is stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "files"])]
-    pub context: Option<PathBuf>,
+    #[command(flatten)]
+    pub source: ContextSourceArgs,
     /// Go by keywords, without a model
     #[arg(long)]
     pub words_only: bool,

@@ -13,7 +13,7 @@ use super::{exit, render, setup};
 use crate::embedding::{self, Embedder, EncoderOptions, Precision, Role};
 use crate::eval::BadRow;
 use crate::feedback::{
-    Choice, Context, Execution, ExecutionStore, PromptVector, Retention, StoreOptions,
+    Choice, Execution, ExecutionStore, LoggedContext, PromptVector, Retention, StoreOptions,
 };
 
 /// Executions embedded and written together.
@@ -67,10 +67,10 @@ fn typed(args: &AddArgs) -> Execution {
         cost: facts.cost,
         feedback: facts.note.clone(),
         session: facts.session.clone(),
-        context: Context {
+        context: LoggedContext {
             phase: facts.phase.clone(),
             task_type: facts.task_type.clone(),
-            ..Context::default()
+            ..LoggedContext::default()
         },
         choice: Choice {
             rank: facts.rank,

@@ -22,10 +22,9 @@ use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::engine::{self, DEFAULT_LIMIT, Engine};
 use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
-use crate::feedback::UsageVectors;
 use crate::server::{
-    Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Profile, Profiles, Service,
-    ServiceOptions, Shutdown, serve_mcp,
+    Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Present, Profile, Profiles, Service,
+    ServiceOptions, Sessions, Shutdown, serve_mcp,
 };
 
 use known::Known;
@@ -54,6 +53,11 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         service.watch();
         service.announce(&opened.known.lists.stale);
         let connecting = tokio::spawn(connect(Arc::clone(&service), opened.known));
+        let present: Present = {
+            let service = Arc::clone(&service);
+            Arc::new(move || Arc::clone(&service))
+        };
+        let learning = serve::learning(&args.record, &args.select.usage, present)?;
         let served = match args.http {
             None => stdio(&service, opened.options, &shutdown).await,
             Some(address) => {
@@ -68,6 +72,7 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
             }
         };
         connecting.abort();
+        learning.iter().for_each(tokio::task::JoinHandle::abort);
         service.close().await;
         served.map(|()| ExitCode::SUCCESS)
     })
@@ -145,7 +150,6 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     if let Some(executor) = &options.executor {
         engine.join(executor);
     }
-    options.on_report = Some(serve::recorder(Arc::clone(&engine)));
     let service = Service::new(engine, options)?;
     Ok(Opened { service, known, options: options_of_gateway })
 }
@@ -200,6 +204,7 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         fallback_by_meaning: args.stand_ins.fallback_by_meaning,
         screen: pins::screen_of(&args.catalog.live.pinning, file)?,
         approved_only: is_strict(&args.catalog.live.pinning),
+        sessions: Arc::new(Sessions::new(args.rights.session.limits())),
         ..ServiceOptions::default()
     })
 }
@@ -248,7 +253,9 @@ fn engine(
             builder = builder.cache(path);
         }
         if let Some(path) = &wanted.usage {
-            builder = builder.usage(UsageVectors::load(path)?);
+            if let Some(usage) = serve::usage(path, &args.record)? {
+                builder = builder.usage(usage);
+            }
         }
     }
     Ok(builder.build()?)

@@ -27,6 +27,7 @@ mod conduct_servers;
 mod config;
 mod configure;
 mod context_args;
+mod context_source;
 #[cfg(feature = "mcp")]
 mod doctor;
 mod environment;
@@ -67,6 +68,7 @@ mod select_args;
 mod serve;
 #[cfg(feature = "mcp")]
 mod servers;
+mod session;
 mod setup;
 #[cfg(feature = "server")]
 mod stamp;

@@ -3,14 +3,15 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use serde::Serialize;
 
 use super::args::{Global, RouteArgs};
 use super::exit::{self, Failure};
+use super::session::KeptSession;
 use super::setup::{self, Wanted};
-use super::{feedback, render};
-use crate::engine::{SelectRequest, Selection};
+use super::{analyze, feedback, render};
+use crate::engine::{Context, SelectRequest, Selection};
 
 /// Unknown candidates told before the rest is only counted.
 const SHOWN_IDS: usize = 10;
@@ -25,14 +26,18 @@ struct Answer<'a> {
 }
 
 pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let prompt = prompt(&args.prompt)?;
+    let context = args.context.context(global)?;
+    let prompt = prompt_of(&args.prompt, context.as_ref())?;
+    let kept = KeptSession::open(&args.session, global)?;
     let wanted = Wanted::new(&args.select, args.limit);
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let candidates = args.candidates.clone();
-    let context = args.context.context()?;
     let request = SelectRequest { candidates, context, ..SelectRequest::new(&prompt) };
+    let request = kept.session.request(request);
     feedback::observe(&engine, &args.history, global)?;
     let selection = engine.select(&request)?;
+    kept.session.note_selection(&prompt, &selection);
+    kept.save()?;
     let unknown = &selection.unknown_candidates;
     if !(unknown.is_empty() || global.json) {
         let shown = unknown.iter().take(SHOWN_IDS).map(|id| render::cut(id, render::MOST_OF_AN_ID));
@@ -46,6 +51,9 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let timings_ms = args.timings.then(|| render::timings_json(&selection.timings));
         render::json(&Answer { prompt: &prompt, selection: &selection, timings_ms })?;
     } else {
+        if let Some(analysis) = &selection.analysis {
+            analyze::render_analysis(analysis)?;
+        }
         render::selection(&selection, args)?;
         if args.timings {
             render::timings(&selection.timings)?;
@@ -56,6 +64,19 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
         true => ExitCode::from(exit::BAD_DATA),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// The words of the command line, else the prompt of the context, else all of stdin.
+pub fn prompt_of(words: &[String], context: Option<&Context>) -> anyhow::Result<String> {
+    let told = context.and_then(|context| context.prompt.as_deref());
+    match told {
+        Some(told) if words.is_empty() => Ok(told.to_owned()),
+        Some(told) if words.join(" ") != told => {
+            let said = "two prompts: one is typed and the context has another; leave one out";
+            Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into())
+        }
+        _ => prompt(words),
+    }
 }
 
 /// The words of the command line, or all of stdin.

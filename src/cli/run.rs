@@ -8,9 +8,10 @@ use super::call::{self, Asked};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::render;
+use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use crate::embedding::{Embedder, Role};
-use crate::engine::{CalledFor, SelectRequest};
+use crate::engine::SelectRequest;
 use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -20,7 +21,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = Wanted::new(&args.select, Limit::of(1));
     let wanted = Wanted { embedder: embedder.clone(), feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
-    let selection = engine.select(&SelectRequest::new(&args.prompt))?;
+    let kept = KeptSession::open(&args.execution.session, global)?;
+    let request = kept.session.request(SelectRequest::new(&args.prompt));
+    let selection = engine.select(&request)?;
+    kept.session.note_selection(&args.prompt, &selection);
     let Some(first) = selection.tools.first() else {
         let said = "no tool fits this prompt; `toolroute route` shows the nearest".to_owned();
         return Err(Failure { code: exit::FAILED, said }.into());
@@ -34,8 +38,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         }))
     });
     let prompt = args.prompt.as_str();
-    let of = CalledFor { prompt: Some(prompt), selection: Some(&selection), session: None };
-    let asked = Asked { candidates, arguments, question: prompt, summarizer, engine: &engine, of };
+    let asked =
+        Asked { candidates, arguments, question: prompt, summarizer, engine: &engine, kept };
     call::perform(&args.execution, &args.catalog, asked, global)
 }
 

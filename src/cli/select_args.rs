@@ -1,20 +1,16 @@
 //! What may be typed of the context of a prompt.
 
-use std::path::PathBuf;
-
-use anyhow::Context;
 use clap::Args;
 
-use super::exit::{self, Failure};
-use crate::engine::{SelectContext, Signal, SignalWeights, Stage};
+use super::args::Global;
+use super::context_source::ContextSourceArgs;
+use crate::engine::{Context, Signal, SignalWeights, Stage};
 
 #[derive(Args)]
 #[command(next_help_heading = "Context")]
 pub struct ContextArgs {
-    /// A JSON file of the context: history, depth, stage, features, planned_tools, last_tool,
-    /// max_tools, cost_aware, urgent, profile, enabled_tools, excluded_tools, model, files
-    #[arg(long, value_name = "FILE")]
-    pub context: Option<PathBuf>,
+    #[command(flatten)]
+    pub source: ContextSourceArgs,
     /// Where the work stands: initial, planning, reading, analysis, execution, verification or
     /// completion; planning, reading and analysis take read-only tools alone
     #[arg(long, value_name = "STAGE", value_parser = |name: &str| name.parse::<Stage>())]
@@ -34,19 +30,20 @@ pub struct ContextArgs {
     /// Lower dear tools
     #[arg(long)]
     pub cost_aware: bool,
+    /// Tokens of the definitions in an answer at most; the best tool is given in any case
+    #[arg(long, value_name = "N")]
+    pub budget_tokens: Option<usize>,
 }
 
 impl ContextArgs {
     /// The context, where anything of it was typed.
-    pub fn context(&self) -> anyhow::Result<Option<SelectContext>> {
-        let mut context = match &self.context {
-            Some(path) => Some(read::<SelectContext>(path, "a context")?),
-            None => None,
-        };
+    pub fn context(&self, global: &Global) -> anyhow::Result<Option<Context>> {
+        let mut context = self.source.read(global)?;
         let typed = self.stage.is_some()
             || self.profile.is_some()
             || self.for_model.is_some()
             || self.cost_aware
+            || self.budget_tokens.is_some()
             || !(self.enable.is_empty() && self.exclude.is_empty());
         if typed {
             let context = context.get_or_insert_default();
@@ -54,6 +51,7 @@ impl ContextArgs {
             context.profile = self.profile.clone().or(context.profile.take());
             context.model = self.for_model.clone().or(context.model.take());
             context.cost_aware |= self.cost_aware;
+            context.budget_tokens = self.budget_tokens.or(context.budget_tokens);
             if !self.enable.is_empty() {
                 context.enabled_tools = Some(self.enable.clone());
             }
@@ -61,15 +59,6 @@ impl ContextArgs {
         }
         Ok(context)
     }
-}
-
-/// A JSON file.
-pub fn read<T: serde::de::DeserializeOwned>(path: &PathBuf, what: &str) -> anyhow::Result<T> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|error| {
-        let said = format!("{}: expected {what}: {error}", path.display());
-        Failure { code: exit::BAD_DATA, said }.into()
-    })
 }
 
 /// `phase=0.2`, or `all=0` for all of them.

@@ -12,15 +12,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
-use super::args::{Global, ListenArgs, RecordArgs, ServeArgs};
+use super::args::{Global, ListenArgs, RecordArgs, ServeArgs, UsageArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers, setup};
 use crate::durable::{self, Readers};
-use crate::engine::{CalledFor, Engine};
-use crate::feedback::StoreOptions;
+use crate::feedback::{self, StoreOptions, UsageVectors};
 use crate::server::http::{self, App, Changes, Conduct, HttpOptions, Limits, Persist};
-use crate::server::{OnReport, Shutdown, Token};
+use crate::server::{LearnEvery, Present, Shutdown, Token, learn_every};
 
 use opened::Opened;
 
@@ -52,8 +52,14 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         service.watch();
         // Nobody waits for servers that are slow to list their tools.
         let asking = tokio::spawn(asking.ask(service));
+        let present: Present = {
+            let app = Arc::clone(&app);
+            Arc::new(move || app.service())
+        };
+        let learning = learning(&args.record, &args.select.usage, present)?;
         http::serve(listener, Arc::clone(&app), &shutdown).await?;
         asking.abort();
+        learning.iter().for_each(JoinHandle::abort);
         app.service().close().await;
         Ok(ExitCode::SUCCESS)
     })
@@ -125,12 +131,28 @@ pub fn log(args: &RecordArgs) -> Option<(&Path, StoreOptions)> {
     Some((path, StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() }))
 }
 
-/// Tells the log of every call.
-pub fn recorder(engine: Arc<Engine>) -> OnReport {
-    Arc::new(move |handed| {
-        let prompt = Some(handed.question).filter(|question| !question.is_empty());
-        engine.record_report(handed.report, CalledFor { prompt, ..CalledFor::default() });
-    })
+/// The task that learns from the log again and again, where that was asked for.
+pub fn learning(
+    record: &RecordArgs,
+    usage: &UsageArgs,
+    present: Present,
+) -> anyhow::Result<Option<JoinHandle<()>>> {
+    let Some(every) = record.learn_every else { return Ok(None) };
+    let (Some(log), Some(usage)) = (&record.log.feedback, &usage.usage) else {
+        let said = "--learn-every needs --feedback, the log to learn from, and --usage, the file \
+                    that keeps what was learned";
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+    };
+    let plan = LearnEvery { every, log: log.clone(), usage: usage.clone() };
+    Ok(Some(tokio::spawn(learn_every(present, plan))))
+}
+
+/// What was learned from past prompts. The file may be missing where it is still to be made.
+pub fn usage(path: &Path, record: &RecordArgs) -> Result<Option<UsageVectors>, feedback::Error> {
+    match UsageVectors::load(path) {
+        Err(feedback::Error::Missing { .. }) if record.learn_every.is_some() => Ok(None),
+        loaded => loaded.map(Some),
+    }
 }
 
 fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {

@@ -5,20 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use super::{Blocked, Engine, Selection, fingerprint};
+use super::{Blocked, Engine, Offer, Session, fingerprint};
 use crate::execution::{Attempt, Ending, Executor, Outcome, Phase, Report};
 use crate::feedback::{Called, EMPTY, Execution, PromptHash};
-
-/// What a request was made for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CalledFor<'a> {
-    /// The user's words; nothing where a tool was called by its name alone.
-    pub prompt: Option<&'a str>,
-    /// The answer that the tool was taken from.
-    pub selection: Option<&'a Selection>,
-    /// The conversation or client.
-    pub session: Option<&'a str>,
-}
 
 impl Engine {
     /// Joins an executor to this engine: tools whose breakers are open are left out of answers, and
@@ -39,8 +28,16 @@ impl Engine {
         self.watch(move || executor.upgrade().map_or_else(Blocked::default, |e| blocked(&e)));
     }
 
-    /// Tells the log of every attempt of a request that was sent.
-    pub fn record_report(&self, report: &Report, of: CalledFor<'_>) {
+    /// Tells the session what came of a call, and the log of every attempt that was sent: for which
+    /// prompt, what was offered for it and which of it was chosen. `question` is the prompt where the
+    /// caller says it; else it is the one for which the session was last offered the tool.
+    pub fn record_report(&self, report: &Report, session: &Session, question: &str) {
+        session.note_report(report);
+        let asked = report.attempts.first().map(|attempt| &attempt.tool);
+        let offer = match question.trim() {
+            "" => asked.and_then(|tool| session.offer_of(tool)),
+            question => Some(session.offer_for(question)),
+        };
         let request = request_id();
         for (place, attempt) in (0..).zip(&report.attempts) {
             if attempt.tries == 0 {
@@ -55,7 +52,12 @@ impl Engine {
                 chars: is_answer(attempt).then_some(attempt.chars as u64),
                 truncated: is_truncated(report, attempt),
             };
-            self.note(execution(attempt, called, of));
+            let execution = execution(attempt, offer.as_ref());
+            self.note(Execution {
+                session: session.name().map(str::to_owned),
+                called: Some(called),
+                ..execution
+            });
         }
     }
 }
@@ -81,22 +83,22 @@ fn is_truncated(report: &Report, attempt: &Attempt) -> bool {
     answer.tool == attempt.tool && answer.truncation.is_some()
 }
 
-fn execution(attempt: &Attempt, called: Called, of: CalledFor<'_>) -> Execution {
+fn execution(attempt: &Attempt, offer: Option<&Offer>) -> Execution {
     let (tool, success) = (&attempt.tool, is_answer(attempt));
-    let prompt = of.prompt.unwrap_or_default();
-    let mut execution = match of.selection {
-        Some(selection) => selection.execution(prompt, tool, success),
-        None => Execution::new(tool.clone(), prompt, success),
-    };
-    if of.prompt.is_none() {
+    let execution = match offer {
+        Some(offer) => offer.execution(tool, success),
         // Without words there is nothing to embed.
-        (execution.prompt, execution.prompt_hash) = (None, Some(PromptHash::of("")));
+        None => Execution {
+            prompt: None,
+            prompt_hash: Some(PromptHash::of("")),
+            ..Execution::new(tool.clone(), "", success)
+        },
+    };
+    Execution {
+        duration_ms: Some(attempt.took_ms.round() as u64),
+        error_kind: error_kind(&attempt.ending),
+        ..execution
     }
-    execution.duration_ms = Some(attempt.took_ms.round() as u64);
-    execution.error_kind = error_kind(&attempt.ending);
-    execution.session = of.session.map(str::to_owned);
-    execution.called = Some(called);
-    execution
 }
 
 /// A word for how an attempt went wrong.
@@ -111,7 +113,7 @@ fn error_kind(ending: &Ending) -> Option<String> {
 }
 
 /// Told apart from those of other processes that write to the same log.
-fn request_id() -> String {
+pub(super) fn request_id() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -171,10 +173,10 @@ mod tests {
         let [bad, good] = [0, 1].map(|row: usize| &catalog.tools()[row]);
         let selection = engine.select(&SelectRequest::new("moves data")).unwrap();
         let report = call(&first, &[bad, good]);
-        let of =
-            CalledFor { prompt: Some("moves data"), selection: Some(&selection), session: None };
-        engine.record_report(&report, of);
-        engine.record_report(&call(&first, &[good]), CalledFor::default());
+        let session = Session::new("s");
+        session.note_selection("moves data", &selection);
+        engine.record_report(&report, &session, "");
+        engine.record_report(&call(&first, &[good]), &Session::default(), "");
         engine.flush_feedback().unwrap();
 
         let store = ExecutionStore::open(&log, StoreOptions::default()).unwrap();

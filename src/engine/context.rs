@@ -1,79 +1,97 @@
-//! What a context is about, by the engine's own model.
+//! What a context comes to for a request: how many tools, which of them, and how the prompt is read.
 
-use std::time::Instant;
+use std::borrow::Cow;
 
-use super::{Engine, Error};
-use crate::embedding::{Embedder, Role};
-use crate::query::{
-    self, AgentContext, Analysis, Classifier, Guesses, Phase, TaskType, latin_share,
-    phase_examples, routing_text, task_examples,
-};
+use super::{Context, EngineConfig, Error, SelectRequest};
+use crate::query::{self, KnownWords, Speaker, Turn};
+use crate::selection::ToolFilter;
 
-/// The labelled prompts of the `query` room by their vectors.
-pub(super) struct Classifiers {
-    phase: Classifier<Phase>,
-    task_type: Classifier<TaskType>,
-}
-
-/// Share of Latin letters below which an encoder that knows no others is not asked.
-pub(super) const READABLE: f32 = 0.5;
-
-impl Engine {
-    /// The features of a context: phase and kind of work by the model where there is one, and by
-    /// keywords where not or where it does not read the prompt's script.
-    ///
-    /// The first call embeds the examples, some 480 short prompts; later ones embed the prompt.
-    /// A prompt that hangs on what was said before is taken with that.
-    ///
-    /// # Errors
-    /// [`Error::Query`] for a context that cannot be used, and what embedding may raise.
-    pub fn analyze(&self, context: &AgentContext) -> Result<Analysis, Error> {
-        context.check()?;
-        let start = Instant::now();
-        let guesses = self.guesses(context)?;
-        let embed = start.elapsed();
-        let mut analysis = query::analyze(context, guesses)?;
-        analysis.times.embed = embed;
-        Ok(analysis)
-    }
-
-    fn guesses(&self, context: &AgentContext) -> Result<Guesses, Error> {
-        let state = self.state();
-        let text = routing_text(&context.prompt, &context.conversation);
-        let readable =
-            |model: &&dyn Embedder| !model.reads_latin_only() || latin_share(&text) >= READABLE;
-        let Some(model) = state.embedder.as_deref().filter(readable) else {
-            return Ok(Guesses::default());
-        };
-        let classifiers = self.classifiers(model)?;
-        let embedded = model.embed(&[&text], Role::Query)?;
-        let vector = embedded.vectors.as_slice().unwrap_or_default();
-        Ok(Guesses {
-            phase: Some(classifiers.phase.classify(vector)),
-            task_type: Some(classifiers.task_type.classify(vector)),
-        })
-    }
-
-    fn classifiers(&self, model: &dyn Embedder) -> Result<&Classifiers, Error> {
-        if let Some(made) = self.classifiers.get() {
-            return Ok(made);
+impl EngineConfig {
+    /// Tools in the answer to a request, at most.
+    pub(super) fn limit_for(&self, request: &SelectRequest) -> Result<usize, Error> {
+        let limit = request.limit.unwrap_or(self.limit);
+        let Some(context) = &request.context else { return Ok(limit) };
+        let limit = limit.min(context.max_tools.unwrap_or(usize::MAX));
+        match &context.model {
+            Some(model) if self.small_models.is_small(model) => {
+                Ok(limit.min(self.small_models.max_tools))
+            }
+            _ => Ok(limit),
         }
-        let made = Classifiers {
-            phase: classifier(phase_examples(), model)?,
-            task_type: classifier(task_examples(), model)?,
+    }
+
+    /// The filters that a context comes to: the profile's, then its own.
+    pub(super) fn filters(&self, context: Option<&Context>) -> Result<[ToolFilter; 2], Error> {
+        let Some(context) = context else { return Ok(Default::default()) };
+        let profile = match &context.profile {
+            None => None,
+            Some(name) => Some(self.profiles.get(name).ok_or_else(|| Error::UnknownProfile {
+                name: name.clone(),
+                known: self.profiles.keys().cloned().collect(),
+            })?),
         };
-        // Where two threads were at it, they made the same.
-        Ok(self.classifiers.get_or_init(|| made))
+        let servers = context.profile.as_ref().and_then(|name| self.profile_servers.get(name));
+        let profile = ToolFilter::new(profile.map(Vec::as_slice), &[], None)?
+            .of_servers(servers.map(Vec::as_slice).unwrap_or_default());
+        let enabled = context.enabled_tools.as_deref();
+        Ok([profile, ToolFilter::new(enabled, &context.excluded_tools, context.stage)?])
     }
 }
 
-fn classifier<L: Copy + PartialEq>(
-    examples: Vec<(&str, Option<L>)>,
-    model: &dyn Embedder,
-) -> Result<Classifier<L>, Error> {
-    let (texts, labels): (Vec<&str>, Vec<Option<L>>) = examples.into_iter().unzip();
-    let embedded = model.embed(&texts, Role::Query)?;
-    let width = embedded.vectors.ncols();
-    let vectors = embedded.vectors.into_raw_vec_and_offset().0;
-    Ok(Classifier::new(labels, vectors, width)?)
+/// A request whose prompt says by itself what it wants: where it goes on with a conversation, it is
+/// read with what was said, slips of the fingers are mended where `words` are known, and what it
+/// says not to do is left out.
+pub(super) fn read<'a>(
+    request: &'a SelectRequest,
+    words: Option<&impl KnownWords>,
+) -> Cow<'a, SelectRequest> {
+    let mut prompt = match request.context.as_ref().filter(|context| context.depth > 0) {
+        Some(context) => continued(&request.prompt, context),
+        None => Cow::Borrowed(request.prompt.as_str()),
+    };
+    if let Some(words) = words {
+        prompt = then(prompt, |prompt| query::without_typos(prompt, words));
+    }
+    match then(prompt, query::without_negated) {
+        Cow::Borrowed(_) => Cow::Borrowed(request),
+        Cow::Owned(prompt) => Cow::Owned(SelectRequest { prompt, ..request.clone() }),
+    }
+}
+
+/// What a further step makes of a text, which stays as it is where the step changes nothing.
+pub(super) fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+    match step(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(changed) => Cow::Owned(changed),
+    }
+}
+
+/// A prompt with what the user said before, where it hangs on that.
+fn continued<'a>(prompt: &'a str, context: &Context) -> Cow<'a, str> {
+    let turns = context.conversation.iter().rev().filter(|turn| turn.role == Speaker::User);
+    let said: Vec<Turn> = turns.take(context.depth).cloned().collect();
+    let said: Vec<Turn> = said.into_iter().rev().collect();
+    query::routing_text(prompt, &said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_limit_counts() {
+        let config = EngineConfig::default();
+        let limit = |limit, context| {
+            let request = SelectRequest { limit, context, ..SelectRequest::new("x") };
+            config.limit_for(&request).unwrap()
+        };
+        let small = Context { model: Some("gemma:2b".into()), ..Context::default() };
+        let few = Context { max_tools: Some(7), ..Context::default() };
+        assert_eq!(limit(Some(50), None), 50);
+        assert_eq!(limit(Some(50), Some(Context::default())), 50);
+        assert_eq!(limit(Some(50), Some(few)), 7);
+        assert_eq!(limit(Some(50), Some(small.clone())), 10);
+        assert_eq!(limit(Some(3), Some(small)), 3);
+        assert_eq!(limit(None, Some(Context::default())), config.limit);
+    }
 }

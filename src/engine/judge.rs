@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::live_inputs::RowObservations;
 use super::ranking::{Ranked, better, rank};
-use super::select_context::SelectContext;
 use super::state::State;
-use super::{EngineConfig, Error, SelectRequest};
+use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::catalog::{Catalog, Facet, Tool};
 use crate::feedback::{self, Observations, Observed};
 use crate::index::Rows;
@@ -44,6 +43,8 @@ pub(super) struct Judge<'a> {
     pub tools: &'a [Arc<Tool>],
     pub situation: Situation<'a>,
     pub past: Past<'a>,
+    /// Tokens of the definitions in an answer at most.
+    pub budget_tokens: Option<usize>,
 }
 
 /// What a log says, and the moment that its contexts are compared with.
@@ -87,6 +88,7 @@ impl<'a> Judge<'a> {
             tools: state.catalog.tools(),
             situation: moment.situation(&request.prompt, context, &state.observed),
             past: Past { observations: &state.inputs.observations, now },
+            budget_tokens: context.and_then(|context| context.budget_tokens),
         })
     }
 
@@ -283,7 +285,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub fn new(state: &State, context: Option<&SelectContext>) -> Self {
+    pub fn new(state: &State, context: Option<&Context>) -> Self {
         let Some(context) = context else { return Self::default() };
         let row = |id: &String| state.catalog.row(id);
         let mut planned: Vec<u32> = context.planned_tools.iter().filter_map(row).collect();
@@ -294,7 +296,7 @@ impl Moment {
     fn situation<'a>(
         &'a self,
         text: &'a str,
-        context: Option<&'a SelectContext>,
+        context: Option<&'a Context>,
         observed: &'a RowObservations,
     ) -> Situation<'a> {
         let urgent = context.and_then(|context| context.urgent);

@@ -151,6 +151,28 @@ impl Engine {
         self.state().learned.as_ref().map(|learned| learned.report)
     }
 
+    /// Puts other usage in the place of what the engine was built with; the next selection knows.
+    /// The moved vectors are scanned.
+    ///
+    /// # Errors
+    /// [`Error::NoModel`] without a model, and where `usage` is of another one.
+    pub fn apply_usage(&self, usage: UsageVectors) -> Result<UsageReport, Error> {
+        self.replace_state(|before| {
+            let (Some(model), Some(vectors)) = (&before.embedder, &before.vectors) else {
+                return Err(NO_MODEL);
+            };
+            let own = (Arc::clone(vectors), IndexKind::Exact);
+            let indexed = indexed(&usage, before.catalog.tools(), model.identity(), own)?;
+            let report = indexed.learned.as_ref().map(|learned| learned.report);
+            let mut lasting = before.lasting();
+            lasting.usage = Some(Arc::new(usage));
+            lasting.inputs = lasting.inputs.with_other_usage();
+            let catalog = before.catalog.as_ref().clone();
+            let indexed = (Some(indexed), before.keyword.clone());
+            Ok((State::new(lasting, catalog, indexed, before.version), report.unwrap_or_default()))
+        })
+    }
+
     /// Usage for this engine's model that knows nothing yet.
     ///
     /// # Errors

@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use super::analysis::Classifiers;
 use super::builder::EngineBuilder;
 use super::change::{self, ChangeReport};
-use super::context::Classifiers;
 use super::live_inputs::LiveInputs;
 use super::metrics::Metrics;
 use super::passing::Passing;
 use super::recording::Recording;
 use super::state::State;
 use super::{
-    Candidacies, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations, SelectRequest,
-    Selection, SignalWeights, Timings,
+    Candidacies, Context, EngineConfig, Error, IndexReport, MetricsSnapshot, Observations,
+    SelectRequest, Selection, SignalWeights, Timings,
 };
 use crate::catalog::{Catalog, Change, Tool};
 use crate::selection::{Blocked, CacheKey, SelectionCache};
@@ -115,7 +115,7 @@ impl Engine {
             self.metrics.looked_up(true);
             return Ok(Selection { cached: true, timings: Timings::default(), ..(*found).clone() });
         }
-        let answer = state.select(request);
+        let answer = self.select_analyzed(&state, request);
         self.metrics.selected(&answer, start.elapsed());
         if let (Some(key), Ok(answer)) = (key, &answer) {
             self.metrics.looked_up(false);
@@ -124,11 +124,25 @@ impl Engine {
         answer
     }
 
+    fn select_analyzed(&self, state: &State, request: &SelectRequest) -> Result<Selection, Error> {
+        let Some((request, analysis)) = self.analyzed(request)? else {
+            return state.select(request);
+        };
+        Ok(Selection { analysis: Some(Arc::new(analysis)), ..state.select(&request)? })
+    }
+
     /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
     /// side. One bad request does not fail the others.
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         self.listen();
-        let answers = self.state().select_many(requests);
+        let state = self.state();
+        let wants =
+            |request: &SelectRequest| request.context.as_ref().is_some_and(Context::wants_analysis);
+        let answers = match requests.iter().any(wants) {
+            // Each has files of its own to be read.
+            true => requests.iter().map(|one| self.select_analyzed(&state, one)).collect(),
+            false => state.select_many(requests),
+        };
         for answer in &answers {
             let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
             self.metrics.selected(answer, took);
@@ -256,11 +270,18 @@ impl Engine {
     /// [`Error::Catalog`] for a tool that cannot be used, an id that is taken or one that is not
     /// there, and what embedding may raise; then nothing has changed.
     pub fn change(&self, changes: Vec<Change>) -> Result<ChangeReport, Error> {
+        self.replace_state(|before| change::next(before, changes))
+    }
+
+    /// Puts the next state in the place of the present one, and gives what is told of it.
+    pub(super) fn replace_state<T>(
+        &self,
+        next: impl FnOnce(&State) -> Result<(State, T), Error>,
+    ) -> Result<T, Error> {
         let _one_at_a_time = self.changing();
-        let before = self.state();
-        let (after, report) = change::next(&before, changes)?;
+        let (after, told) = next(&self.state())?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
-        Ok(report)
+        Ok(told)
     }
 
     fn changing(&self) -> MutexGuard<'_, ()> {

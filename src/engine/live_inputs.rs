@@ -49,6 +49,11 @@ impl LiveInputs {
         Self { blocked: Arc::new(blocked), usage_version, ..self.clone() }
     }
 
+    /// With other usage beside it: earlier answers hold no longer.
+    pub fn with_other_usage(&self) -> Self {
+        Self { usage_version: self.usage_version + 1, ..self.clone() }
+    }
+
     /// With other weights.
     pub fn with_weights(&self, weights: SignalWeights) -> Self {
         let weights_version = self.weights_version + 1;
@@ -88,7 +93,7 @@ impl RowObservations {
             if rows.observed.is_empty() {
                 rows.observed = vec![None; catalog.len()];
             }
-            rows.observed[row as usize] = Some(observed.clone());
+            rows.observed[row as usize] = Some(*observed);
         }
         for (id, next) in observations.workflows() {
             let Some(row) = catalog.row(id.as_str()) else { continue };

@@ -20,6 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod analysis;
 mod builder;
 #[cfg(feature = "execution")]
 mod calls;
@@ -42,12 +43,10 @@ mod ranking;
 mod recording;
 mod request;
 mod select;
-mod select_context;
+mod session;
 mod state;
 
 pub use builder::EngineBuilder;
-#[cfg(feature = "execution")]
-pub use calls::CalledFor;
 pub use change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
@@ -60,15 +59,16 @@ pub use map::{Map, MapPoint};
 pub use metrics::MetricsSnapshot;
 pub use passing::{RankedText, TextVectors};
 pub use ranking::fitting;
-pub use recording::logged_context;
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-pub use select_context::{MAX_TOOLS, SelectContext};
+pub use session::{Offer, OfferedTool, Session, SessionRecord};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::embedding::{ModelIdentity, Role};
 pub use crate::feedback::{Observations, Observed, RunCounts};
 pub use crate::index::IndexKind;
-pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
+pub use crate::query::{
+    Analysis, Context, ContextFeatures, SmallModels, SourceFile, Speaker, Stage, Turn,
+};
 pub use crate::selection::{
     Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
     Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,

@@ -141,6 +141,7 @@ mod tests {
             tools,
             situation,
             past: Past { observations: &Observations::default(), now: Default::default() },
+            budget_tokens: None,
         };
         let gate = judge.gate(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);
         super::rank(all, limit, &gate, &order)

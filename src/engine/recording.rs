@@ -6,15 +6,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rayon::prelude::*;
 
 use super::neighbors::cosine;
-use super::request::Selection;
 use super::{Engine, Error};
-use crate::catalog::ToolId;
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
-    Choice, Context, DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations,
-    PromptVector, Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
+    DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations, PromptVector,
+    Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
 };
-use crate::query::ContextFeatures;
 use crate::selection::Strategy;
 
 /// Prompts embedded at a time in the background: a selection that comes meanwhile waits for these
@@ -83,48 +80,6 @@ fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
         }
     }
 }
-
-/// Features of a context in the log's words.
-pub fn logged_context(features: &ContextFeatures) -> Context {
-    Context {
-        phase: features.phase.map(|phase| phase.as_str().to_owned()),
-        task_type: features.task_type.map(|task| task.as_str().to_owned()),
-        languages: features.languages.clone(),
-        complexity: features.complexity,
-        structure: features.structure.as_ref().map(|code| code.kind.as_str().to_owned()),
-        testing: features.testing.map(|testing| testing.as_str().to_owned()),
-    }
-}
-
-impl Selection {
-    /// What came of running a tool of this answer to `prompt`, ready for [`Engine::record`] once it
-    /// is said how long it took and for whom. A tool that was not offered has no rank.
-    pub fn execution(&self, prompt: &str, tool: &ToolId, success: bool) -> Execution {
-        let place = self.tools.iter().position(|offered| offered.tool.id == *tool);
-        let mut choice = Choice {
-            offered: self
-                .tools
-                .iter()
-                .take(OFFERED)
-                .map(|offered| offered.tool.id.clone())
-                .collect(),
-            ..Choice::default()
-        };
-        if let Some(place) = place {
-            let chosen = &self.tools[place];
-            choice.rank = u32::try_from(place + 1).ok();
-            choice.score = Some(chosen.score);
-            let parts = chosen.explanation.parts.iter();
-            // What is read off the prompt's words is a bonus beside the signals, and has no weight of theirs.
-            let parts = parts.filter(|part| !["exact_name", "wording"].contains(&part.name));
-            choice.parts = parts.map(|part| (part.name.to_owned(), part.normalized)).collect();
-        }
-        Execution { choice, ..Execution::new(tool.clone(), prompt, success) }
-    }
-}
-
-/// Tools of an answer that are logged with an execution.
-const OFFERED: usize = 20;
 
 impl Engine {
     /// Takes an execution for the log, in about a microsecond; it is written in the background, with

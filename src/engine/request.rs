@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::SelectContext;
+use super::{Analysis, Context};
 use crate::catalog::{Suspicion, Tool, ToolId, suspicions};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
@@ -23,7 +23,7 @@ pub struct SelectRequest {
     /// Ids of the only tools to rank; `None` is the whole catalog.
     pub candidates: Option<Vec<String>>,
     /// What is known around the prompt.
-    pub context: Option<SelectContext>,
+    pub context: Option<Context>,
 }
 
 impl SelectRequest {
@@ -62,7 +62,7 @@ impl SelectRequest {
     }
 
     #[must_use]
-    pub fn context(mut self, context: SelectContext) -> Self {
+    pub fn context(mut self, context: Context) -> Self {
         self.context = Some(context);
         self
     }
@@ -83,6 +83,9 @@ pub struct Selection {
     /// the fingers or says what not to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
+    /// What the prompt and the files of its context are about, where that was found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<Arc<Analysis>>,
     pub tools: Vec<Selected>,
     /// What speaks for any tool to fit: what a model's calibration makes a confidence of.
     pub evidence: Option<f32>,

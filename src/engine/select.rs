@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::context::READABLE;
+use super::analysis::READABLE;
+use super::context;
+use super::context::then;
 use super::judge::{Judge, Moment, read_as};
 use super::ranking::{Ranked, fitting};
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
-use super::select_context::then;
 use super::state::State;
-use super::{Error, fingerprint, select_context};
+use super::{Error, fingerprint};
 use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
@@ -60,7 +61,7 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let read = select_context::read(request, self.vocabulary().as_ref());
+        let read = context::read(request, self.vocabulary().as_ref());
         let read_as = read_as(request, &read);
         Ok(Selection { read_as, ..self.select_read(&read)? })
     }
@@ -86,7 +87,7 @@ impl State {
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let words = self.vocabulary();
-        let read = |request| select_context::read(request, words.as_ref()).into_owned();
+        let read = |request| context::read(request, words.as_ref()).into_owned();
         let read: Vec<SelectRequest> = requests.iter().map(read).collect();
         let mut answers = self.select_many_read(&read);
         for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
@@ -231,6 +232,7 @@ impl State {
             because,
             degraded,
             read_as: None,
+            analysis: None,
             tools,
             evidence,
             confidence,
@@ -354,8 +356,25 @@ impl State {
         }
         let abstained = sizing.may_abstain && self.withhold(confidence, &mut ranked);
         judge.add_critical(&mut ranked, &critical, limit);
+        if let Some(tokens) = judge.budget_tokens {
+            self.fit(&mut ranked, tokens);
+        }
         let policy = start.elapsed();
         Ok(Answer { ranked, assessed, times, policy, evidence, confidence, abstained })
+    }
+
+    /// Leaves out tools whose definitions do not fit into so many tokens together; the best stays.
+    fn fit(&self, ranked: &mut Ranked, tokens: usize) {
+        let mut left = tokens;
+        for (place, candidate) in std::mem::take(&mut ranked.chosen).into_iter().enumerate() {
+            let needed = self.catalog.tools()[candidate.row as usize].definition_tokens();
+            if place == 0 || needed <= left {
+                left = left.saturating_sub(needed);
+                ranked.chosen.push(candidate);
+            } else {
+                ranked.excluded.push((candidate, Exclusion::Budget { tokens: needed, left }));
+            }
+        }
     }
 
     /// What says that any tool fits at all, and how likely that makes it. A prompt that spells a

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measures::Measures;
 use super::{Error, RowFile};
-use crate::engine::{
-    Engine, RunCounts, SelectContext, SelectRequest, Selection, Signal, SignalWeights,
-};
+use crate::engine::{Context, Engine, RunCounts, SelectRequest, Selection, Signal, SignalWeights};
 
 /// The rows of prompts for which no signal should change anything for the worse.
 const CONTROL: &str = "control";
@@ -24,7 +22,7 @@ pub struct SignalRow {
     pub query: String,
     pub gold: Vec<String>,
     #[serde(default)]
-    pub context: SelectContext,
+    pub context: Context,
 }
 
 /// A set for signals: `prompts.jsonl`, and `observed.json` where runs were seen.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::Error;
-use crate::engine::SelectContext;
+use crate::engine::Context;
 
 /// What names a row, kept as it was written: a number of thirty digits stays one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct Query {
     pub candidates: Option<Vec<String>>,
     /// What is known around the prompt.
     #[serde(default)]
-    pub context: Option<SelectContext>,
+    pub context: Option<Context>,
     /// Where it stands, counted from 1.
     #[serde(skip)]
     pub line: usize,

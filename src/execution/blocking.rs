@@ -8,7 +8,7 @@ use super::error::Error;
 use super::executor::{Event, Executor, Request};
 use super::fallback::Candidate;
 use super::invoker::Arguments;
-use super::loop_guard::Session;
+use super::loop_guard::LoopGuard;
 use super::report::Report;
 
 /// Threads for connections. Two, so that one server's long answer delays no other's.
@@ -95,10 +95,10 @@ impl Blocking {
             let request = Request {
                 candidates: &order.candidates,
                 arguments: &order.arguments,
-                session: &Session::default(),
+                guard: &LoopGuard::default(),
                 confirmed: order.confirmed,
                 question: "",
-                room_tokens: None,
+                budget_tokens: None,
                 on_event: &tell,
             };
             executor.call_with_key(&request, order.key.as_deref()).await

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
 use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
-use super::loop_guard::Session;
+use super::loop_guard::LoopGuard;
 use super::output::{self, Estimate, Kept, Shape, Sizes, Summarizer, Truncation, tokens_of};
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
@@ -100,14 +100,14 @@ pub struct Request<'a> {
     /// In the order in which they are tried. The first is the one that was asked for.
     pub candidates: &'a [Candidate],
     pub arguments: &'a Arguments,
-    /// What this and the calls before it have used up.
-    pub session: &'a Session,
+    /// The calls before it in the same session.
+    pub guard: &'a LoopGuard,
     /// A person agreed to what may destroy something.
     pub confirmed: bool,
     /// What the user wants to know, for summaries.
     pub question: &'a str,
     /// Tokens that the answer may have, where the window is nearly full.
-    pub room_tokens: Option<usize>,
+    pub budget_tokens: Option<usize>,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
 
@@ -205,7 +205,7 @@ impl Executor {
         whole: Output,
         changes: Vec<Change>,
     ) -> Answer {
-        let room = request.room_tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(4));
+        let room = request.budget_tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(4));
         let declared = tool.routing.call_hints.max_tokens.map_or(usize::MAX, output::chars_of);
         let most = self.options.max_chars.min(room).min(declared).max(output::LEAST_CHARS);
         let (output, truncation) = self.fitted(request.question, whole, most);

@@ -292,7 +292,7 @@ mod tests {
         asked.routing.fallbacks = vec!["web__gone".into(), "web__declared".into()];
         let asked = Arc::new(asked);
         assert_eq!(chain(&asked, &all, StandIns::default()), ["a", "declared"]);
-        let named = &[named.clone()];
+        let named = std::slice::from_ref(&named);
         let request = StandIns { named, ..StandIns::default() };
         assert_eq!(chain(&asked, &all, request), ["a", "named", "declared"]);
     }

@@ -1,33 +1,33 @@
-//! Notices calls that go round in circles, and requests that use up what they were given.
+//! Notices calls that go round in circles, and sessions that use up what they were given.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use lru::LruCache;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::invoker::Arguments;
 use crate::catalog::{Cost, Tool};
 
-/// What one request of a user may use up.
-#[derive(Clone, Debug)]
-pub struct Budget {
-    pub calls: u32,
-    pub time: Duration,
-    /// In units of a call that costs next to nothing ([`cost_units`]).
-    pub cost: u32,
-    /// The same call with the same arguments is answered so often.
+/// What one session may do. The first two keep an agent from going round in circles; the others are
+/// for those who want a bound on a whole session, and are off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallLimits {
+    /// The same call with the same arguments is made so often, as long as nothing else was changed.
     pub same_call: u32,
     /// A cycle of calls may come round so often.
     pub same_cycle: u32,
+    /// Calls in all.
+    pub calls: Option<u32>,
+    /// Their cost in all, in units of a call that costs next to nothing ([`cost_units`]).
+    pub cost: Option<u32>,
 }
 
-impl Default for Budget {
-    /// Wide enough for an honest agent, and far below what a runaway one uses in a minute.
+impl Default for CallLimits {
     fn default() -> Self {
-        Self { calls: 50, time: Duration::from_secs(900), cost: 500, same_call: 3, same_cycle: 3 }
+        Self { same_call: 3, same_cycle: 3, calls: None, cost: None }
     }
 }
 
@@ -46,19 +46,18 @@ pub fn cost_units(cost: Option<Cost>) -> u32 {
 #[serde(tag = "limit", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Exceeded {
-    /// The same call with the same arguments was made so often already.
+    /// The same call with the same arguments was made so often already, and answered so often.
     SameCall {
         times: u32,
+        answered: u32,
     },
-    /// The last calls repeat; so many make the cycle.
+    /// The last calls repeat; so many make the cycle, and so often it came round.
     Cycle {
         length: usize,
+        times: u32,
     },
     Calls {
         most: u32,
-    },
-    Time {
-        most_s: u64,
     },
     Cost {
         most: u32,
@@ -68,65 +67,141 @@ pub enum Exceeded {
 impl std::fmt::Display for Exceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::SameCall { times } => {
-                write!(f, "the same call was made {times} times already; change its arguments")
+            Self::SameCall { times, answered } => {
+                let came_of_it = match answered {
+                    0 => "failed each time".to_owned(),
+                    _ if answered == times => "was answered each time".to_owned(),
+                    _ => format!("was answered {answered} times"),
+                };
+                write!(f, "the same call was made {times} times in this session and {came_of_it}")
             }
-            Self::Cycle { length } => {
-                write!(f, "the last calls repeat every {length}; try something else")
+            Self::Cycle { length, times } => {
+                write!(f, "the last {length} calls came round {times} times in this session")
             }
-            Self::Calls { most } => write!(f, "all {most} calls of this request are used up"),
-            Self::Time { most_s } => write!(f, "the {most_s} s of this request are used up"),
-            Self::Cost { most } => write!(f, "the cost of {most} of this request is used up"),
+            Self::Calls { most } => write!(f, "all {most} calls of this session are used up"),
+            Self::Cost { most } => write!(f, "the cost of {most} of this session is used up"),
         }
     }
 }
 
-/// The calls of one request so far. Shared by all that work for the request.
+/// The calls of one session so far. Shared by all that work for the session.
 #[derive(Debug)]
-pub struct Session {
-    budget: Budget,
-    began: Instant,
-    spent: Mutex<Spent>,
+pub struct LoopGuard {
+    limits: CallLimits,
+    made: Mutex<Made>,
 }
 
-#[derive(Debug, Default)]
-struct Spent {
+/// Tells a call apart from those of other tools and arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallKey(u64);
+
+#[derive(Debug)]
+struct Made {
     calls: u32,
     cost: u32,
-    times: HashMap<u64, u32>,
+    /// Since something else was changed, by call.
+    repeated: LruCache<CallKey, Repeated>,
     /// The latest calls, oldest first.
-    latest: Vec<u64>,
+    latest: Vec<CallKey>,
+    /// The calls of a cycle that was refused, until another is asked for.
+    circling: Vec<CallKey>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Repeated {
+    times: u32,
+    answered: u32,
+}
+
+/// The calls of a session as they are kept from one program to the next.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallHistory {
+    calls: u32,
+    cost: u32,
+    /// The longest unused first.
+    repeated: Vec<(CallKey, Repeated)>,
+    latest: Vec<CallKey>,
 }
 
 /// The longest cycle that is looked for.
 const LONGEST_CYCLE: usize = 8;
 
-impl Session {
-    pub fn new(budget: Budget) -> Self {
-        Self { budget, began: Instant::now(), spent: Mutex::default() }
+/// Calls whose repetitions are counted; the longest unused are forgotten.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero. This is a bug.");
+
+impl LoopGuard {
+    pub fn new(limits: CallLimits) -> Self {
+        Self::restore(limits, CallHistory::default())
     }
 
-    /// Notes a call that a caller asks for.
+    /// One that goes on where another program stopped.
+    pub fn restore(limits: CallLimits, history: CallHistory) -> Self {
+        let CallHistory { calls, cost, repeated: kept, latest } = history;
+        let mut repeated = LruCache::new(REMEMBERED);
+        for (key, times) in kept {
+            repeated.put(key, times);
+        }
+        let made = Made { calls, cost, repeated, latest, circling: Vec::new() };
+        Self { limits, made: Mutex::new(made) }
+    }
+
+    /// What [`LoopGuard::restore`] takes.
+    pub fn history(&self) -> CallHistory {
+        let made = self.made();
+        CallHistory {
+            calls: made.calls,
+            cost: made.cost,
+            repeated: made.repeated.iter().rev().map(|(key, times)| (*key, *times)).collect(),
+            latest: made.latest.clone(),
+        }
+    }
+
+    fn made(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call that a caller asks for. A call that may change something is a reason to make
+    /// the others again: tests are run after each edit.
     ///
     /// # Errors
     /// Why it is not to be made.
-    pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<(), Exceeded> {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
+        let mut made = self.made();
         let key = key(tool, arguments);
-        let times = spent.times.get(&key).copied().unwrap_or_default();
-        if times >= self.budget.same_call {
-            return Err(Exceeded::SameCall { times });
+        let Repeated { times, answered } = made.repeated.get(&key).copied().unwrap_or_default();
+        if times >= self.limits.same_call {
+            return Err(Exceeded::SameCall { times, answered });
         }
-        spent.latest.push(key);
-        if let Some(length) = cycle(&spent.latest, self.budget.same_cycle as usize) {
-            spent.latest.pop();
-            return Err(Exceeded::Cycle { length });
+        let times = self.limits.same_cycle;
+        if made.circling.contains(&key) {
+            return Err(Exceeded::Cycle { length: made.circling.len(), times });
         }
-        let kept = LONGEST_CYCLE * (self.budget.same_cycle as usize + 1);
-        let excess = spent.latest.len().saturating_sub(kept);
-        spent.latest.drain(..excess);
-        *spent.times.entry(key).or_default() += 1;
-        Ok(())
+        made.latest.push(key);
+        if let Some(length) = cycle(&made.latest, times as usize) {
+            made.latest.pop();
+            made.circling = made.latest[made.latest.len() - length..].to_vec();
+            return Err(Exceeded::Cycle { length, times });
+        }
+        made.circling.clear();
+        let kept = LONGEST_CYCLE * (times as usize + 1);
+        let excess = made.latest.len().saturating_sub(kept);
+        made.latest.drain(..excess);
+        if !tool.effects().reads_only() {
+            let own = made.repeated.pop(&key);
+            made.repeated.clear();
+            own.map(|own| made.repeated.put(key, own));
+        }
+        made.repeated.get_or_insert_mut(key, Repeated::default).times += 1;
+        Ok(key)
+    }
+
+    /// Notes that a call was answered.
+    pub fn answered(&self, key: CallKey) {
+        if let Some(repeated) = self.made().repeated.get_mut(&key) {
+            repeated.answered += 1;
+        }
     }
 
     /// Pays for one attempt, whoever it falls to.
@@ -134,37 +209,30 @@ impl Session {
     /// # Errors
     /// What is used up.
     pub fn spend(&self, tool: &Tool) -> Result<(), Exceeded> {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        let cost = spent.cost.saturating_add(cost_units(tool.cost));
-        if spent.calls >= self.budget.calls {
-            return Err(Exceeded::Calls { most: self.budget.calls });
+        let mut made = self.made();
+        let cost = made.cost.saturating_add(cost_units(tool.cost));
+        if let Some(most) = self.limits.calls.filter(|most| made.calls >= *most) {
+            return Err(Exceeded::Calls { most });
         }
-        if cost > self.budget.cost {
-            return Err(Exceeded::Cost { most: self.budget.cost });
+        if let Some(most) = self.limits.cost.filter(|most| cost > *most) {
+            return Err(Exceeded::Cost { most });
         }
-        if self.time_left().is_zero() {
-            return Err(Exceeded::Time { most_s: self.budget.time.as_secs() });
-        }
-        spent.calls += 1;
-        spent.cost = cost;
+        made.calls += 1;
+        made.cost = cost;
         Ok(())
     }
-
-    pub fn time_left(&self) -> Duration {
-        self.budget.time.saturating_sub(self.began.elapsed())
-    }
 }
 
-impl Default for Session {
+impl Default for LoopGuard {
     fn default() -> Self {
-        Self::new(Budget::default())
+        Self::new(CallLimits::default())
     }
 }
 
-/// How many calls make a cycle that came round so often at the end; the shortest.
-fn cycle(calls: &[u64], times: usize) -> Option<usize> {
+/// How many calls make a cycle that came round so often before the last one; the shortest.
+fn cycle(calls: &[CallKey], times: usize) -> Option<usize> {
     let repeats = |length: usize| {
-        let needed = length * (times + 1);
+        let needed = length * times + 1;
         calls.len().checked_sub(needed).is_some_and(|from| {
             let tail = &calls[from..];
             tail.iter().skip(length).zip(tail).all(|(later, earlier)| later == earlier)
@@ -175,12 +243,12 @@ fn cycle(calls: &[u64], times: usize) -> Option<usize> {
 }
 
 /// Equal for calls that are equal, whatever the order of their members.
-fn key(tool: &Tool, arguments: &Arguments) -> u64 {
+fn key(tool: &Tool, arguments: &Arguments) -> CallKey {
     let mut hash = Sha256::new();
     hash.update(tool.id.as_str());
     members(arguments, &mut hash);
     let hash = hash.finalize();
-    u64::from_le_bytes(std::array::from_fn(|at| hash[at]))
+    CallKey(u64::from_le_bytes(std::array::from_fn(|at| hash[at])))
 }
 
 fn members(members: &Arguments, hash: &mut Sha256) {
@@ -220,39 +288,71 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
+    /// Of so many calls in turn of these tools, the first that is refused.
+    fn refused(guard: &LoopGuard, names: &[&str]) -> Option<(usize, Exceeded)> {
+        let tools: Vec<Tool> = names.iter().map(|name| Tool::new(None, name, "")).collect();
+        (0..30).find_map(|nth| {
+            let asked = guard.ask(&tools[nth % tools.len()], &Arguments::new());
+            asked.err().map(|exceeded| (nth + 1, exceeded))
+        })
+    }
+
     #[test]
-    fn the_same_call_is_noticed_whatever_the_order_of_its_arguments() {
-        let (session, tool) = (Session::default(), Tool::new(None, "a", ""));
+    fn the_fourth_of_the_same_calls_is_refused_whatever_the_order_of_its_arguments() {
+        let (guard, tool) = (LoopGuard::default(), Tool::new(None, "get_a", ""));
         let orders =
             [json!({"x": 1, "y": {"b": 1, "a": 2}}), json!({"y": {"a": 2, "b": 1}, "x": 1})];
         for times in 0..3 {
-            assert!(session.ask(&tool, &arguments(orders[times % 2].clone())).is_ok());
+            let key = guard.ask(&tool, &arguments(orders[times % 2].clone())).unwrap();
+            guard.answered(key);
         }
-        let asked = session.ask(&tool, &arguments(orders[0].clone()));
-        assert_eq!(asked, Err(Exceeded::SameCall { times: 3 }));
-        assert!(session.ask(&tool, &arguments(json!({"x": 2}))).is_ok());
+        let asked = guard.ask(&tool, &arguments(orders[0].clone())).unwrap_err();
+        assert_eq!(asked, Exceeded::SameCall { times: 3, answered: 3 });
+        let said = "the same call was made 3 times in this session and was answered each time";
+        assert_eq!(asked.to_string(), said);
+        assert!(guard.ask(&tool, &arguments(json!({"x": 2}))).is_ok());
     }
 
     #[test]
-    fn a_cycle_of_calls_is_noticed() {
-        let session = Session::new(Budget { same_call: 99, ..Budget::default() });
-        let tools = ["a", "b"].map(|name| Tool::new(None, name, ""));
-        let mut asked = (0..12).map(|turn| session.ask(&tools[turn % 2], &Arguments::new()));
-        assert_eq!(asked.find_map(Result::err), Some(Exceeded::Cycle { length: 2 }));
+    fn what_something_else_may_have_changed_may_be_asked_again() {
+        let guard = LoopGuard::default();
+        let (edit, check) = (Tool::new(None, "write_file", ""), Tool::new(None, "check_code", ""));
+        for nth in 0..9 {
+            let edited = guard.ask(&edit, &arguments(json!({"text": nth})));
+            assert!(edited.is_ok() && guard.ask(&check, &Arguments::new()).is_ok(), "{nth}");
+        }
     }
 
     #[test]
-    fn calls_cost_and_time_run_out() {
+    fn cycles_are_refused_when_they_begin_to_come_round_a_fourth_time() {
+        let of = |length| Exceeded::Cycle { length, times: 3 };
+        assert_eq!(refused(&LoopGuard::default(), &["do_a", "do_b"]), Some((7, of(2))));
+        assert_eq!(refused(&LoopGuard::default(), &["do_a", "do_b", "do_c"]), Some((10, of(3))));
+    }
+
+    #[test]
+    fn a_session_goes_on_in_another_program() {
+        let guard = LoopGuard::default();
+        let tool = Tool::new(None, "get_a", "");
+        (0..3).for_each(|_| drop(guard.ask(&tool, &Arguments::new())));
+        let kept = serde_json::to_string(&guard.history()).unwrap();
+        let history = serde_json::from_str(&kept).unwrap();
+        let guard = LoopGuard::restore(CallLimits::default(), history);
+        let asked = guard.ask(&tool, &Arguments::new()).unwrap_err();
+        assert_eq!(asked, Exceeded::SameCall { times: 3, answered: 0 });
+    }
+
+    #[test]
+    fn calls_and_cost_run_out_where_they_are_bounded() {
         let tool = Tool::new(None, "a", "");
-        let spend = |budget: Budget| {
-            let session = Session::new(budget);
-            (0..100).find_map(|_| session.spend(&tool).err())
+        let spend = |limits: CallLimits| {
+            let guard = LoopGuard::new(limits);
+            (0..100).find_map(|_| guard.spend(&tool).err())
         };
-        let budget = Budget { calls: 4, ..Budget::default() };
-        assert_eq!(spend(budget), Some(Exceeded::Calls { most: 4 }));
-        let budget = Budget { cost: 7, ..Budget::default() };
-        assert_eq!(spend(budget), Some(Exceeded::Cost { most: 7 }));
-        let budget = Budget { time: Duration::ZERO, ..Budget::default() };
-        assert_eq!(spend(budget), Some(Exceeded::Time { most_s: 0 }));
+        assert_eq!(spend(CallLimits::default()), None);
+        let limits = CallLimits { calls: Some(4), ..CallLimits::default() };
+        assert_eq!(spend(limits), Some(Exceeded::Calls { most: 4 }));
+        let limits = CallLimits { cost: Some(7), ..CallLimits::default() };
+        assert_eq!(spend(limits), Some(Exceeded::Cost { most: 7 }));
     }
 }

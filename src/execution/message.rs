@@ -9,6 +9,7 @@ use std::time::Duration;
 use regex::RegexSet;
 
 use super::invoker::FaultKind;
+use super::loop_guard::Exceeded;
 use super::params::Clarification;
 use super::permission::Verdict;
 use super::report::{Attempt, Ending, Hint, Skip};
@@ -102,7 +103,7 @@ fn skipped(because: &Skip) -> String {
         }
         Skip::Parameters => "takes other input".to_owned(),
         Skip::NoServer => "has no server here".to_owned(),
-        Skip::Budget { exceeded } => format!("was not called: {exceeded}"),
+        Skip::Limit { exceeded } => format!("was not called: {exceeded}"),
         Skip::WriteElsewhere => {
             "was left out, because the change may have been made already".to_owned()
         }
@@ -137,7 +138,12 @@ fn advise(ending: &Ending) -> &'static str {
         }
         Ending::Skipped { because: Skip::BreakerOpen { .. } } => "Try again later",
         Ending::Skipped { because: Skip::NoServer } => "Add its server to the servers file",
-        Ending::Skipped { because: Skip::Budget { .. } } => "Start a new request",
+        Ending::Skipped { because: Skip::Limit { exceeded } } => match exceeded {
+            Exceeded::SameCall { .. } | Exceeded::Cycle { .. } => {
+                "Use the answers that you have, change the arguments, or try something else"
+            }
+            _ => "Start a new session",
+        },
         Ending::Skipped { because: Skip::WriteElsewhere } => {
             "See whether the change was made before you try again"
         }

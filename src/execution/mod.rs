@@ -16,7 +16,7 @@
 //! use serde_json::json;
 //! use toolroute::Tool;
 //! use toolroute::execution::{
-//!     Candidate, Closures, Executor, ExecutorOptions, Outcome, Request, Servers, Session,
+//!     Candidate, Closures, Executor, ExecutorOptions, LoopGuard, Outcome, Request, Servers,
 //! };
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -32,10 +32,10 @@
 //!     .call(&Request {
 //!         candidates: &[Candidate::asked(Arc::new(add))],
 //!         arguments: json!({"a": 1, "b": 2}).as_object().unwrap(),
-//!         session: &Session::default(),
+//!         guard: &LoopGuard::default(),
 //!         confirmed: false,
 //!         question: "",
-//!         room_tokens: None,
+//!         budget_tokens: None,
 //!         on_event: &|_| {},
 //!     })
 //!     .await;
@@ -89,7 +89,7 @@ pub use invoker::{
     Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress, Output,
     Pending, Progress,
 };
-pub use loop_guard::{Budget, Exceeded, Session, cost_units};
+pub use loop_guard::{CallHistory, CallLimits, Exceeded, LoopGuard};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, McpServer};
 pub use output::{

@@ -162,7 +162,8 @@ pub enum Skip {
     Parameters,
     /// No server of that name is known.
     NoServer,
-    Budget {
+    /// The session has reached one of its limits.
+    Limit {
         exceeded: Exceeded,
     },
     /// A write elsewhere may have happened already.

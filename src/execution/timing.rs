@@ -11,6 +11,9 @@ use crate::catalog::{LatencyTier, Tool};
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const RESEARCH_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// Three tools that do research, one after the other.
+const LONGEST_REQUEST: Duration = Duration::from_secs(900);
+
 /// Words in a tool's name, categories or tags that make it research.
 const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"];
 
@@ -27,6 +30,8 @@ pub struct Timing {
     /// The same for a tool that is known to take long: it is told nearly at once.
     pub slow_feedback_delay: Duration,
     pub retries: Retries,
+    /// The longest that one request may take, with all its tools and tries.
+    pub longest_request: Duration,
 }
 
 impl Default for Timing {
@@ -38,6 +43,7 @@ impl Default for Timing {
             feedback_delay: Duration::from_secs(3),
             slow_feedback_delay: Duration::from_millis(500),
             retries: Retries::default(),
+            longest_request: LONGEST_REQUEST,
         }
     }
 }

@@ -80,7 +80,7 @@ pub struct PromptVector {
 /// not be told is absent, and counts neither for nor against a likeness.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Context {
+pub struct LoggedContext {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct Context {
     pub testing: Option<String>,
 }
 
-impl Context {
+impl LoggedContext {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -143,8 +143,8 @@ pub struct Execution {
     pub prompt_hash: Option<PromptHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector: Option<PromptVector>,
-    #[serde(default, skip_serializing_if = "Context::is_empty")]
-    pub context: Context,
+    #[serde(default, skip_serializing_if = "LoggedContext::is_empty")]
+    pub context: LoggedContext,
     #[serde(default, skip_serializing_if = "Choice::is_empty")]
     pub choice: Choice,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +176,7 @@ impl Execution {
             prompt: Some(prompt.into()),
             prompt_hash: None,
             vector: None,
-            context: Context::default(),
+            context: LoggedContext::default(),
             choice: Choice::default(),
             duration_ms: None,
             error_kind: None,
@@ -298,7 +298,8 @@ mod tests {
             r#"{"tool":"mail__send","success":true,"prompt":"tell Dana"}"#
         );
         execution.prompt_hash = Some(PromptHash::of("tell Dana"));
-        execution.context = Context { phase: Some("completion".into()), ..Context::default() };
+        execution.context =
+            LoggedContext { phase: Some("completion".into()), ..LoggedContext::default() };
         execution.choice.parts.insert("semantic".into(), 0.5);
         execution.choice.offered.push("mail__send".into());
         let line = serde_json::to_string(&execution).unwrap();

@@ -56,7 +56,7 @@ mod workflow;
 pub use called::Called;
 pub use error::Error;
 pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY};
-pub use execution::{Choice, Context, Execution, PromptHash, PromptVector};
+pub use execution::{Choice, Execution, LoggedContext, PromptHash, PromptVector};
 pub use moves::{Moved, RowUsage, UsageRows};
 pub use nearby::Situation;
 pub use observations::{Observations, RunCounts};

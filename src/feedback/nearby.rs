@@ -153,12 +153,13 @@ fn unit(mut values: Vec<f32>) -> Option<Box<[f32]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::{Context, PromptVector};
+    use crate::feedback::{LoggedContext, PromptVector};
 
     fn past(values: &[f32], phase: Option<&str>, success: bool) -> Execution {
         let mut past = Execution::new("t".into(), "p", success);
         past.vector = Some(PromptVector { model: "m".into(), values: values.to_vec() });
-        past.context = Context { phase: phase.map(str::to_owned), ..Context::default() };
+        past.context =
+            LoggedContext { phase: phase.map(str::to_owned), ..LoggedContext::default() };
         past
     }
 
@@ -200,7 +201,7 @@ mod tests {
     fn without_vectors_equal_phase_and_task_type_are_similar() {
         let context = |phase: &str, task: &str| {
             let (phase, task_type) = (Some(phase.to_owned()), Some(task.to_owned()));
-            let context = Context { phase, task_type, ..Context::default() };
+            let context = LoggedContext { phase, task_type, ..LoggedContext::default() };
             Execution { context, ..Execution::new("t".into(), "p", true) }
         };
         let mut nearby = Nearby::default();

@@ -233,7 +233,7 @@ mod tests {
             let parts = [("semantic", good), ("keyword", f64::from(n * 31 % 97) / 97.0)];
             let parts = parts.into_iter().chain([("phase", 1.0 - 2.0 * good), ("intent", 0.2)]);
             // Most prompts match no pattern.
-            let parts = parts.filter(|(name, _)| *name != "intent" || n % 5 == 0);
+            let parts = parts.filter(|(name, _)| *name != "intent" || n.is_multiple_of(5));
             run.choice.parts = parts.map(|(name, value)| (name.to_owned(), value as f32)).collect();
             run
         };

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::classify::Guess;
 use super::complexity::complexity;
+use super::context::check_prompt;
 use super::testing::tells_failure;
 use super::{
-    AgentContext, ContextFeatures, Depth, Error, Phase, SourceFile, Speaker, TaskType,
-    TestingStatus, languages, phase_by_files, phase_by_keywords, routing_text, structure,
-    task_by_keywords, testing_status,
+    Context, ContextFeatures, Depth, Error, Phase, SourceFile, Speaker, TaskType, TestingStatus,
+    languages, phase_by_files, phase_by_keywords, routing_text, structure, task_by_keywords,
+    testing_status,
 };
 
 /// What the examples say of a prompt's vector; `None` where there is no model, or none that reads
@@ -93,22 +94,25 @@ impl AnalysisTimes {
     }
 }
 
-/// The features of a context. Complexity and structure are found only where the phase needs them.
+/// The features of a prompt and its context. What the context says is not found out again; complexity
+/// and structure are found only where the phase needs them.
 ///
 /// # Errors
-/// What [`AgentContext::check`] raises.
+/// [`Error::EmptyPrompt`], and what [`Context::check`] raises.
 ///
 /// ```
-/// use toolroute::query::{AgentContext, Guesses, Phase, analyze};
+/// use toolroute::query::{Context, Guesses, Phase, analyze};
 ///
-/// let context = AgentContext::new("fix the bug").file("a.py", "def a(): ...");
-/// let analysis = analyze(&context, Guesses::default())?;
+/// let context = Context::default().file("a.py", "def a(): ...");
+/// let analysis = analyze("fix the bug", &context, Guesses::default())?;
 /// assert_eq!(analysis.features.phase, Some(Phase::Refinement));
 /// assert_eq!(analysis.features.languages, ["python"]);
 /// # Ok::<(), toolroute::query::Error>(())
 /// ```
-pub fn analyze(context: &AgentContext, guesses: Guesses) -> Result<Analysis, Error> {
+pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Analysis, Error> {
+    check_prompt(prompt)?;
     context.check()?;
+    let given = context.given();
     let depth = Depth::of(&context.files, context.project_files);
     let files: &[SourceFile] = &depth.read(&context.files);
     let mut times = AnalysisTimes::default();
@@ -117,28 +121,34 @@ pub fn analyze(context: &AgentContext, guesses: Guesses) -> Result<Analysis, Err
         *time = clock.elapsed();
         clock = Instant::now();
     };
-    let text = routing_text(&context.prompt, &context.conversation);
-    let (phase, by_phase) = phase(context, &text, guesses.phase, files);
+    let text = routing_text(prompt, &context.conversation);
+    let (phase, by_phase) = either(given.phase, || phase(&text, guesses.phase, files));
     lap(&mut times.phase);
-    let (task_type, by_task) = task_type(context, &text, guesses.task_type);
+    let (task_type, by_task) =
+        either(given.task_type, || prompt_says(guesses.task_type, || task_by_keywords(&text)));
     lap(&mut times.task_type);
-    let languages = languages(files);
+    let known = Some(given.languages).filter(|languages| !languages.is_empty());
+    let (languages, by_languages) = either(known, || match languages(files) {
+        none if none.is_empty() => (None, Evidence::Unknown),
+        found => (Some(found), Evidence::Files),
+    });
     lap(&mut times.languages);
-    let (complexity, by_complexity) = match (needs_complexity(phase), depth) {
-        (false, _) => (None, Evidence::NotNeeded),
-        (true, Depth::Shallow) => (None, Evidence::NotRead),
-        (true, _) => told(complexity(files), Evidence::Files),
-    };
+    let (complexity, by_complexity) =
+        either(given.complexity, || match (needs_complexity(phase), depth) {
+            (false, _) => (None, Evidence::NotNeeded),
+            (true, Depth::Shallow) => (None, Evidence::NotRead),
+            (true, _) => told(complexity(files), Evidence::Files),
+        });
     lap(&mut times.complexity);
-    let (structure, by_structure) = match needs_structure(phase) && !files.is_empty() {
-        true => (Some(structure(files)), Evidence::Files),
-        false if files.is_empty() => (None, Evidence::Unknown),
-        false => (None, Evidence::NotNeeded),
-    };
+    let (structure, by_structure) =
+        either(given.structure, || match (needs_structure(phase), files.is_empty()) {
+            (_, true) => (None, Evidence::Unknown),
+            (true, false) => (Some(structure(files)), Evidence::Files),
+            (false, false) => (None, Evidence::NotNeeded),
+        });
     lap(&mut times.structure);
-    let (testing, by_testing) = testing(context, files);
+    let (testing, by_testing) = either(given.testing, || testing(context, files));
     lap(&mut times.testing);
-    let by_languages = if languages.is_empty() { Evidence::Unknown } else { Evidence::Files };
     let found = Found {
         phase: by_phase,
         task_type: by_task,
@@ -147,8 +157,17 @@ pub fn analyze(context: &AgentContext, guesses: Guesses) -> Result<Analysis, Err
         structure: by_structure,
         testing: by_testing,
     };
+    let languages = languages.unwrap_or_default();
     let features = ContextFeatures { phase, languages, complexity, task_type, structure, testing };
     Ok(Analysis { features, found, depth, times })
+}
+
+/// What the context says, or else what can be found out.
+fn either<T>(
+    given: Option<T>,
+    find: impl FnOnce() -> (Option<T>, Evidence),
+) -> (Option<T>, Evidence) {
+    if given.is_some() { (given, Evidence::Given) } else { find() }
 }
 
 /// How hard the code is matters where code is designed, outlined or worked on.
@@ -168,29 +187,14 @@ fn told<T>(value: Option<T>, evidence: Evidence) -> (Option<T>, Evidence) {
 }
 
 fn phase(
-    context: &AgentContext,
     text: &str,
     guess: Option<Guess<Phase>>,
     files: &[SourceFile],
 ) -> (Option<Phase>, Evidence) {
-    if context.phase.is_some() {
-        return (context.phase, Evidence::Given);
-    }
     match prompt_says(guess, || phase_by_keywords(text)) {
         (None, _) => told(phase_by_files(files), Evidence::Files),
         found => found,
     }
-}
-
-fn task_type(
-    context: &AgentContext,
-    text: &str,
-    guess: Option<Guess<TaskType>>,
-) -> (Option<TaskType>, Evidence) {
-    if context.task_type.is_some() {
-        return (context.task_type, Evidence::Given);
-    }
-    prompt_says(guess, || task_by_keywords(text))
 }
 
 /// The examples decide where they could be asked, even where they say that a prompt is not about
@@ -209,7 +213,7 @@ fn prompt_says<L>(
 }
 
 /// What the files say of tests, but for a run that failed: that may also have been told last.
-fn testing(context: &AgentContext, files: &[SourceFile]) -> (Option<TestingStatus>, Evidence) {
+fn testing(context: &Context, files: &[SourceFile]) -> (Option<TestingStatus>, Evidence) {
     let last = context.conversation.iter().rev().find(|turn| turn.role == Speaker::Tool);
     match last {
         Some(turn) if tells_failure(&turn.text) => {
@@ -224,13 +228,13 @@ mod tests {
     use super::*;
     use crate::query::{Grade, Structure};
 
-    fn of(context: &AgentContext) -> Analysis {
-        analyze(context, Guesses::default()).unwrap()
+    fn of(prompt: &str, context: &Context) -> Analysis {
+        analyze(prompt, context, Guesses::default()).unwrap()
     }
 
     #[test]
     fn complexity_and_structure_come_only_where_the_phase_needs_them() {
-        let with = |prompt: &str| of(&AgentContext::new(prompt).file("a.py", "if x: y()"));
+        let with = |prompt: &str| of(prompt, &Context::default().file("a.py", "if x: y()"));
         let specified = with("write the requirements");
         assert_eq!(specified.features.complexity, None);
         assert_eq!(specified.found.complexity, Evidence::NotNeeded);
@@ -244,39 +248,40 @@ mod tests {
 
     #[test]
     fn what_is_given_is_not_found_out_and_what_is_unknown_stays_so() {
-        let given = AgentContext {
+        let given = Context {
             phase: Some(Phase::Completion),
             task_type: Some(TaskType::Testing),
-            ..AgentContext::new("fix the bug")
+            ..Context::default()
         };
-        let analysis = of(&given);
+        let analysis = of("fix the bug", &given);
         assert_eq!(analysis.features.phase, Some(Phase::Completion));
         assert_eq!(analysis.features.task_type, Some(TaskType::Testing));
         assert_eq!(
             (analysis.found.phase, analysis.found.task_type),
             (Evidence::Given, Evidence::Given)
         );
-        let nothing = of(&AgentContext::new("hello there"));
+        let nothing = of("hello there", &Context::default());
         assert_eq!(nothing.features, ContextFeatures::default());
         assert_eq!(nothing.found.phase, Evidence::Unknown);
     }
 
     #[test]
     fn examples_overrule_keywords_and_files_come_last() {
-        let context = AgentContext::new("plan a bug fix").file("tests/a.py", "");
+        let (prompt, context) = ("plan a bug fix", Context::default().file("tests/a.py", ""));
         let guess =
             |label| Guesses { phase: Some(Guess { label, confidence: 0.9 }), ..Guesses::default() };
-        let analysis = analyze(&context, guess(Some(Phase::Pseudocode))).unwrap();
+        let analysis = analyze(prompt, &context, guess(Some(Phase::Pseudocode))).unwrap();
         assert_eq!(analysis.features.phase, Some(Phase::Pseudocode));
         assert_eq!(analysis.found.phase, Evidence::Examples { confidence: 0.9 });
-        let analysis = analyze(&context, guess(None)).unwrap();
+        let analysis = analyze(prompt, &context, guess(None)).unwrap();
         assert_eq!(analysis.found.phase, Evidence::Files);
         assert_eq!(analysis.features.phase, Some(Phase::Refinement));
     }
 
     #[test]
     fn a_failed_run_counts_wherever_it_was_told() {
-        let context = AgentContext::new("and now?").file("a.py", "x = 1");
+        let context = Context::default().file("a.py", "x = 1");
+        let of = |context: &Context| of("and now?", context);
         assert_eq!(of(&context).features.testing, Some(TestingStatus::NoTests));
         let told = context.clone().said(Speaker::Tool, "test result: FAILED. 0 passed; 1 failed");
         let analysis = of(&told);
@@ -288,9 +293,9 @@ mod tests {
 
     #[test]
     fn a_large_project_is_looked_at_by_its_names_alone() {
-        let mut context = AgentContext::new("architecture review").file("src/a.rs", "if x {}");
+        let mut context = Context::default().file("src/a.rs", "if x {}");
         context.project_files = Some(100_000);
-        let analysis = of(&context);
+        let analysis = of("architecture review", &context);
         assert_eq!(analysis.depth, Depth::Shallow);
         assert_eq!(analysis.features.languages, ["rust"]);
         assert_eq!(analysis.found.complexity, Evidence::NotRead);

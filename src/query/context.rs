@@ -7,48 +7,99 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Phase, TaskType};
+use super::{ContextFeatures, Error, Phase, TaskType};
 
-/// Everything that an agent may say about its situation. Only the prompt is needed.
+/// What is known around a prompt: the conversation, the files at hand, the stage of work, and the
+/// caller's own wishes. All of it is optional, and the same for library, command line, HTTP and MCP.
 ///
 /// ```
-/// use toolroute::query::AgentContext;
+/// use toolroute::query::Context;
 ///
-/// let context = AgentContext::from_json(
-///     r#"{"prompt": "fix it", "files": [{"path": "a.rs", "content": "fn a() {}"}]}"#,
+/// let context = Context::from_json(
+///     r#"{"files": [{"path": "a.rs", "content": "fn a() {}"}], "stage": "reading"}"#,
 /// )?;
 /// assert_eq!(context.files[0].path, "a.rs");
-/// assert!(AgentContext::from_json(r#"{"prompt": " "}"#).is_err());
+/// assert!(Context::from_json(r#"{"fiels": []}"#).is_err());
 /// # Ok::<(), toolroute::query::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct AgentContext {
-    #[serde(alias = "input")]
-    pub prompt: String,
-    pub files: Vec<SourceFile>,
+pub struct Context {
+    /// The prompt itself, where it is not said elsewhere.
+    #[serde(alias = "input", skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// What was said before the prompt, oldest first; the prompt is no part of it.
-    #[serde(alias = "conversation_history")]
+    #[serde(alias = "history", alias = "conversation_history")]
     pub conversation: Vec<Turn>,
-    /// How many turns the conversation had, where `conversation` holds only the last of them.
-    pub conversation_depth: Option<usize>,
-    /// Where the agent stands in its work.
-    #[serde(alias = "conversation_stage")]
-    pub stage: Option<Stage>,
-    /// What the agent knows already; it is not found out again.
-    pub phase: Option<Phase>,
-    pub task_type: Option<TaskType>,
-    /// Ids of tools that the agent means to use.
-    pub planned_tools: Vec<String>,
-    pub max_tools: Option<usize>,
-    #[serde(alias = "use_cost_aware")]
-    pub cost_aware: bool,
-    /// The line of work, such as `research` or `devops`.
-    pub vertical: Option<String>,
-    /// The name of the model that will see the tools.
-    pub model: Option<String>,
+    /// Turns of the user that a prompt such as "now the same for Berlin" is read with; 0 reads each
+    /// prompt by itself.
+    pub depth: usize,
+    /// Files in sight. With files the prompt is analysed, and tools' facets are compared with it.
+    pub files: Vec<SourceFile>,
     /// Files of the project, where `files` holds only some of them.
     pub project_files: Option<usize>,
+    /// Whether the prompt is analysed also without files.
+    pub analyze: bool,
+    /// Where the work stands. Stages of looking get tools that only read.
+    #[serde(alias = "conversation_stage")]
+    pub stage: Option<Stage>,
+    /// What is known of the work already; it is not found out again.
+    pub phase: Option<Phase>,
+    pub task_type: Option<TaskType>,
+    /// The same of all features, as an earlier analysis gave them.
+    pub features: Option<ContextFeatures>,
+    /// Ids of tools that the caller means to use.
+    pub planned_tools: Vec<String>,
+    /// The id of the tool used last: what tends to follow it is lifted.
+    pub last_tool: Option<String>,
+    /// Tools in an answer at most, whatever the limit.
+    pub max_tools: Option<usize>,
+    /// Tokens of the definitions in an answer at most; the best tool is given in any case.
+    pub budget_tokens: Option<usize>,
+    /// The name of the model that will call the tools: a small one gets fewer.
+    pub model: Option<String>,
+    /// Whether dear tools are lowered.
+    #[serde(alias = "use_cost_aware")]
+    pub cost_aware: bool,
+    /// Whether slow tools are lowered; without it the prompt's words tell.
+    pub urgent: Option<bool>,
+    /// The name of one of the configuration's profiles: the tools of a line of work.
+    #[serde(alias = "vertical")]
+    pub profile: Option<String>,
+    /// Patterns over ids, of which a tool must match one; within those of the profile.
+    pub enabled_tools: Option<Vec<String>>,
+    /// Patterns over ids that are left out.
+    pub excluded_tools: Vec<String>,
+}
+
+/// Turns that a follow-up is read with where nothing else is said.
+const DEPTH: usize = 2;
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            prompt: None,
+            conversation: Vec::new(),
+            depth: DEPTH,
+            files: Vec::new(),
+            project_files: None,
+            analyze: false,
+            stage: None,
+            phase: None,
+            task_type: None,
+            features: None,
+            planned_tools: Vec::new(),
+            last_tool: None,
+            max_tools: None,
+            budget_tokens: None,
+            model: None,
+            cost_aware: false,
+            urgent: None,
+            profile: None,
+            enabled_tools: None,
+            excluded_tools: Vec::new(),
+        }
+    }
 }
 
 /// A file and its text.
@@ -63,6 +114,7 @@ pub struct SourceFile {
 
 /// One thing that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Turn {
     pub role: Speaker,
     #[serde(alias = "content")]
@@ -152,11 +204,7 @@ const FILES: usize = 20_000;
 const TURNS: usize = 10_000;
 const PLANNED_TOOLS: usize = 1_000;
 
-impl AgentContext {
-    pub fn new(prompt: impl Into<String>) -> Self {
-        Self { prompt: prompt.into(), ..Self::default() }
-    }
-
+impl Context {
     #[must_use]
     pub fn file(mut self, path: impl Into<String>, content: impl Into<String>) -> Self {
         self.files.push(SourceFile { path: path.into(), content: content.into() });
@@ -172,7 +220,7 @@ impl AgentContext {
     /// A checked context from its JSON.
     ///
     /// # Errors
-    /// [`Error::BadJson`], and what [`AgentContext::check`] raises.
+    /// [`Error::BadJson`], and what [`Context::check`] raises.
     pub fn from_json(json: &str) -> Result<Self, Error> {
         let parsed: Result<Self, _> = serde_json::from_str(json);
         let context = parsed.map_err(|error| Error::BadJson { because: error.to_string() })?;
@@ -180,22 +228,28 @@ impl AgentContext {
         Ok(context)
     }
 
-    /// Whether it can be analysed.
+    /// Whether the features of the prompt are to be found out.
+    pub fn wants_analysis(&self) -> bool {
+        self.analyze || !self.files.is_empty()
+    }
+
+    /// The features that are known already.
+    pub fn given(&self) -> ContextFeatures {
+        let features = self.features.clone().unwrap_or_default();
+        let (phase, task_type) =
+            (self.phase.or(features.phase), self.task_type.or(features.task_type));
+        ContextFeatures { phase, task_type, ..features }
+    }
+
+    /// Whether it can be used.
     ///
     /// # Errors
     /// Where the prompt is empty, a file has no path or comes twice, and where anything is larger
     /// than what is read: nothing is cut off in silence.
     pub fn check(&self) -> Result<(), Error> {
-        if self.prompt.trim().is_empty() {
-            return Err(Error::EmptyPrompt);
+        if let Some(prompt) = &self.prompt {
+            check_prompt(prompt)?;
         }
-        let at_most = |what: &str, found: usize, most: usize| {
-            if found > most {
-                return Err(Error::TooLong { what: what.to_owned(), found, most });
-            }
-            Ok(())
-        };
-        at_most("the prompt", self.prompt.len(), TEXT_BYTES)?;
         few("files", self.files.len(), FILES)?;
         few("turns of conversation", self.conversation.len(), TURNS)?;
         few("planned tools", self.planned_tools.len(), PLANNED_TOOLS)?;
@@ -221,6 +275,21 @@ impl AgentContext {
     }
 }
 
+/// Whether a prompt can be analysed.
+pub(super) fn check_prompt(prompt: &str) -> Result<(), Error> {
+    if prompt.trim().is_empty() {
+        return Err(Error::EmptyPrompt);
+    }
+    at_most("the prompt", prompt.len(), TEXT_BYTES)
+}
+
+fn at_most(what: &str, found: usize, most: usize) -> Result<(), Error> {
+    if found > most {
+        return Err(Error::TooLong { what: what.to_owned(), found, most });
+    }
+    Ok(())
+}
+
 fn few(what: &'static str, found: usize, most: usize) -> Result<(), Error> {
     if found > most { Err(Error::TooMany { what, found, most }) } else { Ok(()) }
 }
@@ -231,31 +300,51 @@ mod tests {
 
     #[test]
     fn a_bad_context_says_what_is_wrong() {
-        let told = |context: AgentContext| context.check().unwrap_err().to_string();
-        assert!(told(AgentContext::default()).contains("prompt is empty"));
-        assert!(told(AgentContext::new("x").file(" ", "")).contains("file 0"));
-        assert!(told(AgentContext::new("x").file("a", "").file("a", "")).contains("a twice"));
-        assert!(told(AgentContext::new("x".repeat(TEXT_BYTES + 1))).contains("shorten"));
-        let many = AgentContext {
-            files: vec![SourceFile::default(); FILES + 1],
-            ..AgentContext::new("x")
-        };
-        assert!(told(many).contains("20001 files"));
-        let none = AgentContext { max_tools: Some(0), ..AgentContext::new("x") };
+        let told = |context: Context| context.check().unwrap_err().to_string();
+        let of = |prompt: &str| Context { prompt: Some(prompt.to_owned()), ..Context::default() };
+        assert!(told(of(" ")).contains("prompt is empty"));
+        assert!(told(Context::default().file(" ", "")).contains("file 0"));
+        assert!(told(Context::default().file("a", "").file("a", "")).contains("a twice"));
+        assert!(told(of(&"x".repeat(TEXT_BYTES + 1))).contains("shorten"));
+        let files = vec![SourceFile::default(); FILES + 1];
+        assert!(told(Context { files, ..Context::default() }).contains("20001 files"));
+        let none = Context { max_tools: Some(0), ..Context::default() };
         assert!(told(none).contains("0 tools"));
     }
 
     #[test]
-    fn json_goes_in_and_out_and_a_slip_is_told() {
-        let context = AgentContext {
+    fn json_goes_in_and_out_and_an_unknown_member_is_an_error() {
+        let context = Context {
             stage: Some(Stage::Analysis),
             phase: Some(Phase::Refinement),
-            ..AgentContext::new("why?").file("a.py", "x = 1").said(Speaker::User, "look at a.py")
+            ..Context::default().file("a.py", "x = 1").said(Speaker::User, "look at a.py")
         };
         let json = serde_json::to_string(&context).unwrap();
-        assert_eq!(AgentContext::from_json(&json).unwrap(), context);
-        let slip = AgentContext::from_json(r#"{"prompt": "x", "fiels": []}"#).unwrap_err();
-        assert!(slip.to_string().contains("fiels"), "{slip}");
+        assert_eq!(Context::from_json(&json).unwrap(), context);
+        for slip in [
+            r#"{"fiels": []}"#,
+            r#"{"files": [{"path": "a", "text": "b"}]}"#,
+            r#"{"conversation": [{"role": "user", "text": "x", "at": 3}]}"#,
+        ] {
+            let said = Context::from_json(slip).unwrap_err().to_string();
+            assert!(said.contains("unknown field"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_alone_counts_over_what_an_analysis_gave() {
+        let features = ContextFeatures {
+            phase: Some(Phase::Completion),
+            languages: vec!["rust".to_owned()],
+            ..ContextFeatures::default()
+        };
+        let context = Context {
+            phase: Some(Phase::Refinement),
+            features: Some(features),
+            ..Context::default()
+        };
+        let given = context.given();
+        assert_eq!((given.phase, given.languages.len()), (Some(Phase::Refinement), 1));
     }
 
     #[test]
@@ -271,8 +360,9 @@ mod tests {
     fn the_names_of_the_source_documents_are_understood() {
         let json = r#"{"input": "x", "files": [{"path": "a", "originalContent": "b"}],
             "conversation_history": [{"role": "user", "content": "y"}], "use_cost_aware": true}"#;
-        let context = AgentContext::from_json(json).unwrap();
-        assert_eq!((context.prompt.as_str(), context.files[0].content.as_str()), ("x", "b"));
+        let context = Context::from_json(json).unwrap();
+        assert_eq!(context.prompt.as_deref(), Some("x"));
+        assert_eq!(context.files[0].content, "b");
         assert!(context.cost_aware && context.conversation[0].text == "y");
     }
 }

@@ -27,7 +27,9 @@ pub enum Error {
     #[error("the context asks for 0 tools at most; expected 1 or more, or no max_tools")]
     NoTools,
 
-    #[error("the context is not what is expected: {because}; it is a JSON object with a `prompt`")]
+    #[error(
+        "expected a context, a JSON object whose members docs/context.md lists; found: {because}"
+    )]
     BadJson { because: String },
 
     #[error(

@@ -48,7 +48,7 @@ pub use analysis::{Analysis, AnalysisTimes, Evidence, Found, Guesses, analyze};
 pub use classify::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use complexity::complexity;
-pub use context::{AgentContext, SourceFile, Speaker, Stage, Turn};
+pub use context::{Context, SourceFile, Speaker, Stage, Turn};
 pub use depth::Depth;
 pub use direction::{Direction, directions};
 pub use error::Error;

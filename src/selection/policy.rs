@@ -86,6 +86,11 @@ pub enum Exclusion {
     BreakerOpen {
         server: Option<String>,
     },
+    /// Its definition does not fit into the tokens that are left.
+    Budget {
+        tokens: usize,
+        left: usize,
+    },
     /// Nothing in the catalog fits the prompt well enough to be offered.
     Confidence {
         found: f32,
@@ -127,6 +132,9 @@ impl fmt::Display for Exclusion {
             }
             Self::BreakerOpen { server: Some(server) } => {
                 write!(f, "its server `{server}` failed lately and is left alone for a while")
+            }
+            Self::Budget { tokens, left } => {
+                write!(f, "its definition has about {tokens} tokens, and {left} are left")
             }
             Self::Confidence { found, least } => {
                 write!(f, "confidence {found:.2} is below {least:.2}")

@@ -36,6 +36,11 @@ pub enum Error {
     #[error("{message} ({code})")]
     Refused { code: i32, message: String },
 
+    #[error(
+        "expected the name of a session with 1 to {most} printable characters, found one of {chars}"
+    )]
+    BadSession { chars: usize, most: usize },
+
     #[error("the client began no session: {because}")]
     NoSession { because: String },
 

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error as ThisError;
 
 use crate::catalog::{Catalog, Tool};
-use crate::engine::{self, Engine, SelectContext, SelectRequest};
+use crate::engine::{self, Context, Engine, SelectRequest};
 use body::Outline;
 use conversation::Conversation;
 use listed::Listed;
@@ -118,6 +118,7 @@ fn dropped(
     if list.len() > MOST_TOOLS {
         return Ok(Err("there are more tools than are looked at"));
     }
+    let keep = capped(engine, outline, keep);
     let listed: Vec<Listed> = list.iter().map(|raw| Listed::read(raw)).collect();
     let functions: BTreeSet<&str> = listed.iter().filter_map(Listed::function).collect();
     if functions.len() <= keep {
@@ -127,11 +128,7 @@ fn dropped(
     let Some(prompt) = conversation.prompt() else {
         return Ok(Err("no message of the user says what is wanted"));
     };
-    let context = SelectContext {
-        history: conversation.history(),
-        max_tools: usize::MAX,
-        ..SelectContext::default()
-    };
+    let context = Context { conversation: conversation.history(), ..Context::default() };
     let request = SelectRequest::new(prompt).limit(keep).adaptive(false).context(context);
     let tools = || tools(list, &listed);
     let selection = engine.select_among(&key(list, &listed), tools, &request)?;
@@ -142,6 +139,12 @@ fn dropped(
     let gone = rows.filter_map(|(row, tool)| tool.function().filter(goes).map(|name| (row, name)));
     let (rows, names) = gone.map(|(row, name)| (row, name.to_owned())).unzip();
     Ok(Ok(Dropped { rows, names }))
+}
+
+/// The number of tools for the model that the request names: a small one gets fewer.
+fn capped(engine: &Engine, outline: &Outline<'_>, keep: usize) -> usize {
+    let model = outline.get("model").and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+    model.map_or(keep, |model| engine.config().small_models.cap(&model, keep))
 }
 
 /// Tells lists apart by what is ranked of them.

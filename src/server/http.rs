@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+pub(super) mod analyze;
 mod app;
 pub(super) mod call;
 mod changes;
@@ -50,7 +51,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::{Error, McpHttpOptions, Present, Shutdown, guard, health, mcp_router, openapi};
 
-pub use app::{App, HttpOptions};
+pub use app::{App, HttpOptions, SESSION_HEADER};
 pub use changes::{Changes, Persist};
 pub use conduct::Conduct;
 pub use connections::Limits;
@@ -128,6 +129,7 @@ pub fn router(
 fn of_tools() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/select", post(select::select))
+        .route("/v1/analyze", post(analyze::analyze))
         .route("/v1/tools", get(tools::list).post(tools::register))
         .route("/v1/tools/{id}", get(tools::show).put(tools::update).delete(tools::remove))
         .route("/v1/feedback", post(feedback::add))

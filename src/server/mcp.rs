@@ -34,6 +34,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 
 use super::{Error, Service};
+use crate::engine::Session;
 
 pub use hint::catalog_hint;
 pub use http::{McpHttpOptions, Present, mcp_router, serve_mcp};
@@ -67,6 +68,8 @@ pub struct GatewayOptions {
 #[derive(Clone)]
 pub struct Gateway {
     shared: Arc<Shared>,
+    /// What the client was offered, and what it called.
+    session: Arc<Session>,
     /// Resources whose changes the client wants to hear of.
     wanted: Arc<Mutex<BTreeSet<String>>>,
     /// The tools that the client was listed last.
@@ -119,7 +122,8 @@ impl Gateway {
 
     fn of(shared: Arc<Shared>) -> Self {
         let (wanted, seen, unheard) = Default::default();
-        Self { shared, wanted, seen, unheard }
+        let session = shared.service.sessions().of_connection();
+        Self { shared, session, wanted, seen, unheard }
     }
 
     /// Serves one client over stdin and stdout until it closes them, or `end` comes.

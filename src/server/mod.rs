@@ -37,6 +37,7 @@ pub mod filter;
 mod guard;
 mod health;
 pub mod http;
+mod learning;
 mod mcp;
 mod openapi;
 mod profile;
@@ -46,12 +47,13 @@ mod shutdown;
 
 pub use error::Error;
 pub use guard::Token;
+pub use learning::{LearnEvery, learn_every};
 pub use mcp::{
     Expose, Gateway, GatewayOptions, McpHttpOptions, Present, catalog_hint, mcp_router, serve_mcp,
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    Admitted, CallTool, Edit, Find, Found, Handed, Hidden, Keep, Notice, OnReport, Recent, Screen,
-    ServerState, Service, ServiceOptions, Status, Unavailable,
+    About, Admitted, CallTool, Edit, Find, Found, Hidden, Keep, Notice, Recent, Screen,
+    ServerState, Service, ServiceOptions, Sessions, Status, Unavailable,
 };
 pub use shutdown::Shutdown;

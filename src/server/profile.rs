@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Error;
 use crate::catalog::{Catalog, Tool};
-use crate::engine::SelectContext;
+use crate::engine::Context;
 use crate::execution::Patterns;
 
 /// Profiles by name. The empty name is the one that counts where none is named.
@@ -70,7 +70,7 @@ impl View {
     /// named by patterns as well, the other servers are left out instead.
     pub fn narrow(
         &self,
-        context: &mut SelectContext,
+        context: &mut Context,
         server: Option<&str>,
         catalog: &Catalog,
     ) -> Result<(), Error> {
@@ -170,7 +170,7 @@ mod tests {
 
     fn seen(profile: Profile, server: Option<&str>) -> Vec<String> {
         let view = View::new(profile).unwrap();
-        let (catalog, mut context) = (catalog(), SelectContext::default());
+        let (catalog, mut context) = (catalog(), Context::default());
         view.narrow(&mut context, server, &catalog).unwrap();
         let engine = Engine::builder(catalog).build().unwrap();
         let request = SelectRequest::new("read a file of notes").context(context);
@@ -211,7 +211,7 @@ mod tests {
         ] {
             let servers = servers.clone();
             let view = View::new(Profile { tools, servers, ..Profile::default() }).unwrap();
-            let mut context = SelectContext::default();
+            let mut context = Context::default();
             view.narrow(&mut context, None, &catalog).unwrap();
             assert_eq!(context.enabled_tools, enabled);
             assert_eq!(context.excluded_tools, excluded);

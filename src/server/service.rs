@@ -1,10 +1,12 @@
 //! What both faces of the server share: find, describe, call, and the state of the servers behind.
 
+mod about;
 mod ask;
 mod call;
 mod find;
 mod recent;
 mod seen;
+mod sessions;
 mod upstream;
 mod watch;
 
@@ -20,10 +22,12 @@ use crate::catalog::{Catalog, Tool, ToolId};
 use crate::engine::Engine;
 use crate::execution::{Executor, Neighbor, Permissions};
 
-pub use call::{CallTool, Handed};
+pub use about::About;
+pub use call::CallTool;
 pub use find::{Find, Found, Unavailable};
 pub use recent::Recent;
 pub use seen::{Admitted, Hidden};
+pub use sessions::Sessions;
 pub use upstream::{ServerState, Status};
 
 /// Keeps the tools that a server lists, and gives back those to search: with what the user adds
@@ -36,9 +40,6 @@ pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 /// Makes the user's own changes to what a server lists: what was taken out stays out, what was put in
 /// stays in.
 pub type Edit = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
-
-/// Told what came of every call.
-pub type OnReport = Arc<dyn Fn(&Handed<'_>) + Send + Sync>;
 
 /// What a service is made of, beside its engine.
 #[derive(Clone, Default)]
@@ -58,7 +59,8 @@ pub struct ServiceOptions {
     pub hidden: BTreeMap<String, Hidden>,
     /// Nothing of a server is given out before one of its tools was admitted.
     pub approved_only: bool,
-    pub on_report: Option<OnReport>,
+    /// Those of clients that name one; the same ones when a service takes another's place.
+    pub sessions: Arc<Sessions>,
 }
 
 /// Something that clients may want to hear of.
@@ -230,11 +232,9 @@ impl Service {
         tokio::task::spawn_blocking(move || engine.close()).await.ok();
     }
 
-    /// Where every report goes on to: who learns of it, and who counts.
-    fn hand_on(&self, handed: &Handed<'_>) {
-        if let Some(told) = &self.options.on_report {
-            told(handed);
-        }
+    /// The sessions of clients that name one.
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        &self.options.sessions
     }
 }
 

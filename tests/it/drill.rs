@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolroute::Tool;
 use toolroute::execution::{
-    Budget, Call, Candidate, Entry, Executor, ExecutorOptions, McpOptions, Origin, Outcome,
-    Program, Report, Request, Retries, Servers, ServersFile, Session,
+    Call, Candidate, Entry, Executor, ExecutorOptions, LoopGuard, McpOptions, Origin, Outcome,
+    Program, Report, Request, Retries, Servers, ServersFile,
 };
 
 use crate::support::repo;
@@ -139,10 +139,10 @@ impl Drill {
         let request = Request {
             candidates: &candidates,
             arguments: arguments.as_object().expect("an object"),
-            session: &Session::new(Budget::default()),
+            guard: &LoopGuard::default(),
             confirmed: true,
             question: "",
-            room_tokens: None,
+            budget_tokens: None,
             on_event: &|_| {},
         };
         self.executor.call(&request).await

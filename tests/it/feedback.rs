@@ -350,7 +350,7 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     let selection = engine_a.select(&SelectRequest::new(prompt)).unwrap();
     let tool = selection.tools[0].tool.id.clone();
     for n in 0..20 {
-        let mut run = selection.execution(prompt, &tool, true);
+        let mut run = selection.offer(prompt).execution(&tool, true);
         (run.duration_ms, run.session) = (Some(30), Some(format!("s{n}")));
         assert_eq!(engine_a.record(run).unwrap(), Recorded::Queued);
     }
@@ -361,7 +361,7 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     assert!(observed.version() > 1);
     assert_eq!(engine_a.feedback_counts().unwrap().written, 20);
     // What the last one did not wait for is written all the same.
-    engine_a.record(selection.execution(prompt, &tool, false)).unwrap();
+    engine_a.record(selection.offer(prompt).execution(&tool, false)).unwrap();
     drop(engine_a);
     let engine_b = engine(&sandbox);
     assert_eq!(engine_b.observed().tool("mail__send_email").unwrap().runs, 21);

@@ -123,6 +123,12 @@ pub fn post(port: u16, path: &str, body: &Value) -> Reply {
     post_text(port, path, body.to_string().as_bytes())
 }
 
+/// With headers beside that of the content.
+pub fn post_with(port: u16, path: &str, headers: &[(&str, &str)], body: &Value) -> Reply {
+    let headers = [headers, &[("content-type", "application/json")]].concat();
+    Sent::new(port, &format!("POST {path}"), &headers, body.to_string().as_bytes()).reply()
+}
+
 pub fn post_text(port: u16, path: &str, body: &[u8]) -> Reply {
     let json = [("content-type", "application/json")];
     Sent::new(port, &format!("POST {path}"), &json, body).reply()

@@ -25,6 +25,7 @@ mod proxy;
 mod route;
 mod serve;
 mod serve_servers;
+mod sessions;
 mod signals;
 mod snapshot;
 mod stand_ins;

@@ -1,11 +1,15 @@
 //! What may be typed about servers and calls.
 
 use std::path::PathBuf;
+#[cfg(feature = "server")]
+use std::time::Duration;
 
 use clap::Args;
 
 #[cfg(feature = "mcp")]
 use super::super::pins::PinArgs;
+#[cfg(feature = "mcp")]
+use super::super::session::{CallLimitArgs, SessionArgs};
 #[cfg(feature = "mcp")]
 use super::{CatalogArgs, EngineArgs, SelectArgs};
 
@@ -42,6 +46,8 @@ pub struct ExecutionArgs {
     /// The arguments, as a JSON object; `-` reads it from stdin
     #[arg(short, long, value_name = "JSON", default_value = "{}")]
     pub args: String,
+    #[command(flatten)]
+    pub session: SessionArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -86,6 +92,21 @@ pub struct RecordArgs {
     /// Keep the text of prompts in that log, not only their hashes
     #[arg(long, requires = "feedback")]
     pub keep_prompts: bool,
+    /// Learn from that log so often, such as 1h or 15m, and keep it in the file of --usage
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub learn_every: Option<Duration>,
+}
+
+/// `1h`, `15m`, `90s`, or several of them.
+#[cfg(feature = "server")]
+fn duration(text: &str) -> Result<Duration, String> {
+    let read = humantime::parse_duration(text);
+    let told = |found: String| format!("expected a time such as 1h or 15m, found {found}");
+    match read {
+        Ok(time) if time >= Duration::from_secs(1) => Ok(time),
+        Ok(_) => Err(told("less than a second".to_owned())),
+        Err(error) => Err(told(format!("`{text}`: {error}"))),
+    }
 }
 
 /// What a call of a tool may do, and how much of its answer is taken.
@@ -118,6 +139,8 @@ pub struct RightsArgs {
     /// Characters of an answer at most; the rest is kept for `toolroute output`
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub max_chars: usize,
+    #[command(flatten)]
+    pub session: CallLimitArgs,
 }
 
 #[cfg(feature = "mcp")]

@@ -81,6 +81,7 @@ fn replacement(
         false => setup::serving_embedder(&args.engine, args.select.strategy, global)?,
     };
     behind.running = present.executor().filter(|_| print == loaded.servers).cloned();
+    behind.sessions = Arc::clone(present.sessions());
     let asking = behind.asking.clone();
     let engine = Arc::new(opened::engine(args, catalog, embedder.clone(), global)?);
     let next = opened::service(args, engine, behind, global)?;

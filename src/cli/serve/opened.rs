@@ -12,8 +12,7 @@ use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::Embedder;
 use crate::engine::Engine;
 use crate::execution::{Executor, ServersFile};
-use crate::feedback::UsageVectors;
-use crate::server::{Hidden, Service, ServiceOptions, Status};
+use crate::server::{Hidden, Service, ServiceOptions, Sessions, Status};
 
 /// What the sources say.
 pub struct Opened {
@@ -32,6 +31,8 @@ pub struct Behind {
     hidden: BTreeMap<String, Hidden>,
     /// Those that are running already; else new ones.
     pub running: Option<Arc<Executor>>,
+    /// Those of clients that name one.
+    pub sessions: Arc<Sessions>,
     pub asking: Asking,
 }
 
@@ -100,7 +101,8 @@ impl Opened {
         }
         let stale = lists.stale.clone();
         let asking = Asking { stale, vectors: setup::snapshot_path(from, &args.engine) };
-        let behind = Behind { file, lists, looks, hidden, running: None, asking };
+        let sessions = Arc::new(Sessions::new(args.limits.rights.session.limits()));
+        let behind = Behind { file, lists, looks, hidden, running: None, sessions, asking };
         Ok(Self { catalog, broken, behind })
     }
 }
@@ -162,7 +164,9 @@ pub fn engine(
     if let Some(embedder) = embedder {
         builder = setup::snapshot(builder.embedder(embedder), &args.catalog, &args.engine);
         if let Some(path) = &wanted.usage {
-            builder = builder.usage(UsageVectors::load(path)?);
+            if let Some(usage) = super::usage(path, &args.record)? {
+                builder = builder.usage(usage);
+            }
         }
     }
     if let Some((path, options)) = super::log(&args.record) {
@@ -175,7 +179,7 @@ pub fn engine(
 pub fn service(
     args: &ServeArgs,
     engine: Arc<Engine>,
-    Behind { file, lists, looks, hidden, running, .. }: Behind,
+    Behind { file, lists, looks, hidden, running, sessions, .. }: Behind,
     global: &Global,
 ) -> anyhow::Result<Arc<Service>> {
     let mut options = ServiceOptions {
@@ -183,7 +187,7 @@ pub fn service(
         no_fallback: args.stand_ins.no_fallback,
         fallback_by_meaning: args.stand_ins.fallback_by_meaning,
         hidden,
-        on_report: Some(super::recorder(Arc::clone(&engine))),
+        sessions,
         ..looks
     };
     if let Some(file) = &file {

@@ -25,7 +25,7 @@ fn ids(engine: &Engine, request: &SelectRequest) -> Vec<String> {
     answer.tools.iter().map(|tool| tool.tool.name.clone()).collect()
 }
 
-fn ask(context: SelectContext) -> SelectRequest {
+fn ask(context: Context) -> SelectRequest {
     SelectRequest::new("moves data").context(context)
 }
 
@@ -77,7 +77,7 @@ fn an_exclusive_intent_leaves_only_its_tool_unless_that_may_not_stand() {
         assert_eq!(explanation.matched_signals, ["official|רשמי"]);
         assert!(explanation.parts.iter().any(|part| part.name == "intent"), "{explanation:?}");
     }
-    let out = SelectContext { excluded_tools: vec!["*gov".into()], ..SelectContext::default() };
+    let out = Context { excluded_tools: vec!["*gov".into()], ..Context::default() };
     let request = SelectRequest::new("moves official data").context(out);
     assert_eq!(ids(&engine, &request), ["a"], "else the answer would be empty");
 }
@@ -92,22 +92,23 @@ fn stages_profiles_patterns_and_models_bound_an_answer() {
     config.profiles.insert("elsewhere".into(), vec!["*".into()]);
     config.profile_servers.insert("elsewhere".into(), vec!["another".into()]);
     let engine = engine(tools, config);
-    let with = |context: SelectContext| ids(&engine, &ask(context));
-    let context = SelectContext::default;
-    assert_eq!(with(SelectContext { stage: Some(Stage::Analysis), ..context() }), ["t03"]);
-    assert_eq!(with(SelectContext { profile: Some("few".into()), ..context() }).len(), 5);
-    let elsewhere = SelectContext { profile: Some("elsewhere".into()), ..context() };
+    let with = |context: Context| ids(&engine, &ask(context));
+    let context = Context::default;
+    assert_eq!(with(Context { stage: Some(Stage::Analysis), ..context() }), ["t03"]);
+    assert_eq!(with(Context { profile: Some("few".into()), ..context() }).len(), 5);
+    let elsewhere = Context { profile: Some("elsewhere".into()), ..context() };
     assert!(with(elsewhere).is_empty(), "a profile's servers count");
-    let both = SelectContext {
+    let both = Context {
         profile: Some("few".into()),
         enabled_tools: Some(vec!["s:t04".into(), "s:t09".into()]),
         ..context()
     };
     assert_eq!(with(both), ["t04"]);
-    assert_eq!(with(context()).len(), 15, "Victor's max_tools");
-    assert_eq!(with(SelectContext { model: Some("gemma:2b".into()), ..context() }).len(), 10);
+    assert_eq!(with(context()).len(), 18);
+    assert_eq!(with(Context { max_tools: Some(15), ..context() }).len(), 15);
+    assert_eq!(with(Context { model: Some("gemma:2b".into()), ..context() }).len(), 10);
     assert_eq!(ids(&engine, &SelectRequest::new("moves data")).len(), 18);
-    let unknown = ask(SelectContext { profile: Some("many".into()), ..context() });
+    let unknown = ask(Context { profile: Some("many".into()), ..context() });
     let told = engine.select(&unknown).unwrap_err().to_string();
     assert!(told.contains("`many`") && told.contains("few"), "{told}");
 }
@@ -121,7 +122,7 @@ fn critical_tools_are_always_there_but_for_the_policy_and_patterns() {
     assert_eq!(ids(&engine, &SelectRequest::new("moves data")), ["a", "clock"]);
     let none = SelectRequest::new("nothing of the kind");
     assert_eq!(ids(&engine, &none), ["clock"]);
-    let out = SelectContext { excluded_tools: vec!["s__clock".into()], ..SelectContext::default() };
+    let out = Context { excluded_tools: vec!["s__clock".into()], ..Context::default() };
     assert_eq!(ids(&engine, &ask(out)), ["a", "b"]);
     let others = SelectRequest::new("moves data").candidates(["s__a", "s__b"]);
     assert_eq!(ids(&engine, &others), ["a", "b"], "only candidates are ranked");
@@ -130,17 +131,17 @@ fn critical_tools_are_always_there_but_for_the_policy_and_patterns() {
 #[test]
 fn what_was_seen_what_follows_and_what_is_planned_changes_the_next_answer() {
     let engine = engine(named(&["k", "l", "m"]), EngineConfig::default());
-    let first = |context: SelectContext| ids(&engine, &ask(context)).swap_remove(0);
-    assert_eq!(first(SelectContext::default()), "k");
-    let planned = SelectContext { planned_tools: vec!["m".into()], ..SelectContext::default() };
+    let first = |context: Context| ids(&engine, &ask(context)).swap_remove(0);
+    assert_eq!(first(Context::default()), "k");
+    let planned = Context { planned_tools: vec!["m".into()], ..Context::default() };
     assert_eq!(first(planned), "m");
     let counts = r#"{"tools": {"s__l": {"runs": 50, "successes": 50},
                                "s__k": {"runs": 50, "successes": 20},
                                "gone": {"runs": 50, "successes": 50}},
                      "follows": {"s:k": {"m": 1.0}}}"#;
     engine.observe(serde_json::from_str::<RunCounts>(counts).unwrap().into());
-    assert_eq!(first(SelectContext::default()), "l", "and no older answer from the cache");
-    let after = SelectContext { last_tool: Some("k".into()), ..SelectContext::default() };
+    assert_eq!(first(Context::default()), "l", "and no older answer from the cache");
+    let after = Context { last_tool: Some("k".into()), ..Context::default() };
     assert_eq!(first(after), "m");
 }
 
@@ -154,12 +155,7 @@ fn a_cached_answer_is_the_same_and_never_stale() {
     };
     let (first, second) = (bytes(&request), bytes(&request));
     assert_eq!((first.0, second.0, &first.1), (false, true, &second.1));
-    let files = |hash: &str| {
-        ask(SelectContext {
-            files: [("a.rs".to_owned(), hash.to_owned())].into(),
-            ..SelectContext::default()
-        })
-    };
+    let files = |hash: &str| ask(Context::default().file("a.rs", hash));
     for other in [
         files("1"),
         files("2"),

@@ -25,6 +25,7 @@ pub(super) struct Sent<'a> {
     pub invoker: &'a Arc<dyn Invoker>,
     pub arguments: &'a Arguments,
     pub key: Option<&'a str>,
+    pub deadline: Instant,
 }
 
 impl Executor {
@@ -52,12 +53,12 @@ impl Executor {
             let again = fault.filter(|fault| may_try_again(tool, fault, tried.tries));
             let pause = again.and_then(|_| pauses.next());
             tried.result = result;
-            let Some(pause) = pause.filter(|pause| *pause < request.session.time_left()) else {
+            let Some(pause) = pause.filter(|pause| *pause < time_left(sent.deadline)) else {
                 return tried;
             };
             tokio::time::sleep(pause).await;
             let blocked = self.breakers.admit(tool, Instant::now()).is_err();
-            if blocked || request.session.spend(tool).is_err() {
+            if blocked || request.guard.spend(tool).is_err() {
                 return tried;
             }
         }
@@ -65,16 +66,16 @@ impl Executor {
 
     /// One try, and how long the tool itself took.
     async fn once(&self, request: &Request<'_>, sent: &Sent<'_>) -> (Result<Output, Fault>, f64) {
-        let Sent { tool, invoker, arguments, key } = *sent;
+        let Sent { tool, invoker, arguments, key, deadline } = *sent;
         let tell = |progress: Progress| {
             (request.on_event)(Event::Progress { tool: tool.id.clone(), progress });
         };
         let timing = &self.options.timing;
         let work = async {
-            if let Err(fault) = within(request.session.time_left(), invoker.prepare()).await {
+            if let Err(fault) = within(time_left(deadline), invoker.prepare()).await {
                 return (Err(Fault { reached: false, ..fault }), 0.0);
             }
-            let limit = timing.timeout(tool).min(request.session.time_left());
+            let limit = timing.timeout(tool).min(time_left(deadline));
             let began = Instant::now();
             let call = Call { tool, arguments, key, on_progress: &tell };
             let result = within(limit, invoker.invoke(call)).await;
@@ -90,6 +91,10 @@ impl Executor {
         (request.on_event)(Event::Working { tool: tool.id.clone(), said });
         work.await
     }
+}
+
+fn time_left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 async fn within<T>(

@@ -18,6 +18,8 @@ pub(super) struct Run<'a> {
     request: &'a Request<'a>,
     /// Handed on with each call.
     key: Option<&'a str>,
+    /// When the request is given up, whatever is under way.
+    deadline: Instant,
     attempts: Vec<Attempt>,
     /// The arguments under the names of the tool that was asked for.
     arguments: Arguments,
@@ -35,6 +37,7 @@ impl<'a> Run<'a> {
             executor,
             request,
             key,
+            deadline: Instant::now() + executor.options.timing.longest_request,
             attempts: Vec::new(),
             arguments: request.arguments.clone(),
             written: false,
@@ -53,10 +56,21 @@ impl<'a> Run<'a> {
         let Some(asked) = candidates.first() else {
             return Outcome::Failed { message: "No answer: no tool was named.".to_owned() };
         };
-        if let Err(exceeded) = self.request.session.ask(&asked.tool, self.request.arguments) {
-            self.skip(asked, Skip::Budget { exceeded });
-            return self.failed();
+        let key = match self.request.guard.ask(&asked.tool, self.request.arguments) {
+            Ok(key) => key,
+            Err(exceeded) => {
+                self.skip(asked, Skip::Limit { exceeded });
+                return self.failed();
+            }
+        };
+        let outcome = self.turns(candidates).await;
+        if matches!(outcome, Outcome::Answered(_)) {
+            self.request.guard.answered(key);
         }
+        outcome
+    }
+
+    async fn turns(&mut self, candidates: &'a [Candidate]) -> Outcome {
         for candidate in candidates {
             if self.has_answered && !candidate.follows_an_answer() {
                 continue;
@@ -92,11 +106,17 @@ impl<'a> Run<'a> {
             self.skip(candidate, Skip::BreakerOpen { for_ms });
             return Turn::Next;
         }
-        if let Err(exceeded) = self.request.session.spend(tool) {
-            self.skip(candidate, Skip::Budget { exceeded });
+        if let Err(exceeded) = self.request.guard.spend(tool) {
+            self.skip(candidate, Skip::Limit { exceeded });
             return Turn::Stop;
         }
-        let sent = Sent { tool, invoker, arguments: &prepared.arguments, key: self.key };
+        let sent = Sent {
+            tool,
+            invoker,
+            arguments: &prepared.arguments,
+            key: self.key,
+            deadline: self.deadline,
+        };
         let tried = self.executor.attempt(self.request, &sent).await;
         self.written |= tried.reached && !tool.effects().reads_only();
         self.judge(candidate, tried, prepared.changes)

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::StoreOptions;
 use crate::catalog::ToolId;
 use crate::feedback::execution::PromptHash;
-use crate::feedback::{Called, Choice, Context, Execution, PromptVector};
+use crate::feedback::{Called, Choice, Execution, LoggedContext, PromptVector};
 
 pub(super) const INSERT: &str = "INSERT INTO executions
     (at, tool, success, prompt_hash, prompt, model, vector, phase, task_type, languages, complexity,
@@ -101,7 +101,7 @@ pub(super) fn execution(row: &Row<'_>) -> rusqlite::Result<Execution> {
         vector: model
             .zip(values)
             .map(|(model, bytes)| PromptVector { model, values: floats(&bytes) }),
-        context: Context {
+        context: LoggedContext {
             phase: row.get("phase")?,
             task_type: row.get("task_type")?,
             languages: parsed(row, "languages")?,

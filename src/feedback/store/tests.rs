@@ -6,12 +6,12 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::feedback::{Called, Choice, Context, PromptVector, ScoreWeights};
+use crate::feedback::{Called, Choice, LoggedContext, PromptVector, ScoreWeights};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 fn full(n: i64) -> Execution {
-    let context = Context {
+    let context = LoggedContext {
         phase: Some("completion".into()),
         task_type: Some("deployment".into()),
         languages: vec!["rust".into(), "c++".into()],

@@ -4,12 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use tokio::sync::broadcast;
 
 use super::changes::Changes;
 use super::watch::Happening;
 use super::{ApiError, Conduct, Limits, Persist, Reload};
-use crate::engine::{Engine, Map};
+use crate::engine::{Engine, Map, Session};
 use crate::server::filter::DEFAULT_KEEP;
 use crate::server::guard::{Gate, Token};
 use crate::server::{Find, Found, Service};
@@ -61,6 +62,16 @@ impl Default for HttpOptions {
             conduct: None,
         }
     }
+}
+
+/// Names the session that a request belongs to, where its body does not.
+pub const SESSION_HEADER: &str = "x-toolroute-session";
+
+/// The session that a header names.
+fn named_by(headers: &HeaderMap) -> Option<Result<&str, ApiError>> {
+    let name = headers.get(SESSION_HEADER)?.to_str();
+    let said = "expected the header `x-toolroute-session` with printable ASCII characters";
+    Some(name.map_err(|_| ApiError::bad_request(said)))
 }
 
 /// The state of the API.
@@ -124,6 +135,19 @@ impl App {
             work()
         });
         working.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))
+    }
+
+    /// The session that a request names in its body or its header; one of its own where it names
+    /// none.
+    pub(super) fn session(
+        &self,
+        name: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Result<Arc<Session>, ApiError> {
+        match name.map(Ok).or_else(|| named_by(headers)) {
+            Some(name) => Ok(self.service().sessions().named(name?)?),
+            None => Ok(Arc::default()),
+        }
     }
 
     /// A selection, in its turn.

@@ -1,16 +1,22 @@
 //! `POST /v1/call`: one tool called, with those that can stand in for it behind it.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::execution::{Arguments, Session, WHOLE_NUMBERS, inexact};
+use crate::execution::{Arguments, Event as Happened, WHOLE_NUMBERS, inexact};
 use crate::server::CallTool;
 
 #[derive(Deserialize, ToSchema)]
@@ -31,6 +37,12 @@ pub struct CallBody {
     question: String,
     /// A profile of the server.
     profile: Option<String>,
+    /// The conversation that it belongs to; the header `x-toolroute-session` says the same.
+    #[schema(min_length = 1, max_length = 256)]
+    session: Option<String>,
+    /// Tokens that the answer may have.
+    #[schema(minimum = 0)]
+    budget_tokens: Option<usize>,
 }
 
 /// The report on a call. What goes wrong in the call is part of the report.
@@ -52,7 +64,9 @@ pub struct ReportDoc {
     took_ms: f64,
 }
 
-/// Calls a tool: its arguments are made to fit, and another tool answers where it fails.
+/// Calls a tool: its arguments are made to fit, and another tool answers where it is declared to. With
+/// `Accept: text/event-stream` what happens on the way is told as events (`working`, `progress`,
+/// `fell_back`), and the report is the last of them.
 #[utoipa::path(post, path = "/v1/call", tag = "tools", request_body = CallBody, responses(
     (status = 200, body = ReportDoc), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool or profile", body = ErrorBody),
@@ -60,23 +74,68 @@ pub struct ReportDoc {
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub async fn call(
     State(app): State<Arc<App>>,
-    Body(asked): Body<CallBody>,
+    headers: HeaderMap,
+    Body(mut asked): Body<CallBody>,
 ) -> Result<Response, ApiError> {
-    let arguments = arguments(asked.arguments)?;
+    let session = app.session(asked.session.as_deref(), &headers)?;
+    let arguments = arguments(std::mem::take(&mut asked.arguments))?;
     let service = app.service();
-    let report = service
-        .call(CallTool {
+    // Before anything is sent: what cannot be called at all has its status.
+    service.executor().ok_or(crate::server::Error::NoExecutor)?;
+    service.describe(&asked.tool, asked.profile.as_deref())?;
+    let call = async move |on_event: &(dyn Fn(Happened) + Send + Sync)| {
+        let call = CallTool {
             id: &asked.tool,
             arguments: &arguments,
-            session: &Session::default(),
+            session: &session,
             confirmed: asked.confirmed,
             question: &asked.question,
             profile: asked.profile.as_deref(),
             alone: false,
-            on_event: &|_| {},
-        })
-        .await?;
-    Ok(json(report))
+            budget_tokens: asked.budget_tokens,
+            on_event,
+        };
+        service.call(call).await
+    };
+    if !wants_events(&headers) {
+        return Ok(json(call(&|_| {}).await?));
+    }
+    let (tell, heard) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let told = tell.clone();
+        let on_event = move |event: Happened| {
+            // A client that has gone hears nothing, which is fine.
+            told.send(named(&event)).ok();
+        };
+        let last = match call(&on_event).await {
+            Ok(report) => Event::default().event("report").json_data(report),
+            Err(error) => {
+                let said = json!({"message": error.to_string()});
+                Event::default().event("error").json_data(said)
+            }
+        };
+        tell.send(last.unwrap_or_default()).ok();
+    });
+    let events = stream::unfold(heard, async |mut heard| {
+        heard.recv().await.map(|event| (Ok::<_, Infallible>(event), heard))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// Whether the client asks for what happens on the way.
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
+}
+
+/// `working`, `progress` or `fell_back`, with what it says.
+fn named(event: &Happened) -> Event {
+    let name = match event {
+        Happened::Working { .. } => "working",
+        Happened::Progress { .. } => "progress",
+        Happened::FellBack { .. } => "fell_back",
+    };
+    Event::default().event(name).json_data(event).unwrap_or_default()
 }
 
 fn arguments(given: Value) -> Result<Arguments, ApiError> {

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
 use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger};
-use crate::engine::CalledFor;
+use crate::engine::Session;
 use crate::execution::{Blocking, Report};
 use crate::server::Service;
 
@@ -100,7 +100,8 @@ impl Conduct {
         };
         let calls = Blocking::new(Arc::clone(executor));
         let calls = calls.map_err(|error| ApiError::internal(&error))?;
-        let note = |report: &Report| engine.record_report(report, CalledFor::default());
+        let session = Session::default();
+        let note = |report: &Report| engine.record_report(report, &session, "");
         let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
         Ok(Conductor::new(engine, &runner, &mut ledger).conduct(document, begin)?)
     }

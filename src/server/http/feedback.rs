@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,9 +54,11 @@ pub struct Taken {
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub async fn add(
     State(app): State<Arc<App>>,
+    headers: HeaderMap,
     Body(told): Body<Value>,
 ) -> Result<Response, ApiError> {
     let executions = read(told)?;
+    let session = app.session(None, &headers)?;
     let service = app.service();
     let engine = service.engine();
     if engine.feedback_counts().is_none() {
@@ -65,6 +67,7 @@ pub async fn add(
     let mut resolved = Vec::with_capacity(executions.len());
     for mut execution in executions {
         execution.tool = service.describe(execution.tool.as_str(), None)?.id.clone();
+        execution.session = execution.session.or_else(|| session.name().map(str::to_owned));
         execution.check().map_err(|error| ApiError::bad_request(error.to_string()))?;
         resolved.push(execution);
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::extract::{Body, object};
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Policy, SelectContext, SelectRequest, Strategy, Timings};
+use crate::engine::{Context, Policy, SelectRequest, Session, Strategy, Timings};
 use crate::server::{Find, Found};
 
 /// What is wanted.
@@ -34,11 +35,14 @@ pub struct SelectBody {
     /// What is known around the prompt; `docs/context.md` has all members.
     #[schema(value_type = Option<ContextDoc>)]
     #[serde(default, deserialize_with = "object")]
-    context: Option<SelectContext>,
+    context: Option<Context>,
     /// A profile of the server.
     profile: Option<String>,
     /// Tools of this server alone.
     server: Option<String>,
+    /// The conversation that it belongs to; the header `x-toolroute-session` says the same.
+    #[schema(min_length = 1, max_length = 256)]
+    session: Option<String>,
     /// Tools that score less are left out.
     min_score: Option<f32>,
     /// Whether each tool's explanation is in the answer.
@@ -137,25 +141,44 @@ enum UndeclaredName {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the most used of `SelectContext`")]
-struct ContextDoc {
+#[allow(dead_code, reason = "documents the most used of `Context`")]
+pub struct ContextDoc {
     /// The conversation before the prompt, oldest first.
     #[schema(nullable = false)]
-    history: Option<Vec<TurnDoc>>,
+    conversation: Option<Vec<TurnDoc>>,
     /// Turns of the user that a prompt such as "now the same for Berlin" is read with.
     #[schema(nullable = false, minimum = 0)]
     depth: Option<usize>,
+    /// Files in sight: with them the prompt is analysed.
+    #[schema(nullable = false)]
+    files: Option<Vec<FileDoc>>,
+    /// Whether the prompt is analysed also without files.
+    #[schema(nullable = false)]
+    analyze: Option<bool>,
     stage: Option<StageName>,
     #[schema(nullable = false)]
     planned_tools: Option<Vec<String>>,
     last_tool: Option<String>,
-    #[schema(nullable = false, minimum = 0)]
+    #[schema(minimum = 1)]
     max_tools: Option<usize>,
+    /// Tokens of the definitions in an answer at most; the best tool is given in any case.
+    #[schema(minimum = 0)]
+    budget_tokens: Option<usize>,
     #[schema(nullable = false)]
     cost_aware: Option<bool>,
     urgent: Option<bool>,
     /// The name of the model that will call the tools: a small one gets fewer.
     model: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `SourceFile`")]
+struct FileDoc {
+    /// Relative to the project, with forward slashes.
+    #[schema(min_length = 1, max_length = 4096)]
+    path: String,
+    #[schema(nullable = false)]
+    content: Option<String>,
 }
 
 #[derive(ToSchema)]
@@ -202,6 +225,9 @@ pub struct SelectionDoc {
     /// What the prompt was read as, where that is something else.
     #[schema(required = false, nullable = false)]
     read_as: Option<String>,
+    /// What the prompt and the files of its context are about, where that was found out.
+    #[schema(required = false, nullable = false, value_type = Option<Object>)]
+    analysis: Option<Value>,
     tools: Vec<SelectedDoc>,
     evidence: Option<f32>,
     /// How likely it is that a tool fits at all, 0 to 1.
@@ -259,11 +285,13 @@ struct Answer {
     (status = 503, description = "more is asked than can be answered", body = ErrorBody)))]
 pub async fn select(
     State(app): State<Arc<App>>,
+    headers: HeaderMap,
     Body(asked): Body<SelectBody>,
 ) -> Result<Response, ApiError> {
     let SelectBody { explain, excluded, timings, .. } = asked;
     let prompt = asked.prompt.clone();
-    let found = app.find(asked.find()).await?;
+    let session = app.session(asked.session.as_deref(), &headers)?;
+    let found = app.find(asked.find(session)?).await?;
     let timings = timings.then(|| stages(&found.selection.timings, found.took_ms));
     let answer = Answer { prompt, found, timings };
     if explain && excluded {
@@ -286,13 +314,19 @@ pub async fn select(
 }
 
 impl SelectBody {
-    fn find(self) -> Find {
+    fn find(self, session: Arc<Session>) -> Result<Find, ApiError> {
+        let told = self.context.as_ref().and_then(|context| context.prompt.as_deref());
+        if told.is_some_and(|told| told != self.prompt) {
+            let said = "two prompts: `prompt`, and another in `context`; leave one out";
+            return Err(ApiError::bad_request(said));
+        }
         let (limit, sized) = match self.limit {
             None => (None, None),
             Some(Limit::Most(limit)) => (Some(limit), None),
             Some(Limit::Auto(Auto::Auto)) => (Some(MOST_BY_ITSELF), Some(true)),
         };
-        Find {
+        Ok(Find {
+            session,
             request: SelectRequest {
                 prompt: self.prompt,
                 strategy: self.strategy,
@@ -305,7 +339,7 @@ impl SelectBody {
             profile: self.profile,
             server: self.server,
             min_score: self.min_score,
-        }
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::Find;
 use super::meta::MOST_TOOLS;
-use crate::engine::SelectRequest;
+use crate::engine::{Context, SelectRequest};
 use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
 /// Members by which a tool is named.
@@ -26,6 +26,8 @@ pub enum Detail {
 pub struct Asked {
     pub find: Find,
     pub detail: Detail,
+    /// Tokens that the answer may have.
+    pub budget_tokens: Option<usize>,
 }
 
 /// What `call_tool` was asked.
@@ -34,6 +36,8 @@ pub struct Called {
     pub tool: String,
     pub arguments: Arguments,
     pub confirmed: bool,
+    /// Tokens that the answer may have.
+    pub budget_tokens: Option<usize>,
 }
 
 /// # Errors
@@ -55,13 +59,36 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
         Some((_, Some("full"))) => Detail::Full,
         Some((value, _)) => return Err(wrong("detail", "compact or full", value)),
     };
+    let context = match first(given, &["context"]) {
+        None => None,
+        Some(value) => Some(context(value)?),
+    };
+    let budget = budget(given)?.or(context.as_ref().and_then(|context| context.budget_tokens));
     let mut request = SelectRequest::new(query);
+    // The budget is for the answer as it is written here, not for whole definitions.
+    request.context = context.map(|context| Context { budget_tokens: None, ..context });
     request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS) as usize);
     let server = text(given, &["server"]).filter(|server| !server.is_empty());
     let profile = profile.map(str::to_owned);
     #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
     let min_score = min_score.map(|least| least as f32);
-    Ok(Asked { find: Find { request, profile, server, min_score }, detail })
+    let find = Find { request, profile, server, min_score, ..Find::default() };
+    Ok(Asked { find, detail, budget_tokens: budget })
+}
+
+/// What the agent knows around the query: an object, or its text.
+fn context(value: &Value) -> Result<Context, String> {
+    let json = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Context::from_json(&json).map_err(|error| format!("expected `context` as an object: {error}"))
+}
+
+fn budget(given: &Arguments) -> Result<Option<usize>, String> {
+    let Some(value) = first(given, &["budget_tokens", "max_tokens"]) else { return Ok(None) };
+    let tokens = whole(value).and_then(|tokens| usize::try_from(tokens).ok());
+    tokens.map(Some).ok_or_else(|| wrong("budget_tokens", "a whole number", value))
 }
 
 /// # Errors
@@ -73,6 +100,10 @@ pub fn describe(given: &Arguments) -> Result<String, String> {
 /// # Errors
 /// What is wrong, for the agent to put right.
 pub fn call(mut given: Arguments) -> Result<Called, String> {
+    let budget_tokens = match take(&mut given, &["budget_tokens"]) {
+        None => None,
+        Some(value) => budget(&Arguments::from_iter([("budget_tokens".to_owned(), value)]))?,
+    };
     let confirmed = take(&mut given, &["confirm", "confirmed"]);
     let confirmed = confirmed.is_some_and(|said| said == true || said == "true");
     let inner = take(&mut given, &GIVEN).map(object).transpose()?;
@@ -89,7 +120,7 @@ pub fn call(mut given: Arguments) -> Result<Called, String> {
         }
         (None, None) => return Err(no_name("call_tool")),
     };
-    Ok(Called { tool, arguments, confirmed })
+    Ok(Called { tool, arguments, confirmed, budget_tokens })
 }
 
 /// An object, or a text that holds one; nothing is an empty one.
@@ -167,6 +198,7 @@ mod tests {
             tool: "fs__read".into(),
             arguments: members(json!({"path": "x"})),
             confirmed: false,
+            budget_tokens: None,
         };
         for said in [
             json!({"tool_name": "fs__read", "arguments": {"path": "x"}}),

@@ -1,5 +1,7 @@
 //! `tools/call`: the three tools of ours, and all others under their ids.
 
+use std::sync::Arc;
+
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken,
@@ -7,13 +9,15 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
 
+use super::super::http::SESSION_HEADER;
 use super::super::{CallTool, Error};
 use super::answer::TooLong;
 use super::arguments::{self, Called};
-use super::definition::Definition;
+use super::definition::Described;
 use super::meta::Meta;
 use super::{Gateway, answer, internal};
-use crate::execution::{Arguments, Event, Session};
+use crate::engine::Session;
+use crate::execution::{Arguments, Event};
 
 /// How a tool was named.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,7 +41,12 @@ impl Gateway {
                 self.shared.service.first_lists().await;
                 // Who was listed a tool knows its hints; who only found it was told its id.
                 let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
-                let called = Called { tool: request.name.into(), arguments: given, confirmed };
+                let called = Called {
+                    tool: request.name.into(),
+                    arguments: given,
+                    confirmed,
+                    budget_tokens: None,
+                };
                 self.run(called, Way::Direct, context).await
             }
         }
@@ -53,7 +62,13 @@ impl Gateway {
         self.shared.service.first_lists().await;
         match meta {
             Meta::Find => match arguments::find(&given, profile) {
-                Ok(asked) => told(self.found(asked).await),
+                Ok(mut asked) => {
+                    asked.find.session = match self.session(&context) {
+                        Ok(session) => session,
+                        Err(error) => return told(Err(error)),
+                    };
+                    told(self.found(asked).await)
+                }
                 Err(said) => Ok(answer::error(said)),
             },
             Meta::Describe => match arguments::describe(&given) {
@@ -75,7 +90,20 @@ impl Gateway {
 
     fn described(&self, id: &str) -> Result<CallToolResult, Error> {
         let tool = self.shared.service.describe(id, self.shared.profile.as_deref())?;
-        Ok(CallToolResult::success(vec![ContentBlock::text(Definition(&tool).to_json())]))
+        let described = Described { tool: &tool, about: self.shared.service.about(&tool) };
+        Ok(CallToolResult::success(vec![ContentBlock::text(described.to_json())]))
+    }
+
+    /// The client's own session, or the one that its request names in a header.
+    fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, Error> {
+        let parts = context.extensions.get::<axum::http::request::Parts>();
+        let named = parts.and_then(|parts| parts.headers.get(SESSION_HEADER));
+        match named {
+            Some(name) => {
+                self.shared.service.sessions().named(&String::from_utf8_lossy(name.as_bytes()))
+            }
+            None => Ok(Arc::clone(&self.session)),
+        }
     }
 
     /// Calls a tool, tells the client how far it is, and stops where the client no longer waits.
@@ -97,7 +125,10 @@ impl Gateway {
         // A client that knows a tool's output schema takes nothing that has another shape, so no
         // other tool's answer either.
         let is_checked = way == Way::Direct && has_output_schema(&tool);
-        let session = Session::default();
+        let session = match self.session(&context) {
+            Ok(session) => session,
+            Err(error) => return told(Err(error)),
+        };
         let call = service.call(CallTool {
             id: tool.id.as_str(),
             arguments: &called.arguments,
@@ -106,6 +137,7 @@ impl Gateway {
             question: "",
             profile,
             alone: is_checked,
+            budget_tokens: called.budget_tokens,
             on_event: &on_event,
         });
         tokio::pin!(call);
@@ -147,6 +179,12 @@ fn told(done: Result<CallToolResult, Error>) -> Result<CallToolResult, ErrorData
     }
 }
 
+/// How much a word without a number makes progress grow: less than any tool's own step.
+const STEP: f64 = 1e-6;
+
+/// Less than the progress of a tool that has done nothing yet.
+const BEFORE: f64 = -STEP;
+
 /// Passes a tool's word on how far it is on to the client, if that asked for it.
 struct Telling<'a> {
     peer: &'a Peer<RoleServer>,
@@ -157,18 +195,24 @@ struct Telling<'a> {
 impl<'a> Telling<'a> {
     fn new(context: &'a RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
-        Self { peer: &context.peer, token, latest: f64::NEG_INFINITY }
+        Self { peer: &context.peer, token, latest: BEFORE }
     }
 
     async fn tell(&mut self, event: Event) {
-        let (Some(token), Event::Progress { progress, .. }) = (&self.token, event) else { return };
-        // The protocol wants it to grow, also where another tool starts over.
-        if progress.done <= self.latest {
-            return;
-        }
-        self.latest = progress.done;
-        let mut told = ProgressNotificationParam::new(token.clone(), progress.done);
-        (told.total, told.message) = (progress.total, progress.message);
+        let Some(token) = self.token.clone() else { return };
+        let (done, total, message) = match event {
+            // The protocol wants it to grow, also where another tool starts over.
+            Event::Progress { progress, .. } if progress.done <= self.latest => return,
+            Event::Progress { progress, .. } => (progress.done, progress.total, progress.message),
+            Event::Working { said, .. } => (self.latest + STEP, None, Some(said)),
+            Event::FellBack { from, to } => {
+                let said = format!("{from} gave no answer; trying {to}");
+                (self.latest + STEP, None, Some(said))
+            }
+        };
+        self.latest = done;
+        let mut told = ProgressNotificationParam::new(token, done);
+        (told.total, told.message) = (total, message);
         self.peer.notify_progress(told).await.ok();
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
+use super::super::About;
 use crate::catalog::{MCP_MEMBERS, Tool};
 
 /// What a tool without a schema takes: anything.
@@ -49,6 +50,28 @@ impl Definition<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A definition, and what is known of the tool beside it.
+pub struct Described<'a> {
+    pub tool: &'a Tool,
+    pub about: About,
+}
+
+impl Described<'_> {
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self)
+            .expect("a tool has string keys and its schemas are JSON. This is a bug.")
+    }
+}
+
+impl Serialize for Described<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_map(None)?;
+        Definition(self.tool).members(&mut out)?;
+        out.serialize_entry("about", &self.about)?;
+        out.end()
     }
 }
 

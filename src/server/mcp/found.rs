@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
 
-use super::super::{Error, Found, Unavailable};
+use super::super::{About, Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
@@ -41,37 +41,49 @@ struct Answer<'a> {
     token_metrics: Option<TokenMetrics>,
 }
 
+impl Answer<'_> {
+    /// Leaves the last tools out until it has so many tokens at most; the first stays in any case.
+    fn fit(&mut self, budget: usize) {
+        let mut left_out = 0;
+        while self.tools.len() > 1 && tokens_of(to_json(self).chars().count()) > budget {
+            self.tools.pop();
+            left_out += 1;
+            let more = "more fit, but not into budget_tokens";
+            self.note = Some(format!("{left_out} {more}."));
+        }
+    }
+}
+
 /// One tool of an answer.
-enum Entry<'a> {
-    Compact(&'a Selected),
-    Full(&'a Selected),
+struct Entry<'a> {
+    selected: &'a Selected,
+    about: About,
+    detail: Detail,
 }
 
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_map(None)?;
-        let found = match self {
-            Self::Compact(found) => {
-                out.serialize_entry("id", &found.tool.id)?;
-                out.serialize_entry("description", &summary(&found.tool.description))?;
-                out.serialize_entry("parameters", &parameters(&found.tool))?;
-                found
+        let Self { selected, about, detail } = self;
+        match detail {
+            Detail::Compact => {
+                out.serialize_entry("id", &selected.tool.id)?;
+                out.serialize_entry("description", &summary(&selected.tool.description))?;
+                out.serialize_entry("parameters", &parameters(&selected.tool))?;
             }
-            Self::Full(found) => {
-                Definition(&found.tool).members(&mut out)?;
-                found
-            }
-        };
-        out.serialize_entry("score", &rounded(found.score))?;
-        if let Self::Full(_) = self {
-            let parts = found.explanation.parts.iter();
+            Detail::Full => Definition(&selected.tool).members(&mut out)?,
+        }
+        out.serialize_entry("about", about)?;
+        out.serialize_entry("score", &rounded(selected.score))?;
+        if *detail == Detail::Full {
+            let parts = selected.explanation.parts.iter();
             let signals: JsonObject = parts
                 .map(|part| (part.name.to_owned(), json!(rounded(part.contribution))))
                 .collect();
             out.serialize_entry("signals", &signals)?;
         }
-        out.serialize_entry("why", &found.explanation.why)?;
-        let warnings = warnings(found);
+        out.serialize_entry("why", &selected.explanation.why)?;
+        let warnings = warnings(selected);
         if !warnings.is_empty() {
             out.serialize_entry("warnings", &warnings)?;
         }
@@ -90,18 +102,23 @@ impl Gateway {
     /// Finds what was asked and writes it down.
     pub(super) async fn found(&self, asked: Asked) -> Result<CallToolResult, Error> {
         let (detail, server) = (asked.detail, asked.find.server.clone());
-        let found = self.shared.service.find(asked.find).await?;
+        let service = &self.shared.service;
+        let found = service.find(asked.find).await?;
         let baseline = self.baseline()?;
-        let entry = match detail {
-            Detail::Compact => Entry::Compact,
-            Detail::Full => Entry::Full,
-        };
+        let tools = found.selection.tools.iter().map(|selected| Entry {
+            selected,
+            about: service.about(&selected.tool),
+            detail,
+        });
         let mut answer = Answer {
-            tools: found.selection.tools.iter().map(entry).collect(),
+            tools: tools.collect(),
             note: self.note(&found, server.as_deref()),
             unavailable_servers: &found.unavailable,
             token_metrics: None,
         };
+        if let Some(budget) = asked.budget_tokens {
+            answer.fit(budget);
+        }
         let returned = to_json(&answer).chars().count();
         let metrics = metrics(baseline, returned);
         let mut meta = MetaObject::default();

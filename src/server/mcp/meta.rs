@@ -77,6 +77,14 @@ fn find(hint: &str) -> Value {
                     "type": "number",
                     "description": "Only tools that score at least this"
                 },
+                "context": {
+                    "type": "object",
+                    "description": "What you know around it: files, stage, last_tool, planned_tools, model, cost_aware, urgent"
+                },
+                "budget_tokens": {
+                    "type": "integer", "minimum": 0,
+                    "description": "Tokens of the answer at most"
+                },
                 "detail": {
                     "type": "string", "enum": ["compact", "full"],
                     "description": "compact (default): id, summary and parameters; full: whole definitions"
@@ -122,6 +130,10 @@ fn call() -> Value {
                 "arguments": {
                     "type": "object",
                     "description": "What the tool takes, by the names of its parameters"
+                },
+                "budget_tokens": {
+                    "type": "integer", "minimum": 0,
+                    "description": "Tokens of the answer at most; the rest is kept"
                 },
                 "confirm": {
                     "type": "boolean",

@@ -5,8 +5,9 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Error, Service, off_thread};
 use crate::catalog::{Tool, ToolId};
+use crate::engine::Session;
 use crate::execution::{
-    Arguments, Candidate, Event, Neighbor, Report, Request, Session, StandIns, candidates,
+    Arguments, Candidate, Event, Neighbor, Report, Request, StandIns, candidates,
 };
 
 /// Tools that are named where one could not be called.
@@ -18,27 +19,19 @@ pub struct CallTool<'a> {
     /// The tool's id, `server:tool`, or a name that only one tool has.
     pub id: &'a str,
     pub arguments: &'a Arguments,
-    /// What this request and the calls before it have used up.
+    /// The conversation that the call belongs to.
     pub session: &'a Session,
     /// A person agreed to what may destroy something.
     pub confirmed: bool,
-    /// What the user wants to know, where that is told.
+    /// What the user wants to know, where that is told; else it is what the session was last asked
+    /// for when it was offered the tool.
     pub question: &'a str,
+    /// Tokens that the answer may have.
+    pub budget_tokens: Option<usize>,
     pub profile: Option<&'a str>,
     /// No other tool may answer for it.
     pub alone: bool,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
-}
-
-/// A report on its way to those who learn of it.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub struct Handed<'a> {
-    /// The tool that was asked for; the report says which was run.
-    pub tool: &'a Arc<Tool>,
-    pub question: &'a str,
-    pub profile: Option<&'a str>,
-    pub report: &'a Report,
 }
 
 impl Service {
@@ -54,18 +47,17 @@ impl Service {
         let request = Request {
             candidates: &candidates,
             arguments: call.arguments,
-            session: call.session,
+            guard: call.session.guard(),
             confirmed: call.confirmed,
             question: call.question,
-            room_tokens: None,
+            budget_tokens: call.budget_tokens,
             on_event: call.on_event,
         };
         let mut report = executor.call(&request).await;
         if report.is_out_of_reach() {
             report.name_nearest(self.nearest(&tool, call.profile).await?);
         }
-        let (question, profile) = (call.question, call.profile);
-        self.hand_on(&Handed { tool: &tool, question, profile, report: &report });
+        self.engine.record_report(&report, call.session, call.question);
         Ok(report)
     }
 

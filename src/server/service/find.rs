@@ -7,12 +7,15 @@ use serde::Serialize;
 
 use super::recent::{Recent, now_ms};
 use super::{Error, Service, off_thread};
-use crate::engine::{SelectContext, SelectRequest, Selection};
+use crate::engine::{SelectRequest, Selection, Session};
 
 /// What to find.
 #[derive(Clone, Debug, Default)]
 pub struct Find {
     pub request: SelectRequest,
+    /// The conversation that it belongs to: it is read with what was asked before, and what is
+    /// offered is remembered there.
+    pub session: Arc<Session>,
     pub profile: Option<String>,
     /// Tools of this server alone.
     pub server: Option<String>,
@@ -70,10 +73,8 @@ impl Service {
     /// As [`Service::find`].
     pub fn select(&self, find: &Find) -> Result<Selection, Error> {
         let view = self.view(find.profile.as_deref())?;
-        let mut request = find.request.clone();
-        // A client that names a limit means it.
-        let open = || SelectContext { max_tools: usize::MAX, ..SelectContext::default() };
-        let mut context = request.context.take().unwrap_or_else(open);
+        let mut request = find.session.request(find.request.clone());
+        let mut context = request.context.take().unwrap_or_default();
         view.narrow(&mut context, find.server.as_deref(), &self.engine.catalog())?;
         request.context = Some(context);
         request.limit = request.limit.or(view.profile.limit);
@@ -81,6 +82,7 @@ impl Service {
         if let Some(least) = find.min_score {
             selection.tools.retain(|found| found.score >= least);
         }
+        find.session.note_selection(&find.request.prompt, &selection);
         Ok(selection)
     }
 

@@ -1,0 +1,155 @@
+//! From what is typed of a context, its files and its conversation to a [`Context`].
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::Value;
+
+use super::args::Global;
+use super::exit::{self, Failure};
+use super::{render, setup};
+use crate::engine::{Context, SourceFile, Turn};
+
+/// Folders that hold what others wrote or what a build made.
+const NOT_OURS: &[&str] =
+    &["node_modules", "target", "vendor", "dist", "build", "__pycache__", "venv"];
+
+/// Larger files are data, whatever their names.
+const MOST_BYTES: u64 = 2 << 20;
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct ContextSourceArgs {
+    /// The context as JSON (docs/context.md has its members); `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub context: Option<PathBuf>,
+    /// A file or folder that the prompt is about, repeatable. Hidden and built files in a folder are
+    /// left out
+    #[arg(short, long, value_name = "PATH")]
+    pub files: Vec<PathBuf>,
+    /// What was said before the prompt, oldest first, as JSON: [{"role", "text"}], or the messages
+    /// of a request to a language model
+    #[arg(long, value_name = "FILE")]
+    pub conversation: Option<PathBuf>,
+}
+
+impl ContextSourceArgs {
+    /// The context; `None` where nothing of it was typed.
+    pub fn read(&self, global: &Global) -> anyhow::Result<Option<Context>> {
+        let mut context = match &self.context {
+            Some(path) => Some(Context::from_json(&text(path, "context")?)?),
+            None => None,
+        };
+        if let Some(path) = &self.conversation {
+            let context = context.get_or_insert_default();
+            context.conversation = conversation(&text(path, "conversation")?, path)?;
+            context.analyze = true;
+        }
+        for path in &self.files {
+            let context = context.get_or_insert_default();
+            if !path.exists() {
+                let said = format!("there is no file or folder {}; check --files", path.display());
+                return Err(Failure { code: exit::IO, said }.into());
+            }
+            let mut found = Vec::new();
+            list(path, &mut found)?;
+            for file in found {
+                add(path, &file, context, global)?;
+            }
+        }
+        if let Some(context) = &context {
+            context.check()?;
+        }
+        Ok(context)
+    }
+}
+
+fn text(path: &Path, what: &str) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let read = if path == Path::new(setup::STREAM) {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    read.with_context(|| format!("cannot read the {what} from {}", path.display()))?;
+    Ok(text)
+}
+
+/// The turns of a list, or of the member `messages` of a request to a language model. Of a message
+/// in parts the texts count.
+fn conversation(text: &str, path: &Path) -> anyhow::Result<Vec<Turn>> {
+    let bad = |found: String| {
+        let said = format!(
+            "{}: expected a list of turns such as {{\"role\": \"user\", \"text\": \"…\"}}, {found}",
+            path.display()
+        );
+        anyhow::Error::from(Failure { code: exit::BAD_DATA, said })
+    };
+    let mut value: Value =
+        serde_json::from_str(text).map_err(|error| bad(format!("found no JSON: {error}")))?;
+    if let Some(messages) = value.get_mut("messages") {
+        value = messages.take();
+    }
+    let Value::Array(turns) = value else { return Err(bad("found something else".to_owned())) };
+    let turn = |(at, turn): (usize, Value)| {
+        let role = turn["role"].clone();
+        let text = match (&turn["text"], &turn["content"]) {
+            (Value::String(text), _) | (_, Value::String(text)) => text.clone(),
+            (_, Value::Array(parts)) => {
+                let texts = parts.iter().filter_map(|part| part["text"].as_str());
+                texts.collect::<Vec<_>>().join("\n")
+            }
+            // A turn that only calls a tool says nothing.
+            (_, Value::Null) => String::new(),
+            _ => return Err(bad(format!("found no text in turn {at}"))),
+        };
+        let turn = serde_json::json!({"role": role, "text": text});
+        serde_json::from_value(turn).map_err(|error| bad(format!("found turn {at}: {error}")))
+    };
+    turns.into_iter().enumerate().map(turn).collect()
+}
+
+/// The files below a path by name.
+fn list(path: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    if !path.is_dir() {
+        found.push(path.to_owned());
+        return Ok(());
+    }
+    let failed = || format!("cannot read the folder {}", path.display());
+    let entries: Result<Vec<_>, _> = std::fs::read_dir(path).with_context(failed)?.collect();
+    let mut entries = entries.with_context(failed)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let kind = entry.file_type().with_context(failed)?;
+        // Workflows tell how a project is shipped; all else that is hidden is of tools.
+        let hidden = name.starts_with('.') && name != ".github";
+        // Links are not followed: they may lead out of the folder, or round in it.
+        if kind.is_dir() && !hidden && !NOT_OURS.contains(&name.as_ref()) {
+            list(&entry.path(), found)?;
+        } else if kind.is_file() && !hidden {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Adds a file by its path below the one that was named. What is no text has no content.
+fn add(root: &Path, file: &Path, context: &mut Context, global: &Global) -> anyhow::Result<()> {
+    let below = file.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
+    let path = below.unwrap_or(file).to_string_lossy().replace('\\', "/");
+    let failed = || format!("cannot read {}", file.display());
+    let size = std::fs::metadata(file).with_context(failed)?.len();
+    let content = if size > MOST_BYTES {
+        render::warn(global, &format!("warning: {path} is taken by its name alone: {size} bytes"));
+        String::new()
+    } else {
+        String::from_utf8(std::fs::read(file).with_context(failed)?).unwrap_or_default()
+    };
+    if !context.files.iter().any(|known| known.path == path) {
+        context.files.push(SourceFile { path, content });
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `--session NAME`: a conversation that goes on from one command to the next.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::args::Global;
+use super::exit::{self, Failure};
+use super::render;
+use crate::durable::{self, Readers};
+use crate::engine::{Session, SessionRecord};
+#[cfg(feature = "mcp")]
+use crate::execution::CallLimits;
+
+/// A session that was silent for longer begins anew, as one over MCP does.
+const IDLE: Duration = Duration::from_secs(3_600);
+
+/// Characters of a name, which is also that of a file.
+const NAME_CHARS: usize = 64;
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct SessionArgs {
+    /// The conversation that this belongs to: prompts are read with those before, calls are counted
+    /// together, and the log tells it apart. It is kept in the user's state folder for an hour
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+}
+
+/// How often calls may be repeated in one session, and what they may use up.
+#[cfg(feature = "mcp")]
+#[derive(Args, Clone, Debug)]
+pub struct CallLimitArgs {
+    /// Times that the same call with the same arguments is made in a session, as long as nothing
+    /// else was changed
+    #[arg(long, value_name = "N", default_value_t = CallLimits::default().same_call, value_parser = clap::value_parser!(u32).range(1..))]
+    pub same_call: u32,
+    /// Times that a cycle of calls may come round in a session
+    #[arg(long, value_name = "N", default_value_t = CallLimits::default().same_cycle, value_parser = clap::value_parser!(u32).range(1..))]
+    pub same_cycle: u32,
+    /// Calls of a session at most
+    #[arg(long, value_name = "N")]
+    pub session_calls: Option<u32>,
+    /// What the calls of a session may cost: 1 for a tool of tiny cost, 3 for low or undeclared, 10
+    /// for medium, 30 for high
+    #[arg(long, value_name = "UNITS")]
+    pub session_cost: Option<u32>,
+}
+
+#[cfg(feature = "mcp")]
+impl CallLimitArgs {
+    pub fn limits(&self) -> CallLimits {
+        CallLimits {
+            same_call: self.same_call,
+            same_cycle: self.same_cycle,
+            calls: self.session_calls,
+            cost: self.session_cost,
+        }
+    }
+}
+
+/// A session, and the file that keeps it.
+pub struct KeptSession {
+    pub session: Session,
+    path: Option<PathBuf>,
+}
+
+impl KeptSession {
+    /// The session that was typed; one of this command alone where none was.
+    pub fn open(args: &SessionArgs, global: &Global) -> anyhow::Result<Self> {
+        let Some(name) = &args.session else {
+            return Ok(Self { session: Session::default(), path: None });
+        };
+        let path = path_of(name)?;
+        let record = read(&path, name, global)?;
+        Ok(Self { session: Session::restore(name.clone(), record), path: Some(path) })
+    }
+
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn with_limits(self, limits: CallLimits) -> Self {
+        Self { session: self.session.with_limits(limits), ..self }
+    }
+
+    /// Keeps it for the next command.
+    pub fn save(&self) -> anyhow::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let json = serde_json::to_vec(&self.session.record())?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        // Prompts and results are for their user alone.
+        durable::replace(path, Readers::Owner, &json)
+            .with_context(|| format!("cannot keep the session at {}", path.display()))
+    }
+}
+
+fn path_of(name: &str) -> anyhow::Result<PathBuf> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_good = (1..=NAME_CHARS).contains(&name.len())
+        && name.chars().all(is_plain)
+        && !name.starts_with('.');
+    if !is_good {
+        let found = render::cut(name, render::MOST_OF_AN_ID);
+        let said = format!(
+            "expected --session with 1 to {NAME_CHARS} letters, digits, `-`, `_` and `.`, not \
+             beginning with a dot; found `{found}`"
+        );
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
+    let folder = dirs::state_dir().or_else(dirs::data_local_dir).context(
+        "this user has no state folder to keep sessions in; set XDG_STATE_HOME, or leave --session out",
+    )?;
+    Ok(folder.join("toolroute").join("sessions").join(format!("{name}.json")))
+}
+
+fn read(path: &Path, name: &str, global: &Global) -> anyhow::Result<SessionRecord> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", path.display()));
+        }
+    };
+    let changed = std::fs::metadata(path).and_then(|about| about.modified()).ok();
+    if changed.and_then(|at| at.elapsed().ok()).is_some_and(|silent| silent > IDLE) {
+        let said = format!("the session `{name}` begins anew: it was silent for over an hour");
+        render::warn(global, &said);
+        return Ok(SessionRecord::default());
+    }
+    serde_json::from_slice(&text).map_err(|error| {
+        let said = format!(
+            "expected a session at {}, found a file that is none ({error}); remove it, or take \
+             another name",
+            path.display()
+        );
+        Failure { code: exit::BAD_DATA, said }.into()
+    })
+}

@@ -1,0 +1,67 @@
+//! `POST /v1/analyze`: what a prompt and its context are about, as `toolroute analyze --json` answers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::extract::{Body, object};
+use super::select::ContextDoc;
+use super::{ApiError, App, ErrorBody, json};
+use crate::engine::{Analysis, Context};
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnalyzeBody {
+    #[schema(min_length = 1, pattern = r"\S", example = "fix the failing test")]
+    prompt: String,
+    /// What is known around the prompt; `docs/context.md` has all members.
+    #[schema(value_type = Option<ContextDoc>)]
+    #[serde(default, deserialize_with = "object")]
+    context: Option<Context>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Analysis`")]
+pub struct AnalysisDoc {
+    prompt: String,
+    files: usize,
+    #[schema(value_type = Object)]
+    features: Value,
+    /// How each feature was found.
+    #[schema(value_type = Object)]
+    found: Value,
+    /// How closely the files were looked at.
+    depth: String,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    prompt: String,
+    files: usize,
+    #[serde(flatten)]
+    analysis: Analysis,
+}
+
+/// The features of a prompt and its context: phase, kind of work, languages, complexity, structure
+/// and tests of the files at hand.
+#[utoipa::path(post, path = "/v1/analyze", tag = "tools", request_body = AnalyzeBody, responses(
+    (status = 200, body = AnalysisDoc), (status = 400, body = ErrorBody),
+    (status = 408, description = "no answer in time", body = ErrorBody), (status = 413, body = ErrorBody),
+    (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn analyze(
+    State(app): State<Arc<App>>,
+    Body(asked): Body<AnalyzeBody>,
+) -> Result<Response, ApiError> {
+    let AnalyzeBody { prompt, context } = asked;
+    let service = app.service();
+    let analyzing = app.work(move || {
+        let context = context.unwrap_or_default();
+        let analysis = service.engine().analyze(&prompt, &context)?;
+        Ok::<_, crate::engine::Error>(Answer { prompt, files: context.files.len(), analysis })
+    });
+    Ok(json(analyzing.await??))
+}

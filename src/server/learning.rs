@@ -1,0 +1,48 @@
+//! Learns from the log of executions while a program serves.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Present;
+use crate::engine::{Engine, Error};
+use crate::feedback::{ExecutionStore, StoreOptions};
+
+/// How often what the log says is learned anew, and where it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LearnEvery {
+    pub every: Duration,
+    /// The log of executions.
+    pub log: PathBuf,
+    /// The file that keeps what was learned.
+    pub usage: PathBuf,
+}
+
+/// Learns again and again until it is dropped. What fails is told in the log, and tried again at the
+/// next time.
+pub async fn learn_every(present: Present, plan: LearnEvery) {
+    loop {
+        tokio::time::sleep(plan.every).await;
+        let (engine, plan) = (Arc::clone(present().engine()), plan.clone());
+        let learned = tokio::task::spawn_blocking(move || learn(&engine, &plan)).await;
+        match learned {
+            Ok(Ok((tools, prompts))) => tracing::info!(tools, prompts, "learned from the log"),
+            Ok(Err(error)) => tracing::warn!("nothing was learned from the log: {error}"),
+            Err(error) => tracing::error!("learning from the log was cut short: {error}"),
+        }
+    }
+}
+
+/// Reads the whole log, which says it all each time; how many tools and prompts there were.
+fn learn(engine: &Engine, plan: &LearnEvery) -> Result<(usize, usize), Error> {
+    engine.flush_feedback()?;
+    let log = ExecutionStore::open(&plan.log, StoreOptions::default())?;
+    let mut usage = engine.empty_usage()?;
+    let report = engine.learn_log(&mut usage, &log, &|_, _| {})?;
+    if usage.is_empty() {
+        return Ok((0, 0));
+    }
+    usage.save(&plan.usage)?;
+    engine.apply_usage(usage)?;
+    Ok((report.tools_learned, report.prompts_used))
+}

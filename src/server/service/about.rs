@@ -1,0 +1,119 @@
+//! What an agent needs to know of a tool to choose it well, beside its definition.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Service;
+use crate::catalog::{EffectKind, Effects, LatencyTier, Need, Tool};
+use crate::execution::tokens_of;
+
+/// What a call of a tool does, takes and gives, and what it needs. What is not known is left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct About {
+    /// `reads only`, `writes` or `may destroy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyTier>,
+    /// Milliseconds that a call usually takes: what was measured, else what is declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual_ms: Option<u64>,
+    /// Tokens of a usual answer, estimated: what was measured, else what is declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_tokens: Option<usize>,
+    /// The required parameters, each with an example, its values or what its author says of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub required: BTreeMap<String, String>,
+    /// The tools that give the ids that it requires.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<Need>,
+}
+
+/// Characters of a hint on a parameter.
+const HINT_CHARS: usize = 80;
+
+impl Service {
+    /// What is known of a tool beside its definition.
+    pub fn about(&self, tool: &Tool) -> About {
+        let estimate = self.executor().map(|executor| executor.estimate(tool));
+        let measured = estimate.filter(|estimate| estimate.learned);
+        let declared = tool.routing.call_hints.typical_tokens.map(|tokens| tokens as usize);
+        let measured_ms = measured.and_then(|estimate| estimate.latency_ms);
+        let usual_ms = measured_ms.or(tool.latency_ms);
+        About {
+            effects: named(tool.effects()),
+            latency: usual_ms.map(LatencyTier::from_ms).or(tool.latency_tier()),
+            usual_ms,
+            answer_tokens: measured.map(|estimate| tokens_of(estimate.chars)).or(declared),
+            required: required(tool),
+            ids: self.catalog().needs(tool),
+        }
+    }
+}
+
+fn named(effects: Effects) -> Option<&'static str> {
+    (effects.kind != EffectKind::Unknown).then(|| effects.kind.as_str())
+}
+
+fn required(tool: &Tool) -> BTreeMap<String, String> {
+    let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
+    let schema = schema.unwrap_or_default();
+    let hints = &tool.routing.parameter_hints;
+    let names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let names = names.chain(hints.required.iter().map(String::as_str));
+    let hint = |name: &str| {
+        let about = &schema["properties"][name];
+        let said = hints
+            .examples
+            .get(name)
+            .or_else(|| about["examples"].get(0))
+            .or_else(|| about.get("example"))
+            .or_else(|| about.get("default"))
+            .map(|example| format!("such as {example}"))
+            .or_else(|| about["description"].as_str().map(str::to_owned))
+            .or_else(|| about["type"].as_str().map(str::to_owned));
+        (name.to_owned(), cut(&said.unwrap_or_else(|| "any".to_owned())))
+    };
+    names.map(hint).collect()
+}
+
+fn cut(text: &str) -> String {
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    match text.char_indices().nth(HINT_CHARS) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+    use crate::catalog::Schema;
+
+    #[test]
+    fn a_required_parameter_has_an_example_or_a_hint() {
+        let mut tool = Tool::new(None, "query", "");
+        let schema = json!({
+            "type": "object", "required": ["q", "year", "at", "kind", "else"],
+            "properties": {
+                "q": {"type": "string", "description": "Words"},
+                "year": {"type": "integer", "examples": [1998]},
+                "at": {"type": "string", "description": "Where  it\n happened. ".repeat(9)},
+                "kind": {"type": "boolean"},
+            },
+        });
+        tool.input_schema = Some(Schema::new(to_raw_value(&schema).unwrap()));
+        tool.routing.parameter_hints.examples.insert("q".into(), json!("population of Haifa"));
+        let hints = required(&tool);
+        assert_eq!(hints["q"], "such as \"population of Haifa\"");
+        assert_eq!((hints["year"].as_str(), hints["kind"].as_str()), ("such as 1998", "boolean"));
+        assert!(hints["at"].ends_with('…') && hints["at"].chars().count() <= HINT_CHARS + 1);
+        assert_eq!(hints["else"], "any");
+    }
+}
