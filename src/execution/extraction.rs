@@ -147,7 +147,8 @@ pub struct Question {
 impl std::fmt::Display for Question {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}`", self.name)?;
-        let about: String = self.description.as_deref().unwrap_or_default().trim().chars().take(160).collect();
+        let about: String =
+            self.description.as_deref().unwrap_or_default().trim().chars().take(160).collect();
         if !about.is_empty() {
             write!(f, " ({about})")?;
         }
@@ -201,19 +202,42 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let empty = Arguments::new();
     let given = rename_given(sources.given.unwrap_or(&empty), &root);
     let slots = slot::slots(tool, &root);
-    let prompt = Prompt { tool, slots: &slots, checker: Checker::new(&root), given: &given, sources };
+    let prompt =
+        Prompt { tool, slots: &slots, checker: Checker::new(&root), given: &given, sources };
     let is_message = |slot: &&Slot| matches!(slot.kind, Kind::Message);
-    let messages = slots.iter().filter(|slot| is_message(slot) && !given.contains_key(&slot.path[0]));
+    let messages =
+        slots.iter().filter(|slot| is_message(slot) && !given.contains_key(&slot.path[0]));
     let required = messages.clone().filter(|slot| slot.required).count();
-    let can_have_rest = required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(&slots));
+    let can_have_rest =
+        required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(&slots));
     let plain = prompt.read(false);
     if !can_have_rest {
         return plain;
     }
     // What follows a colon is a text only if nothing that is needed stands in it.
     let with_rest = prompt.read(true);
-    let is_asked = |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
-    if with_rest.missing.iter().all(is_asked) { with_rest } else { plain }
+    let is_asked =
+        |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
+    let is_rest = with_rest.missing.iter().all(is_asked) && !names_a_slot(&with_rest, &slots);
+    if is_rest { with_rest } else { plain }
+}
+
+/// Whether a text that is the rest of the prompt names another parameter: "subject Lunch, body hi".
+fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
+    let is_message = |slot: &&Slot| slot.kind == Kind::Message;
+    slots.iter().filter(is_message).any(|message| {
+        let text = prepared.sources.iter().find(|taken| taken.name == message.name);
+        let text = text.and_then(|taken| taken.value.as_str()).unwrap_or_default();
+        text.split([',', ';']).any(|part| {
+            let words = text::words(part);
+            let begins = |slot: &Slot| {
+                let own = words.iter().map(|word| &word.lower).zip(&slot.words);
+                words.len() > slot.words.len()
+                    && own.filter(|(a, b)| a == b).count() == slot.words.len()
+            };
+            slots.iter().any(begins)
+        })
+    })
 }
 
 fn has_other_text(slots: &[Slot]) -> bool {
@@ -232,7 +256,9 @@ struct Prompt<'a> {
 impl Prompt<'_> {
     fn read(&self, has_rest: bool) -> PreparedArguments {
         let now = &self.sources.now.0;
-        let scan = Scan { now, tense: tense(self.tool), has_rest };
+        let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
+        let has_times = has(Kind::Day) || has(Kind::Moment);
+        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times };
         let mentions = mention::scan(self.sources.prompt, &scan);
         let before = Scan { has_rest: false, ..scan };
         let earlier: Vec<Vec<Mention>> =
@@ -250,11 +276,11 @@ impl Prompt<'_> {
             mentions: &mentions,
             tool_nouns: &nouns,
         };
-        let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
         let reader = Reader {
             zone: now.time_zone(),
             checker: &self.checker,
-            has_currency: has(Kind::Currency) || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
+            has_unit: has(Kind::Currency)
+                || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
             has_time: has(Kind::Time),
         };
         let mut plan = Plan::new(surroundings, self.slots, reader, &tool_words);
@@ -281,20 +307,35 @@ impl Prompt<'_> {
             .collect();
         plan.doubt_unused();
         for (at, slot) in self.slots.iter().enumerate() {
-            if plan.is_open(at) && slot.required && let [(_, value)] = &slot.choices[..] {
+            if plan.is_open(at)
+                && slot.required
+                && let [(_, value)] = &slot.choices[..]
+            {
                 let how = String::new();
-                plan.fills[at].push(plan::Fill { value: value.clone(), source: Source::Schema, how });
+                plan.fills[at].push(plan::Fill {
+                    value: value.clone(),
+                    source: Source::Schema,
+                    how,
+                });
             }
             for (item, fill) in std::mem::take(&mut plan.fills[at]).into_iter().enumerate() {
-                let name = if slot.is_list { format!("{}/{item}", slot.name) } else { slot.name.clone() };
+                let name =
+                    if slot.is_list { format!("{}/{item}", slot.name) } else { slot.name.clone() };
                 put(&mut arguments, slot, fill.value.clone());
-                sources.push(TakenValue { name, value: fill.value, source: fill.source, how: fill.how });
+                sources.push(TakenValue {
+                    name,
+                    value: fill.value,
+                    source: fill.source,
+                    how: fill.how,
+                });
             }
         }
         let missing = self.questions(&plan, &arguments);
         let mentions = plan.surroundings.mentions.iter().zip(&plan.taken);
         let unused = mentions
-            .filter(|(mention, taken)| !**taken && !matches!(mention.content, mention::Content::Unclear))
+            .filter(|(mention, taken)| {
+                !**taken && !matches!(mention.content, mention::Content::Unclear)
+            })
             .map(|(mention, _)| Unused {
                 text: self.sources.prompt[mention.span.clone()].to_owned(),
                 kind: mention.content.kind(),
@@ -312,11 +353,16 @@ impl Prompt<'_> {
             let object_is_there = slot.path.len() > 1 && arguments.contains_key(&slot.path[0]);
             let is_needed = slot.required || (object_is_there && slot.required_in_object);
             let doubt = plan.doubts[at].clone();
-            if is_there || plan.is_given[at] || (doubt.is_none() && (!is_needed || slot.has_default)) {
+            if is_there
+                || plan.is_given[at]
+                || (doubt.is_none() && (!is_needed || slot.has_default))
+            {
                 continue;
             }
-            let Doubt { why, candidates } = doubt
-                .unwrap_or_else(|| Doubt { why: "it is needed, and not said".to_owned(), candidates: Vec::new() });
+            let Doubt { why, candidates } = doubt.unwrap_or_else(|| Doubt {
+                why: "it is needed, and not said".to_owned(),
+                candidates: Vec::new(),
+            });
             questions.push(Question {
                 name: slot.name.clone(),
                 description: slot.description.clone(),
@@ -349,8 +395,19 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
 /// Whether what a tool does lies ahead ("book", "due") or back ("history").
 fn tense(tool: &Tool) -> Tense {
     const AHEAD: &[&str] = &[
-        "appointment", "book", "booking", "deadline", "due", "flight", "forecast", "hotel", "remind", "reminder",
-        "reservation", "reserve", "schedule",
+        "appointment",
+        "book",
+        "booking",
+        "deadline",
+        "due",
+        "flight",
+        "forecast",
+        "hotel",
+        "remind",
+        "reminder",
+        "reservation",
+        "reserve",
+        "schedule",
     ];
     const PLANNED: &[&str] = &["event", "meeting", "task", "todo"];
     const BACK: &[&str] = &["commit", "history", "log", "past", "sales", "transaction"];
@@ -370,6 +427,7 @@ fn tool_nouns(tool: &Tool) -> Vec<String> {
     let name = text::name_words(&tool.name);
     let nouns = name.iter().skip(usize::from(name.len() > 1)).map(|word| text::singular(word));
     let first = tool.description.split(". ").next().unwrap_or_default();
-    let plurals = text::words(first).into_iter().map(|word| (text::singular(&word.lower), word.lower));
+    let plurals =
+        text::words(first).into_iter().map(|word| (text::singular(&word.lower), word.lower));
     nouns.chain(plurals.filter(|(one, many)| one != many).map(|(one, _)| one)).collect()
 }

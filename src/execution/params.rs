@@ -16,8 +16,8 @@ use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use coerce::resolved;
+pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
@@ -186,9 +186,8 @@ impl Checker {
             at = format!("/{}{at}", name.replace('~', "~0").replace('/', "~1"));
         }
         at.push_str(if is_item { "/0" } else { "" });
-        let mut errors = validator
-            .iter_errors(&root)
-            .filter(|error| error.instance_path().to_string() == at);
+        let mut errors =
+            validator.iter_errors(&root).filter(|error| error.instance_path().to_string() == at);
         errors.next().map(|error| error.to_string().chars().take(200).collect())
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, singular, stem};
+use super::text::{Word, is_function_word, singular, stem};
 
 /// How surely the words beside a value name a parameter. Above zero they do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +24,8 @@ pub(super) const PREPOSITION: u8 = 1;
 
 /// Words that may stand between a name and its value.
 const CONNECTORS: &[&str] = &[
-    "a", "an", "are", "as", "at", "be", "equal", "equals", "exactly", "is", "number", "no", "of", "on", "the", "to", "was",
+    "a", "an", "are", "as", "at", "be", "equal", "equals", "exactly", "is", "number", "no", "of",
+    "on", "the", "to", "was",
 ];
 
 /// Words back that are looked at.
@@ -84,9 +85,11 @@ impl Surroundings<'_> {
     /// The words before a place, the nearest first, as far as its sentence and the last value go.
     pub fn before(&self, at: usize) -> Vec<&Word> {
         let is_barrier = |mention: &&Mention| {
-            mention.span.end <= at && !matches!(&mention.content, Content::Token(token) if !token.contains(|c: char| c.is_ascii_digit() || c == '_' || c == '#'))
+            mention.span.end <= at
+                && !matches!(&mention.content, Content::Token(token) if !token.contains(|c: char| c.is_ascii_digit() || c == '_' || c == '#'))
         };
-        let barrier = self.mentions.iter().filter(is_barrier).map(|m| m.span.end).max().unwrap_or(0);
+        let barrier =
+            self.mentions.iter().filter(is_barrier).map(|m| m.span.end).max().unwrap_or(0);
         let mut words: Vec<&Word> = Vec::new();
         let mut edge = at;
         for word in self.words.iter().rev().filter(|word| word.span.end <= at).take(REACH) {
@@ -106,7 +109,10 @@ impl Surroundings<'_> {
         let mut edge = at;
         for word in self.words.iter().filter(|word| word.span.start >= at).take(3) {
             let gap = &self.text[edge..word.span.start];
-            if next.is_some_and(|next| word.span.end > next) || gap.contains([',', ':', '(', '=']) || self.breaks(edge..word.span.start) {
+            if next.is_some_and(|next| word.span.end > next)
+                || gap.contains([',', ':', '(', '='])
+                || self.breaks(edge..word.span.start)
+            {
                 break;
             }
             edge = word.span.end;
@@ -142,11 +148,43 @@ impl Surroundings<'_> {
                 && words.iter().rev().zip(before).all(|(said, word)| *said == word.lower)
         };
         // The longest first: "up to" is no "to".
-        let found = PREPOSITIONS.iter().filter(|(words, ..)| spoken(words)).max_by_key(|(words, ..)| words.len());
+        let found = PREPOSITIONS
+            .iter()
+            .filter(|(words, ..)| spoken(words))
+            .max_by_key(|(words, ..)| words.len());
         if let Some((words, role, is_strict)) = found {
+            let is_measured = matches!(mention.content, Content::Amount(_));
+            if is_measured && is_of_way(words) && !self.is_range_of_numbers(mention, words[0]) {
+                return None;
+            }
             return Some(Preposition { role: *role, length: words.len(), is_strict: *is_strict });
         }
         self.ends_a_pair(before, mention)
+    }
+
+    /// "from 5 to 10": "to 5" alone says of a number what it becomes.
+    fn is_range_of_numbers(&self, mention: &Mention, word: &str) -> bool {
+        let is_number = |other: &&Mention| matches!(other.content, Content::Amount(_));
+        let gap = |from: &Mention, to: &Mention| {
+            let gap = self.text.get(from.span.end..to.span.start).unwrap_or_default();
+            gap.trim().eq_ignore_ascii_case("to")
+        };
+        let begins = |at: usize| {
+            let before = self.before(at);
+            before.first().is_some_and(|word| word.lower == "from")
+        };
+        match word {
+            "from" => {
+                let next = self.mentions.iter().find(|m| m.span.start >= mention.span.end);
+                next.filter(is_number).is_some_and(|next| gap(mention, next))
+            }
+            "to" => {
+                let last = self.mentions.iter().rev().filter(is_number);
+                let mut last = last.filter(|m| m.span.end <= mention.span.start);
+                last.next().is_some_and(|last| gap(last, mention) && begins(last.span.start))
+            }
+            _ => false,
+        }
     }
 
     /// "between A and B"
@@ -167,6 +205,8 @@ impl Surroundings<'_> {
         let after = self.after(mention.span.end);
         let preposition = self.preposition(&before, mention);
         let is_number = matches!(mention.content, Content::Amount(_));
+        // What is counted with a unit is counted by no other noun: "20 EUR due".
+        let is_bare_number = matches!(&mention.content, Content::Amount(a) if a.units.is_empty());
         let mut best = Cue::default();
         let mut keep = |strength: u8, span: Range<usize>| {
             if strength > best.strength {
@@ -176,7 +216,9 @@ impl Surroundings<'_> {
         if let Some((strength, start)) = self.named_before(&before, mention, slot, others) {
             keep(strength, start..mention.span.end);
         }
-        if let Some((strength, end)) = named_after(&before, &after, slot, others).filter(|_| is_number) {
+        if let Some((strength, end)) =
+            named_after(&before, &after, slot, others).filter(|_| is_bare_number)
+        {
             keep(strength, mention.span.start..end);
         }
         if is_number && slot.is_limit() {
@@ -189,14 +231,26 @@ impl Surroundings<'_> {
         {
             keep(NOUN, mention.span.clone());
         }
-        let preposition = self.of_currency(slot, &before, mention).or(preposition);
+        let preposition = self.of_way(slot, &before, mention).or(preposition);
+        let counts_other = || after.first().is_some_and(|word| !slot.is_about(&word.lower));
+        if is_number && best.strength == 0 && counts_other() {
+            return best;
+        }
         self.weigh(best, preposition.as_ref(), (&before, mention), slot)
     }
 
-    /// "100 EUR in USD" goes from the currency of the amount to the other.
-    fn of_currency(&self, slot: &Slot, before: &[&Word], mention: &Mention) -> Option<Preposition> {
-        if slot.kind != Kind::Currency {
-            return None;
+    /// "100 EUR in USD" goes from the currency of the amount to the other, "14:30 Europe/Berlin in
+    /// Asia/Tokyo" from one zone to the other, and what is saved "as b.txt" gets there.
+    fn of_way(&self, slot: &Slot, before: &[&Word], mention: &Mention) -> Option<Preposition> {
+        let lead = before.first().map_or("", |word| word.lower.as_str());
+        let end = Some(Preposition { role: Role::End, length: 1, is_strict: false });
+        match slot.kind {
+            Kind::Path => return end.filter(|_| lead == "as"),
+            Kind::Id if slot.words.iter().any(|word| word == "zone") => {
+                return end.filter(|_| lead == "in");
+            }
+            Kind::Currency => {}
+            _ => return None,
         }
         let is_around = |other: &&Mention| {
             matches!(other.content, Content::Amount(_))
@@ -206,8 +260,7 @@ impl Surroundings<'_> {
         if self.mentions.iter().any(|other| is_around(&other)) {
             return Some(Preposition { role: Role::Start, length: 0, is_strict: false });
         }
-        let is_in = before.first().is_some_and(|word| word.lower == "in");
-        is_in.then_some(Preposition { role: Role::End, length: 1, is_strict: false })
+        end.filter(|_| lead == "in")
     }
 
     /// Brings in what the preposition says of the range.
@@ -223,7 +276,11 @@ impl Surroundings<'_> {
         let start = first.map_or(mention.span.start, |word| word.span.start);
         let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
         let named = cue.strength >= WHOLE_NAME;
+        // "since 3 May" has that day in it, "after" may not.
+        let excludes = |word: &str| slot.has_word(&[word]) && !named;
+        let is_other_edge = excludes("after") || excludes("before");
         match slot.role {
+            Some(role) if role == said.role && is_other_edge => {}
             Some(role) if role == said.role && !is_inexact => {
                 cue.strength += PREPOSITION;
                 let end = cue.span.as_ref().map_or(mention.span.end, |span| span.end);
@@ -261,7 +318,8 @@ impl Surroundings<'_> {
                 return Some((strength, rest[length - 1].span.start));
             }
             let word = before[skipped];
-            let is_bound = PREPOSITIONS.iter().any(|(words, ..)| words.contains(&word.lower.as_str()));
+            let is_bound =
+                PREPOSITIONS.iter().any(|(words, ..)| words.contains(&word.lower.as_str()));
             if !CONNECTORS.contains(&word.lower.as_str()) && !is_bound {
                 return None;
             }
@@ -279,13 +337,22 @@ impl Surroundings<'_> {
     ) -> Option<(u8, Range<usize>)> {
         const RESULTS: [&str; 9] =
             ["result", "item", "entry", "hit", "match", "row", "record", "answer", "page"];
-        let is_word = |word: Option<&&Word>, among: &[&str]| word.is_some_and(|w| among.contains(&w.lower.as_str()));
+        let is_word = |word: Option<&&Word>, among: &[&str]| {
+            word.is_some_and(|w| among.contains(&w.lower.as_str()))
+        };
         let counted = after.first().filter(|word| {
             let noun = singular(&word.lower);
-            noun != word.lower && (RESULTS.contains(&noun.as_str()) && noun != "page" || self.tool_nouns.contains(&noun))
+            noun != word.lower
+                && (RESULTS.contains(&noun.as_str()) && noun != "page"
+                    || self.tool_nouns.contains(&noun))
         });
-        let is_known = is_word(before.first(), &["these", "those", "my", "the", "your", "our", "of"]);
+        let is_known =
+            is_word(before.first(), &["these", "those", "my", "the", "your", "our", "of"]);
         let end = counted.map_or(mention.span.end, |word| word.span.end);
+        // "top 5 reasons" are not five results.
+        if counted.is_none() && after.first().is_some_and(|word| !is_function_word(&word.lower)) {
+            return None;
+        }
         if is_word(before.first(), &["top", "first", "limit", "max", "maximum"]) {
             return Some((NOUN + 1, before[0].span.start..end));
         }
@@ -297,10 +364,20 @@ impl Surroundings<'_> {
     }
 }
 
+/// Prepositions of a way or of time, which set no bound to a number.
+fn is_of_way(words: &[&str]) -> bool {
+    const WAYS: [&str; 12] = [
+        "from", "to", "since", "after", "before", "by", "into", "until", "till", "through",
+        "starting", "onto",
+    ];
+    words.len() == 1 && WAYS.contains(&words[0])
+}
+
 /// Whether a preposition sets a bound, rather than only stand before a value as "to" and "by" do.
 fn is_bound(before: &[&Word], said: &Preposition) -> bool {
     const BOUNDS: [&str; 11] = [
-        "least", "most", "than", "between", "minimum", "maximum", "above", "over", "below", "under", "and",
+        "least", "most", "than", "between", "minimum", "maximum", "above", "over", "below",
+        "under", "and",
     ];
     let nearest = before.first().map_or("", |word| word.lower.as_str());
     said.is_strict || BOUNDS.contains(&nearest) || (said.length == 2 && nearest == "to")
@@ -315,7 +392,8 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
     let nouns: Vec<&str> = slot.nouns().collect();
     let is_shared = |nouns: &[&str]| {
         let has = |other: &&Slot| {
-            other.name != slot.name && nouns.iter().all(|noun| other.nouns().any(|word| word == *noun))
+            other.name != slot.name
+                && nouns.iter().all(|noun| other.nouns().any(|word| word == *noun))
         };
         others.iter().any(|other| has(&other))
     };
@@ -331,16 +409,27 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         }
     }
     // "returning 19 May", "departing on 5 May": the word of the end that only this slot is.
-    let ends = slot.ends().filter(|end| !others.iter().any(|other| other.name != slot.name && other.has_word(&[end])));
+    let ends = slot.ends().filter(|end| {
+        !others.iter().any(|other| other.name != slot.name && other.has_word(&[end]))
+    });
     for end in ends {
         let forms = [end, end.strip_suffix("ure").unwrap_or(end)];
         if forms.iter().any(|form| spoken(&[*form])) {
             return Some((NOUN, 1));
         }
     }
+    if let Some(thing) = slot.of.as_deref().filter(|thing| spoken(&[*thing])) {
+        let is_known = others
+            .iter()
+            .any(|other| other.name != slot.name && other.of.as_deref() == Some(thing));
+        return (!is_known).then_some((NOUN - 1, 1));
+    }
     let aliases: &[&str] = match slot.kind {
         Kind::Text if slot.has_word(&["title", "name", "label", "subject"]) => {
             &["called", "named", "titled", "entitled", "title", "name"]
+        }
+        Kind::Integer if slot.has_word(&["quantity", "count", "copies"]) && !slot.is_limit() => {
+            &["pieces", "units", "copies", "items"]
         }
         Kind::Path => &["file", "directory", "folder", "path"],
         Kind::Message => &["saying", "text", "message", "body", "content", "comment"],

@@ -2,9 +2,9 @@
 
 mod amounts;
 mod quotes;
-mod tokens;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::ops::Range;
 
@@ -52,6 +52,8 @@ pub(super) struct Scan<'a> {
     pub tense: Tense,
     /// What follows "saying" or a colon is one text.
     pub has_rest: bool,
+    /// The tool takes days or times, so that "in 14 days" is a day rather than a number of days.
+    pub has_times: bool,
 }
 
 impl Content {
@@ -92,6 +94,8 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     found.add(quotes);
     found.add(links(text));
     found.add(tokens::uuids(text));
+    found.add(tokens::addresses(text));
+    found.add(tokens::sizes(text));
     found.add(times(text, scan));
     found.add(tokens::paths(text));
     found.add(amounts::scan(text));
@@ -144,5 +148,10 @@ fn times(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
         };
         Mention { span, content }
     };
-    when::scan(text, scan.now, scan.tense).into_iter().map(mention).collect()
+    let said = when::scan(text, scan.now, scan.tense).into_iter();
+    let is_distance = |span: &Range<usize>| {
+        let said = text[span.clone()].to_lowercase();
+        said.starts_with("in ") || said.ends_with(" ago") || said.contains(" from ")
+    };
+    said.filter(|(span, _)| scan.has_times || !is_distance(span)).map(mention).collect()
 }

@@ -7,14 +7,17 @@ use super::super::params::Checker;
 use super::mention::{Amount, Content, Mention, is_path, is_telling_id};
 use super::slot::{Kind, Slot};
 use super::unit::{Dimension, Unit};
-use super::when::When;
+use super::when::{Period, When, Zone};
 
 /// What a mention is to a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reading {
     /// Something else.
     No,
-    Value { value: Value, how: String },
+    Value {
+        value: Value,
+        how: String,
+    },
     /// Of the right kind, and yet no value that may be sent: why.
     Unfit(String),
     /// One of several values.
@@ -25,8 +28,9 @@ pub(super) enum Reading {
 pub(super) struct Reader<'a> {
     pub zone: &'a TimeZone,
     pub checker: &'a Checker,
-    /// The tool has a parameter for the currency, one for the time of the day.
-    pub has_currency: bool,
+    /// The tool has a parameter for the unit or the currency of its amounts.
+    pub has_unit: bool,
+    /// It has one for the time of the day.
     pub has_time: bool,
 }
 
@@ -39,21 +43,31 @@ impl Reader<'_> {
                 self.number(amount, slot, named)
             }
             (Kind::Day, Content::When(when)) => self.day(when, slot),
+            (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
             (Kind::Moment, Content::When(when)) => self.moment(when),
             (Kind::Time, Content::When(when)) => self.time(when, slot),
             (_, content) => text(content, slot, named),
         };
         match reading {
-            Reading::Value { value, how } => match self.checker.misfit(&slot.path, slot.is_list, &value) {
-                None => Reading::Value { value, how },
-                Some(_) if !named && slot.kind == Kind::Id => Reading::No,
-                Some(why) => Reading::Unfit(why),
-            },
+            Reading::Value { value, how } => {
+                match self.checker.misfit(&slot.path, slot.is_list, &value) {
+                    None => Reading::Value { value, how },
+                    Some(_) if !named && slot.kind == Kind::Id => Reading::No,
+                    Some(why) => Reading::Unfit(why),
+                }
+            }
             other => other,
         }
     }
 
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Reading {
+        let is_percent = amount.units.contains(&Unit::Percent);
+        if slot.is_money() && slot.unit != Some(Unit::Percent) && (amount.is_part || is_percent) {
+            return Reading::Unfit("a part is said, and of what is not".to_owned());
+        }
+        if amount.is_part {
+            return Reading::No;
+        }
         if amount.is_range {
             return Reading::Unfit("a range of numbers is no number".to_owned());
         }
@@ -105,7 +119,8 @@ impl Reader<'_> {
         let Some((value, from)) = values.next() else {
             return Err(Reading::Unfit(format!("it counts in {unit}, and {said} {from} is said")));
         };
-        let how = if value == said { String::new() } else { format!("{said} {from} are {value} {unit}") };
+        let how =
+            if value == said { String::new() } else { format!("{said} {from} are {value} {unit}") };
         Ok((value, how))
     }
 
@@ -117,18 +132,24 @@ impl Reader<'_> {
         named: bool,
     ) -> Result<(super::decimal::Decimal, String), Reading> {
         let said = amount.value.ok_or(Reading::No)?;
-        let has = |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
+        let has =
+            |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
         let plain = Ok((said, String::new()));
         if has(Dimension::Money) {
             let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
             return match slot.is_money() {
-                true if self.has_currency || !is_named => plain,
+                true if self.has_unit || !is_named => plain,
                 true => Err(Reading::Unfit("which currency it counts in is not known".to_owned())),
                 false => Err(self.foreign(amount, slot, named)),
             };
         }
         if has(Dimension::Percent) {
-            return match (slot.is_fraction, slot.says("percent") || slot.has_word(&["percent", "percentage"])) {
+            return match (
+                slot.is_fraction,
+                slot.is_hundred
+                    || slot.says("percent")
+                    || slot.has_word(&["percent", "percentage"]),
+            ) {
                 (true, _) => {
                     let value = said.times(1, 100).ok_or(Reading::No)?;
                     Ok((value, format!("{said} % are {value}")))
@@ -137,8 +158,13 @@ impl Reader<'_> {
                 _ => Err(self.foreign(amount, slot, named)),
             };
         }
-        let is_counted = slot.nouns().any(|noun| amount.units.iter().any(|unit| Unit::said(noun).contains(unit)));
-        if is_counted || (has(Dimension::Temperature) && slot.has_word(&["temperature"])) {
+        let is_counted = slot
+            .nouns()
+            .any(|noun| amount.units.iter().any(|unit| Unit::said(noun).contains(unit)));
+        if self.has_unit
+            || is_counted
+            || (has(Dimension::Temperature) && slot.has_word(&["temperature"]))
+        {
             return plain;
         }
         Err(self.foreign(amount, slot, named))
@@ -169,9 +195,23 @@ impl Reader<'_> {
         }
     }
 
+    /// "since January" begins on its first day; elsewhere a month is no day.
+    fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Reading {
+        if !named {
+            return Reading::No;
+        }
+        if !slot.has_word(&["since", "from", "start"]) {
+            return Reading::Unfit("one day of it is needed".to_owned());
+        }
+        let days = period.readings.iter().map(|(first, _)| *first).collect();
+        self.day(&When { days, times: Vec::new(), zone: Zone::Local, is_instant: false }, slot)
+    }
+
     fn moment(&self, when: &When) -> Reading {
-        if let super::when::Zone::Unread(zone) = &when.zone {
-            return Reading::Unfit(format!("\"{zone}\" names several time zones; give an offset such as +02:00"));
+        if let Zone::Unread(zone) = &when.zone {
+            return Reading::Unfit(format!(
+                "\"{zone}\" names several time zones; give an offset such as +02:00"
+            ));
         }
         if when.times.is_empty() {
             return Reading::Unfit("the time of the day is not said".to_owned());
@@ -180,7 +220,9 @@ impl Reader<'_> {
             return Reading::Unfit("the day is not said".to_owned());
         }
         match when.moment(self.zone) {
-            Ok(moment) => Reading::Value { value: Value::String(moment), how: "by the calendar".to_owned() },
+            Ok(moment) => {
+                Reading::Value { value: Value::String(moment), how: "by the calendar".to_owned() }
+            }
             Err(moments) if moments.is_empty() => {
                 Reading::Unfit("the clocks skip or repeat that time on that day".to_owned())
             }
@@ -211,7 +253,8 @@ fn unsaid(said: super::decimal::Decimal, unit: &str) -> Reading {
 
 /// Values that are sent as they stand.
 fn text(content: &Content, slot: &Slot, named: bool) -> Reading {
-    let as_said = |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
+    let as_said =
+        |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
     match (slot.kind, content) {
         (Kind::Email, Content::Email(text))
         | (Kind::Url, Content::Url(text))
@@ -229,27 +272,38 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Reading {
         }
         (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
         (Kind::Text, Content::Path(text)) if named => as_said(text),
+        (Kind::Text, Content::Token(text))
+            if text.contains('*') && slot.has_word(&["pattern", "glob"]) =>
+        {
+            as_said(text)
+        }
         (Kind::Id, content) => id(content, slot, named),
         _ => Reading::No,
     }
 }
 
 fn id(content: &Content, slot: &Slot, named: bool) -> Reading {
-    let as_said = |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
+    let as_said =
+        |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
     let fits = |text: &str| slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
-            let can_be = fits(text) || (is_token && (named || (slot.pattern.is_none() && is_telling_id(text))));
+            let can_be = fits(text)
+                || (is_token && (named || (slot.pattern.is_none() && is_telling_id(text))));
             if can_be { as_said(text) } else { Reading::No }
         }
         Content::Quoted(text) if fits(text) => as_said(text),
-        Content::Amount(Amount { digits: Some(digits), has_hash, .. }) => match (named, fits(digits)) {
-            (_, true) => as_said(digits),
-            (true, _) if *has_hash => Reading::Several(vec![format!("#{digits}"), digits.clone()]),
-            (true, _) => as_said(digits),
-            _ => Reading::No,
-        },
+        Content::Amount(Amount { digits: Some(digits), has_hash, .. }) => {
+            match (named, fits(digits)) {
+                (_, true) => as_said(digits),
+                (true, _) if *has_hash => {
+                    Reading::Several(vec![format!("#{digits}"), digits.clone()])
+                }
+                (true, _) => as_said(digits),
+                _ => Reading::No,
+            }
+        }
         _ => Reading::No,
     }
 }

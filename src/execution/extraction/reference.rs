@@ -10,14 +10,16 @@ use super::{ArgumentSources, Source};
 use crate::execution::params::{alike, plain};
 
 /// Words that refer back.
-pub(super) const WORDS: &[&str] = &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
+pub(super) const WORDS: &[&str] =
+    &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
 
 /// Values of the last result that are looked at.
 const DEPTH: usize = 3;
 
 /// Whether the prompt refers to something that came before.
 pub(super) fn is_named(words: &[Word], text: &str) -> bool {
-    let lower = |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |word| word.lower.as_str());
+    let lower =
+        |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |word| word.lower.as_str());
     for (at, word) in words.iter().enumerate() {
         let (before, next) = (lower(at.checked_sub(1)), lower(Some(at + 1)));
         let after = &text[word.span.end..];
@@ -29,8 +31,31 @@ pub(super) fn is_named(words: &[Word], text: &str) -> bool {
             }
             // "is it cold", "it is cold", "it's" and "that I am late" refer to nothing.
             "it" | "them" => {
-                let is_subject = matches!(before, "is" | "was" | "does" | "did" | "will" | "would" | "can" | "should" | "if" | "when" | "how" | "what")
-                    || matches!(next, "is" | "was" | "has" | "will" | "would" | "can" | "should" | "does" | "rains" | "snows");
+                let is_subject = matches!(
+                    before,
+                    "is" | "was"
+                        | "does"
+                        | "did"
+                        | "will"
+                        | "would"
+                        | "can"
+                        | "should"
+                        | "if"
+                        | "when"
+                        | "how"
+                        | "what"
+                ) || matches!(
+                    next,
+                    "is" | "was"
+                        | "has"
+                        | "will"
+                        | "would"
+                        | "can"
+                        | "should"
+                        | "does"
+                        | "rains"
+                        | "snows"
+                );
                 if at > 0 && !is_subject && !after.starts_with(['\'', '’']) {
                     return true;
                 }
@@ -38,9 +63,35 @@ pub(super) fn is_named(words: &[Word], text: &str) -> bool {
             "that" | "this" | "those" | "these" => {
                 let is_conjunction = matches!(
                     next,
-                    "i" | "i'm" | "you" | "we" | "he" | "she" | "they" | "it" | "the" | "there" | "my" | "our" | "is" | "are"
-                        | "was" | "were" | "has" | "have" | "a" | "an" | "week" | "month" | "year" | "morning" | "evening"
-                        | "afternoon" | "day" | "quarter" | "weekend" | "time"
+                    "i" | "i'm"
+                        | "you"
+                        | "we"
+                        | "he"
+                        | "she"
+                        | "they"
+                        | "it"
+                        | "the"
+                        | "there"
+                        | "my"
+                        | "our"
+                        | "is"
+                        | "are"
+                        | "was"
+                        | "were"
+                        | "has"
+                        | "have"
+                        | "a"
+                        | "an"
+                        | "week"
+                        | "month"
+                        | "year"
+                        | "morning"
+                        | "evening"
+                        | "afternoon"
+                        | "day"
+                        | "quarter"
+                        | "weekend"
+                        | "time"
                 );
                 if at > 0 && !is_conjunction && !after.starts_with(['\'', '’']) {
                     return true;
@@ -67,12 +118,14 @@ impl Plan<'_> {
         if !is_named(self.surroundings.words, self.surroundings.text) {
             return;
         }
-        let open: Vec<usize> =
-            (0..self.slots.len()).filter(|at| self.is_open(*at) && self.slots[*at].required).collect();
+        let open: Vec<usize> = (0..self.slots.len())
+            .filter(|at| self.is_open(*at) && self.slots[*at].required)
+            .collect();
         let texts = open.iter().filter(|at| self.slots[**at].kind.is_text()).count();
         for at in open {
             let slot = &self.slots[at];
-            if slot.is_list && !matches!(slot.kind, Kind::Email | Kind::Id | Kind::Path | Kind::Url) {
+            if slot.is_list && !matches!(slot.kind, Kind::Email | Kind::Id | Kind::Path | Kind::Url)
+            {
                 continue;
             }
             let mut candidates = Vec::new();
@@ -129,11 +182,14 @@ impl Plan<'_> {
             (Kind::Url, Some(text)) => text.contains("://"),
             (Kind::Email, Some(text)) => text.contains('@') && !text.contains(char::is_whitespace),
             (Kind::Path, Some(text)) => super::mention::is_path(text),
-            (Kind::Id, Some(text)) => slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text)),
+            (Kind::Id, Some(text)) => {
+                slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+            }
             _ => false,
         };
         let formed = leaves.iter().filter(|(_, value)| has_form(value) && fits(value));
-        let formed: Vec<Candidate> = formed.map(|(pointer, value)| candidate(pointer, value)).collect();
+        let formed: Vec<Candidate> =
+            formed.map(|(pointer, value)| candidate(pointer, value)).collect();
         let is_passed_on = matches!(slot.kind, Kind::Message | Kind::Query) && is_only_text;
         if formed.is_empty() && is_passed_on && result.is_string() && fits(result) {
             return vec![candidate("", result)];
@@ -142,18 +198,29 @@ impl Plan<'_> {
     }
 
     /// The values of the latest earlier prompt that has any for the slot.
-    fn of_earlier(&self, slot: &Slot, prompts: &[&str], earlier: &[Vec<Mention>]) -> Vec<Candidate> {
+    fn of_earlier(
+        &self,
+        slot: &Slot,
+        prompts: &[&str],
+        earlier: &[Vec<Mention>],
+    ) -> Vec<Candidate> {
         for (at, mentions) in earlier.iter().enumerate().rev() {
             let candidates: Vec<Candidate> = mentions
                 .iter()
                 .filter(|mention| {
-                    matches!(mention.content, Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_))
+                    matches!(
+                        mention.content,
+                        Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_)
+                    )
                 })
                 .filter_map(|mention| match self.reader.read(mention, slot, false) {
                     super::reading::Reading::Value { value, .. } => {
                         let (start, end) = (mention.span.start, mention.span.end);
                         let text = prompts[at][start..end].to_owned();
-                        Some(Candidate { value, source: Source::Earlier { prompt: at, start, end, text } })
+                        Some(Candidate {
+                            value,
+                            source: Source::Earlier { prompt: at, start, end, text },
+                        })
                     }
                     _ => None,
                 })
@@ -172,7 +239,12 @@ fn candidate(pointer: &str, value: &Value) -> Candidate {
 }
 
 /// Every value that is no object or list, with its JSON pointer.
-fn collect<'a>(value: &'a Value, pointer: String, depth: usize, leaves: &mut Vec<(String, &'a Value)>) {
+fn collect<'a>(
+    value: &'a Value,
+    pointer: String,
+    depth: usize,
+    leaves: &mut Vec<(String, &'a Value)>,
+) {
     match value {
         Value::Object(members) if depth > 0 => {
             for (name, member) in members {

@@ -43,32 +43,33 @@ pub(super) struct Slot {
     pub choices: Vec<(Vec<String>, Value)>,
     pub role: Option<Role>,
     pub unit: Option<Unit>,
+    /// What its description says that it is the name or the id of.
+    pub of: Option<String>,
     /// A pattern that words of prose do not match.
     pub pattern: Option<Regex>,
     /// "first N lines" of its description: the words on both sides of the number.
     pub template: Option<(String, String)>,
     /// It goes from 0 to 1, so that percents are hundredths of it.
     pub is_fraction: bool,
+    /// It ends at 100, so that percents are what it counts.
+    pub is_hundred: bool,
     /// How it writes a day, as `strftime` does, where its description says so.
     pub day_form: Option<String>,
 }
 
 /// Names whose own words are the values that they hold.
-const START: &[&str] = &[
-    "after", "begin", "beginning", "departure", "earliest", "from", "least", "lower", "lowest", "min", "minimum", "old",
-    "origin", "since", "source", "src", "start", "starts",
-];
-const END: &[&str] = &[
-    "before", "deadline", "dest", "destination", "dst", "end", "ends", "highest", "latest", "max", "maximum", "most",
-    "new", "return", "target", "till", "to", "until", "upper",
-];
+const START: &str = "after begin beginning departure earliest from input least lower lowest min minimum old \
+     origin since source src start starts";
+const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
+     return target till to until upper";
 const LIMITS: &[&str] = &["limit", "count", "n", "top", "k", "size"];
 
 /// Words of prose, which a pattern that tells its values apart does not match.
-const PROSE: &[&str] = &["search", "the", "file", "a", "Berlin", "I", "show", "report", "well-known", "12", "5"];
+const PROSE: &[&str] =
+    &["search", "the", "file", "a", "Berlin", "I", "show", "report", "well-known", "12", "5"];
 
 impl Slot {
-    fn new(name: &str, outer: &Value, root: &Value) -> Self {
+    fn new(name: &str, outer: &Value, root: &Value, about_tool: &str) -> Self {
         let outer = params::resolved(outer, root);
         let schema = kind::sole_alternative(outer, root);
         let is_list = kind::type_of(schema) == Some("array");
@@ -76,13 +77,19 @@ impl Slot {
         let item = kind::sole_alternative(item, root);
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
         let words = text::name_words(name);
-        let pattern = item["pattern"].as_str().and_then(telling_pattern);
+        let format = item["format"].as_str().and_then(pattern_of_format);
+        let pattern = item["pattern"].as_str().or(format).and_then(telling_pattern);
+        let pattern = match kind::is_zone(&words, said.unwrap_or_default()) {
+            true => telling_pattern(ZONE),
+            false => pattern,
+        };
         let choices = kind::choices(item);
         let given = kind::Given {
             words: &words,
             about: &said.unwrap_or_default().to_lowercase(),
             has_choices: !choices.is_empty(),
             has_pattern: pattern.is_some(),
+            about_tool,
         };
         let kind = kind::of(&given, item);
         let is_number = kind.is_number();
@@ -97,7 +104,11 @@ impl Slot {
             role: role(&words, kind),
             unit: Unit::of_parameter(&words, said.unwrap_or_default()).filter(|_| is_number),
             template: said.and_then(template).filter(|_| is_number),
+            of: said.and_then(named_thing),
             day_form: said.and_then(day_form),
+            is_hundred: is_number
+                && schema["maximum"] == 100
+                && !words.contains(&"limit".to_owned()),
             is_fraction: is_number && schema["maximum"] == 1 && schema["minimum"] == 0,
             words,
             is_list,
@@ -107,12 +118,30 @@ impl Slot {
         }
     }
 
+    /// Whether a preposition says that a value is for it: an end of a range.
+    pub fn is_bound(&self) -> bool {
+        let is_measured = self.kind.is_number() || matches!(self.kind, Kind::Day | Kind::Moment);
+        self.role.is_some() && is_measured
+    }
+
+    /// Whether its values are short codes in capitals, such as "MSFT".
+    pub fn is_code(&self) -> bool {
+        let is_symbol = matches!(
+            self.words.last().map(String::as_str),
+            Some("symbol" | "symbols" | "ticker" | "tickers" | "iata")
+        );
+        self.kind == Kind::Id && is_symbol
+    }
+
     /// Whether it limits how many results come.
     pub fn is_limit(&self) -> bool {
         let is_max_of_results = self.words.len() == 2
             && matches!(self.words[0].as_str(), "max" | "num" | "page" | "per")
-            && matches!(text::singular(&self.words[1]).as_str(), "result" | "item" | "size" | "page" | "count");
-        self.kind == Kind::Integer
+            && matches!(
+                text::singular(&self.words[1]).as_str(),
+                "result" | "item" | "size" | "page" | "count"
+            );
+        self.kind.is_number()
             && (is_max_of_results
                 || self.words.iter().all(|word| LIMITS.contains(&word.as_str()) || word == "max"))
     }
@@ -120,8 +149,8 @@ impl Slot {
     /// The words of its name that say what it is, beside which end of what.
     pub fn nouns(&self) -> impl Iterator<Item = &str> {
         const EMPTY: &[&str] = &[
-            "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at", "on", "for", "per", "with",
-            "include", "exclude", "number", "num",
+            "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at",
+            "on", "for", "per", "with", "include", "exclude", "number", "num",
         ];
         let words = self.words.iter().map(String::as_str);
         words.filter(|word| !EMPTY.contains(word) && role_of_word(word).is_none())
@@ -137,10 +166,29 @@ impl Slot {
         self.words.iter().any(|word| Unit::said(word).contains(&unit))
     }
 
+    pub fn is_owner(&self) -> bool {
+        self.words.len() == 1 && self.has_word(&["owner", "org", "organization"])
+    }
+
+    /// Whether it is the name of a repository without its owner.
+    pub fn is_repository(&self) -> bool {
+        let is_it = self.words.len() == 1 && self.has_word(&["repo", "repository"]);
+        is_it && !self.says("owner/")
+    }
+
     pub fn is_money(&self) -> bool {
-        const MONEY: &[&str] =
-            &["amount", "price", "cost", "budget", "total", "fee", "balance", "sum", "value", "salary", "payment"];
+        const MONEY: &[&str] = &[
+            "amount", "price", "cost", "budget", "total", "fee", "balance", "sum", "value",
+            "salary", "payment",
+        ];
         self.has_word(MONEY)
+    }
+
+    /// Whether a word says nothing, or is one of its name and its description.
+    pub fn is_about(&self, word: &str) -> bool {
+        let about = text::words(self.description.as_deref().unwrap_or_default());
+        let mut words = about.iter().map(|word| &word.lower).chain(&self.words);
+        text::is_function_word(word) || words.any(|own| text::stem(own) == text::stem(word))
     }
 
     pub fn has_word(&self, among: &[&str]) -> bool {
@@ -148,22 +196,26 @@ impl Slot {
     }
 
     pub fn says(&self, what: &str) -> bool {
-        self.description.as_ref().is_some_and(|description| description.to_lowercase().contains(what))
+        self.description
+            .as_ref()
+            .is_some_and(|description| description.to_lowercase().contains(what))
     }
 }
 
 /// The slots of a tool's schema, in its order: its parameters, and the members of those that are
 /// objects, one level deep.
 pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
+    let about = tool.description.to_lowercase();
     let hinted = &tool.routing.parameter_hints.required;
     let mut slots = Vec::new();
     for (name, schema) in params::properties(root) {
-        let is_required = params::required(root).any(|other| other == name) || hinted.contains(name);
+        let is_required =
+            params::required(root).any(|other| other == name) || hinted.contains(name);
         let resolved = kind::sole_alternative(params::resolved(schema, root), root);
         if resolved["properties"].is_object() {
             for (inner, schema) in params::properties(resolved) {
                 let inner_required = params::required(resolved).any(|other| other == inner);
-                let mut slot = Slot::new(inner, schema, root);
+                let mut slot = Slot::new(inner, schema, root, &about);
                 slot.name = format!("{name}/{inner}");
                 slot.path.insert(0, name.clone());
                 slot.required = is_required && inner_required;
@@ -171,7 +223,7 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
                 slots.push(slot);
             }
         } else {
-            let mut slot = Slot::new(name, schema, root);
+            let mut slot = Slot::new(name, schema, root, &about);
             slot.required = is_required;
             slots.push(slot);
         }
@@ -180,10 +232,10 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
 }
 
 fn role_of_word(word: &str) -> Option<Role> {
-    if START.contains(&word) {
+    if text::is_listed(word, START) {
         Some(Role::Start)
     } else {
-        END.contains(&word).then_some(Role::End)
+        text::is_listed(word, END).then_some(Role::End)
     }
 }
 
@@ -206,10 +258,34 @@ fn telling_pattern(pattern: &str) -> Option<Regex> {
     (whole && !PROSE.iter().any(|word| regex.is_match(word))).then_some(regex)
 }
 
+/// The name of a time zone, as the IANA writes it.
+const ZONE: &str = r"^(?:[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_+-]+){1,2}|UTC)$";
+
+fn pattern_of_format(format: &str) -> Option<&'static str> {
+    match format {
+        "uuid" => Some("^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"),
+        "ipv4" => Some(r"^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$"),
+        _ => None,
+    }
+}
+
+/// "The ID of the channel to post to": channel.
+fn named_thing(description: &str) -> Option<String> {
+    let words = text::words(description);
+    let mut words =
+        words.into_iter().map(|word| word.lower).filter(|word| word != "the").peekable();
+    let first = words.next()?;
+    let is_name =
+        matches!(first.as_str(), "name" | "id" | "key" | "title" | "number" | "identifier");
+    (is_name && words.next()? == "of").then(|| words.find(|word| word != "a" && word != "an"))?
+}
+
 fn template(description: &str) -> Option<(String, String)> {
     let words: Vec<&str> = description.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "N")?;
-    let around = |at: usize| Some(words.get(at)?.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
+    let around = |at: usize| {
+        Some(words.get(at)?.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+    };
     Some((around(at.checked_sub(1)?)?, around(at + 1)?))
 }
 
@@ -219,7 +295,10 @@ fn day_form(description: &str) -> Option<String> {
     let is_part = |c: char| "YMD./-".contains(c);
     let form = upper.split(|c| !is_part(c)).map(|word| word.trim_matches(['.', '/', '-']));
     let mut forms = form.filter(|word| {
-        word.contains("YYYY") && word.contains("MM") && word.contains("DD") && matches!(word.len(), 8 | 10)
+        word.contains("YYYY")
+            && word.contains("MM")
+            && word.contains("DD")
+            && matches!(word.len(), 8 | 10)
     });
     let form = forms.next().filter(|first| forms.all(|other| other == *first))?;
     Some(form.replace("YYYY", "%Y").replace("MM", "%m").replace("DD", "%d"))

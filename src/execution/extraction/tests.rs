@@ -32,7 +32,10 @@ fn schemas_of_generators_are_understood() {
         "$defs": {"where": {"type": "string", "description": "Path of the file"}}});
     let tool = tool("scan", "Scan a file", &schema);
     let prepared = prepare(&tool, "scan /etc/hosts, lines 5, mode thorough");
-    assert_eq!(json!(prepared.arguments), json!({"path": "/etc/hosts", "lines": 5, "mode": "thorough"}));
+    assert_eq!(
+        json!(prepared.arguments),
+        json!({"path": "/etc/hosts", "lines": 5, "mode": "thorough"})
+    );
     assert_eq!(prepared.missing, []);
 }
 
@@ -48,12 +51,16 @@ fn the_only_allowed_value_needs_no_word() {
     let schema = object(json!({"version": {"const": "v2"}}), &["version"]);
     let prepared = prepare(&tool("status", "Tell the status", &schema), "status");
     assert_eq!(prepared.sources[0].source, Source::Schema);
-    assert_eq!(prepared.sources[0].to_string(), "`version` is \"v2\", the only value that is allowed");
+    assert_eq!(
+        prepared.sources[0].to_string(),
+        "`version` is \"v2\", the only value that is allowed"
+    );
 }
 
 #[test]
 fn required_members_of_an_optional_object_are_asked_for_once_it_is_begun() {
-    let range = object(json!({"low": {"type": "number"}, "high": {"type": "number"}}), &["low", "high"]);
+    let range =
+        object(json!({"low": {"type": "number"}, "high": {"type": "number"}}), &["low", "high"]);
     let tool = tool("plot", "Plot a function", &object(json!({"range": range}), &[]));
     assert_eq!(prepare(&tool, "plot it").missing, []);
     let begun = prepare(&tool, "plot with low -2.5");
@@ -63,7 +70,8 @@ fn required_members_of_an_optional_object_are_asked_for_once_it_is_begun() {
 
 #[test]
 fn days_are_written_in_the_form_that_the_description_tells() {
-    let schema = object(json!({"day": {"type": "string", "description": "Day as DD.MM.YYYY"}}), &["day"]);
+    let schema =
+        object(json!({"day": {"type": "string", "description": "Day as DD.MM.YYYY"}}), &["day"]);
     let prepared = prepare(&tool("menu", "The menu of a day", &schema), "menu of 3 May 2026");
     assert_eq!(prepared.arguments["day"], "03.05.2026");
 }

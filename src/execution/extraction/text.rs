@@ -10,18 +10,19 @@ pub(super) struct Word {
 }
 
 /// Words that say nothing of what a value is.
-const FUNCTION_WORDS: &[&str] = &[
-    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "around", "as", "at", "be", "before",
-    "between", "but", "by", "can", "could", "do", "does", "exactly", "for", "from", "get", "give", "has", "have",
-    "how", "i", "in", "into", "is", "it", "just", "let", "make", "me", "my", "near", "need", "no", "not", "now", "of",
-    "off", "on", "only", "onto", "or", "our", "out", "over", "please", "should", "show", "so", "some", "than", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "under", "until", "up",
-    "us", "use", "using", "was", "we", "were", "what", "when", "where", "which", "who", "will", "with", "within",
-    "would", "you", "your",
-];
+const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be before between but by can could \
+     do does exactly for from get give has have how i in into is it just let make me my near \
+     need no not now of off on only onto or our out over please should show so some than that \
+     the their them then there these they this those through to under until up us use using \
+     was we were what when where which who will with within would you your";
+
+/// Whether a word is one of those that a list has between its spaces.
+pub(super) fn is_listed(word: &str, list: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
 
 pub(super) fn is_function_word(word: &str) -> bool {
-    FUNCTION_WORDS.binary_search(&word).is_ok()
+    is_listed(word, FUNCTION_WORDS)
 }
 
 /// The words of a text. A hyphen or an underscore parts words, an apostrophe does not.
@@ -104,11 +105,6 @@ pub(super) fn stem(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn function_words_are_sorted() {
-        assert!(FUNCTION_WORDS.is_sorted());
-    }
 
     #[test]
     fn names_and_forms_of_a_word_are_brought_together() {

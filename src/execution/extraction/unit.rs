@@ -20,7 +20,11 @@ pub(super) enum Dimension {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// So many of the smallest unit of its dimension.
-    Scaled { dimension: Dimension, name: &'static str, size: i64 },
+    Scaled {
+        dimension: Dimension,
+        name: &'static str,
+        size: i64,
+    },
     /// By its ISO 4217 code.
     Currency(&'static str),
     /// Money of a currency that is not said, as by "$": there are many dollars.
@@ -204,7 +208,8 @@ fn introduces(word: &Word) -> bool {
 
 /// Whether a word at the end of a name is a unit rather than a letter of something else.
 fn is_telling(word: &str) -> bool {
-    word.len() > 1 && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")
+    word.len() > 1
+        && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")
 }
 
 /// A currency's code in lower case, as names have it.

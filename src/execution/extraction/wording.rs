@@ -9,7 +9,8 @@ use super::text::{is_function_word, stem};
 use super::{Source, reference};
 
 /// Words that only say that something is to be searched or run.
-const COMMANDS: &[&str] = &["ask", "execute", "find", "google", "look", "lookup", "query", "run", "search"];
+const COMMANDS: &[&str] =
+    &["ask", "execute", "find", "google", "look", "lookup", "query", "run", "search"];
 
 impl Plan<'_> {
     /// Gives the prompt's words, without the values that went elsewhere, to the one required
@@ -37,8 +38,9 @@ impl Plan<'_> {
             let fill = Fill { value: quote.clone().into(), source, how: String::new() };
             return self.fills[slot].push(fill);
         }
-        let is_only_reference = reference::is_named(self.surroundings.words, self.surroundings.text)
-            && self.is_only_commands(&[]);
+        let is_only_reference =
+            reference::is_named(self.surroundings.words, self.surroundings.text)
+                && self.is_only_commands(&[]);
         let words = self.remaining();
         if words.is_empty() || is_only_reference || self.is_only_commands(&[]) {
             return;
@@ -75,10 +77,7 @@ impl Plan<'_> {
                 || reference::WORDS.contains(&word)
                 || self.tool_words.contains(&stem(word))
         };
-        self.surroundings
-            .words
-            .iter()
-            .all(|word| is_spent(&word.span) || is_command(&word.lower))
+        self.surroundings.words.iter().all(|word| is_spent(&word.span) || is_command(&word.lower))
     }
 
     /// The prompt without the parts that are spent.
@@ -92,7 +91,8 @@ impl Plan<'_> {
         let mut words: Vec<&str> = Vec::new();
         let mut from = 0;
         for span in spent.iter().chain([&(text.len()..text.len())]) {
-            let part: Vec<&str> = text[from.min(span.start)..span.start].split_whitespace().collect();
+            let part: Vec<&str> =
+                text[from.min(span.start)..span.start].split_whitespace().collect();
             // Between two values that went elsewhere, "and" joins nothing any more.
             if !part.iter().all(|word| is_loose(word)) {
                 words.extend(part);

@@ -23,6 +23,8 @@ pub(crate) struct Amount {
     /// "#17"
     pub has_hash: bool,
     pub is_range: bool,
+    /// "half": a part of something that is not said.
+    pub is_part: bool,
     /// "three"
     pub is_spelled: bool,
 }
@@ -42,14 +44,35 @@ static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-const SPELLED: [&str; 12] = [
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+const SPELLED: [&str; 13] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve",
 ];
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)\b(?P<number>{})(?:\s(?P<unit>[a-z]+))?\b", SPELLED.join("|")))
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
+
+/// Parts of something, which are no number, and parts of an hour, which are.
+static PARTS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:(?P<half>half)(?:\s+of)?|(?P<quarter>(?:a\s+)?quarter\s+of)|(?:a|one|two)\s+thirds?\s+of|three\s+quarters\s+of)(?P<hour>\s+an\s+hour)?\b",
+    )
+    .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+fn part(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
+    let span = groups.get(0)?.range();
+    let minutes = match (groups.name("half"), groups.name("quarter"), groups.name("hour")) {
+        (Some(_), _, Some(_)) => Some(30),
+        (_, Some(_), Some(_)) => Some(15),
+        _ => None,
+    };
+    let units = if minutes.is_some() { Unit::said("minutes") } else { Unit::said("%") };
+    let value = minutes.map(Decimal::whole);
+    Some((span, Amount { value, units, is_part: minutes.is_none(), ..Amount::default() }))
+}
 
 pub(super) fn scan(text: &str) -> Vec<Mention> {
     let mut found: Vec<(Range<usize>, Amount)> = Vec::new();
@@ -66,8 +89,10 @@ pub(super) fn scan(text: &str) -> Vec<Mention> {
     for groups in WORDS.captures_iter(text) {
         found.extend(spelled(&groups));
     }
+    found.extend(PARTS.captures_iter(text).filter_map(|groups| part(&groups)));
     found.sort_by_key(|(span, _)| span.start);
-    let joined = join(text, found);
+    let mut joined = join(text, found);
+    share_units(text, &mut joined);
     joined
         .into_iter()
         .map(|(span, amount)| Mention { span, content: Content::Amount(amount) })
@@ -93,7 +118,8 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
     span.end = times.map_or(span.end, |times| times.end());
     let mut has_glued_unit = false;
     if let Some(unit) = groups.name("unit").filter(|_| is_whole) {
-        let meant = Unit::said(&unit.as_str().to_lowercase().replace("degrees ", "").replace(' ', ""));
+        let meant =
+            Unit::said(&unit.as_str().to_lowercase().replace("degrees ", "").replace(' ', ""));
         let meant = if meant.is_empty() { Unit::said(unit.as_str()) } else { meant };
         has_glued_unit = unit.start() == span.end;
         if !meant.is_empty() {
@@ -110,8 +136,7 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
     let comma = !amount.units.is_empty();
     let value = |said: &str| multiplied(decimal::read(said, comma)?, times.map(|t| t.as_str()));
     let is_negative = amount.value.is_some();
-    amount.value =
-        value(said).map(|value| if is_negative { value.negated() } else { value });
+    amount.value = value(said).map(|value| if is_negative { value.negated() } else { value });
     amount.to = to.and_then(value);
     if to.is_some() && amount.to.is_none() {
         amount.value = None;
@@ -142,7 +167,9 @@ fn beginning(text: &str, groups: &Captures<'_>) -> Option<(Range<usize>, Amount)
         amount.units = units;
         start = money.start();
     }
-    if let Some(sign) = groups.name("sign").filter(|sign| is_sign(text, sign.start(), sign.as_str())) {
+    if let Some(sign) =
+        groups.name("sign").filter(|sign| is_sign(text, sign.start(), sign.as_str()))
+    {
         start = sign.start();
         negative |= is_negative(sign.as_str());
         amount.has_hash = sign.as_str() == "#";
@@ -182,7 +209,8 @@ fn stands_alone(text: &str, span: &Range<usize>, glue: Glue) -> bool {
         Some('.' | ',') => second.is_some_and(|c| c.is_ascii_digit()),
         Some('-') => second.is_some_and(char::is_alphanumeric),
         Some(c) if c.is_ascii_digit() => !glue.has_glued_unit,
-        Some(c) => c.is_alphanumeric() || "_/:".contains(c),
+        Some(':') => second.is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => c.is_alphanumeric() || "_/".contains(c),
         None => false,
     };
     let is_touched = before.is_some_and(|c| c.is_alphanumeric() || "_/.-#@".contains(c));
@@ -202,9 +230,10 @@ fn multiplied(value: Decimal, times: Option<&str>) -> Option<Decimal> {
 fn spelled(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
     let number = groups.name("number")?;
     let word = number.as_str().to_lowercase();
-    let value = i64::try_from(SPELLED.iter().position(|known| *known == word)? + 1).ok()?;
+    let value = i64::try_from(SPELLED.iter().position(|known| *known == word)?).ok()?;
     let unit = groups.name("unit").map(|unit| (Unit::said(unit.as_str()), unit.end()));
-    let (units, end) = unit.filter(|(units, _)| !units.is_empty()).unwrap_or((Vec::new(), number.end()));
+    let (units, end) =
+        unit.filter(|(units, _)| !units.is_empty()).unwrap_or((Vec::new(), number.end()));
     let value = Some(Decimal::whole(value));
     let amount = Amount { value, units, is_spelled: true, ..Amount::default() };
     Some((number.start()..end, amount))
@@ -228,6 +257,25 @@ fn join(text: &str, found: Vec<(Range<usize>, Amount)>) -> Vec<(Range<usize>, Am
     joined
 }
 
+/// "between 50 and 100 euros": both are.
+fn share_units(text: &str, found: &mut [(Range<usize>, Amount)]) {
+    for at in 1..found.len() {
+        let (before, after) = found.split_at_mut(at);
+        let (Some((first_span, first)), Some((span, second))) = (before.last_mut(), after.first())
+        else {
+            continue;
+        };
+        let gap = text.get(first_span.end..span.start).unwrap_or_default().trim().to_lowercase();
+        let lead = text[..first_span.start].trim_end().to_lowercase();
+        let is_range = (gap == "and" && lead.ends_with("between"))
+            || (matches!(gap.as_str(), "to" | "and" | "or" | "until") && lead.ends_with("from"))
+            || matches!(gap.as_str(), "to" | "or");
+        if is_range && first.units.is_empty() {
+            first.units = second.units.clone();
+        }
+    }
+}
+
 impl Amount {
     fn together(&self, smaller: &Self) -> Option<Self> {
         let time = |amount: &Self| {
@@ -238,7 +286,12 @@ impl Amount {
         let is_larger = matches!((large, small),
             (Unit::Scaled { size: a, .. }, Unit::Scaled { size: b, .. }) if a > b);
         let sum = large.convert(self.value?, small)?.plus(smaller.value?)?;
-        is_larger.then(|| Self { value: Some(sum), units: vec![small], digits: None, ..self.clone() })
+        is_larger.then(|| Self {
+            value: Some(sum),
+            units: vec![small],
+            digits: None,
+            ..self.clone()
+        })
     }
 }
 
@@ -263,8 +316,11 @@ pub(super) fn currencies_within(mentions: &[Mention], text: &str) -> Vec<Mention
         let said = &text[mention.span.clone()];
         let sign = |c: char| c.is_alphabetic() || "€£₪₹₩₽".contains(c);
         let start = mention.span.start + said.find(sign)?;
-        let length: usize =
-            text[start..mention.span.end].chars().take_while(|c| sign(*c)).map(char::len_utf8).sum();
+        let length: usize = text[start..mention.span.end]
+            .chars()
+            .take_while(|c| sign(*c))
+            .map(char::len_utf8)
+            .sum();
         let content = Content::Currency(code.to_owned());
         Some(Mention { span: start..start + length, content })
     };

@@ -95,6 +95,8 @@ pub(super) struct Given<'a> {
     pub has_choices: bool,
     /// It has a pattern that words of prose do not match.
     pub has_pattern: bool,
+    /// The tool's description in lower case, for parameters that have none.
+    pub about_tool: &'a str,
 }
 
 impl Given<'_> {
@@ -109,6 +111,17 @@ impl Given<'_> {
     fn tells(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| has_phrase(self.about, phrase))
     }
+
+    /// The same, of the tool where nothing is said of the parameter.
+    fn suggests(&self, phrases: &[&str]) -> bool {
+        let about = if self.about.is_empty() { self.about_tool } else { self.about };
+        phrases.iter().any(|phrase| has_phrase(about, phrase))
+    }
+}
+
+/// Whether it takes the name of a time zone.
+pub(super) fn is_zone(words: &[String], about: &str) -> bool {
+    words.iter().any(|word| word == "zone") || has_phrase(&about.to_lowercase(), "iana")
 }
 
 pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
@@ -128,7 +141,16 @@ pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
 
 fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
     const PEOPLE: &[&str] = &[
-        "to", "cc", "bcc", "recipient", "recipients", "sender", "from", "attendee", "attendees", "address",
+        "to",
+        "cc",
+        "bcc",
+        "recipient",
+        "recipients",
+        "sender",
+        "from",
+        "attendee",
+        "attendees",
+        "address",
     ];
     if let Some(kind) = schema["format"].as_str().and_then(of_format) {
         return kind;
@@ -175,8 +197,14 @@ fn of_format(format: &str) -> Option<Kind> {
 
 /// Days and times that no format marks: by their name, where the description contradicts nothing.
 fn of_time(given: &Given<'_>) -> Option<Kind> {
-    const MOMENTS: &[&str] =
-        &["rfc 3339", "rfc3339", "iso 8601 date-time", "iso 8601 datetime", "iso 8601 timestamp", "hh:mm:ss"];
+    const MOMENTS: &[&str] = &[
+        "rfc 3339",
+        "rfc3339",
+        "iso 8601 date-time",
+        "iso 8601 datetime",
+        "iso 8601 timestamp",
+        "hh:mm:ss",
+    ];
     const FREE: &[&str] = &["natural language", "relative", "tomorrow", "cron", "either"];
     let is_moment = given.tells(MOMENTS);
     let has_day_form = super::day_form(given.about).is_some();
@@ -197,14 +225,15 @@ fn is_path(given: &Given<'_>) -> bool {
     let last = given.last();
     let is_end = ["source", "destination", "target", "src", "dst", "dest"].contains(&last);
     let is_file_name = last == "name" && given.any(&["file"]);
-    let tells = given.tells(&["path", "file", "directory", "folder"]);
+    let tells = given.suggests(&["path", "file", "files", "directory", "directories", "folder"]);
     NOUNS.contains(&last) || is_file_name || (is_end && tells)
 }
 
 fn is_id(last: &str) -> bool {
     const NOUNS: &[&str] = &[
-        "id", "ids", "key", "keys", "uuid", "guid", "sku", "ref", "hash", "sha", "commit", "iban", "isbn", "code",
-        "symbol", "symbols", "ticker", "tickers", "number", "slug", "ticket", "serial", "zip", "postcode", "iata",
+        "id", "ids", "key", "keys", "uuid", "guid", "sku", "ref", "hash", "sha", "commit", "iban",
+        "isbn", "code", "symbol", "symbols", "ticker", "tickers", "number", "slug", "ticket",
+        "serial", "zip", "postcode", "iata",
     ];
     NOUNS.contains(&last)
 }
@@ -215,23 +244,68 @@ fn is_place(given: &Given<'_>) -> bool {
         &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
     let is_bare_location = given.any(&["location"]) && given.about.is_empty();
     given.any(&["city", "cities", "town", "country"])
-        || (given.any(WAYS) && given.tells(TELLING))
+        || (given.any(WAYS) && given.suggests(TELLING))
         || is_bare_location
 }
 
 fn of_text(given: &Given<'_>) -> Kind {
     const CODE: &[&str] = &[
-        "sql", "graphql", "jql", "cql", "cypher", "sparql", "promql", "logql", "kql", "soql", "regex",
-        "regular expression", "xpath", "css", "selector", "jsonpath", "json path", "jmespath", "javascript",
-        "python code", "source code", "lucene", "odata", "expression", "shell command", "command to run", "base64",
-        "json string", "yaml", "html", "syntax", "cron", "glob", "pattern",
+        "sql",
+        "graphql",
+        "jql",
+        "cql",
+        "cypher",
+        "sparql",
+        "promql",
+        "logql",
+        "kql",
+        "soql",
+        "regex",
+        "regular expression",
+        "xpath",
+        "css",
+        "selector",
+        "jsonpath",
+        "json path",
+        "jmespath",
+        "javascript",
+        "python code",
+        "source code",
+        "lucene",
+        "odata",
+        "expression",
+        "shell command",
+        "command to run",
+        "base64",
+        "json string",
+        "yaml",
+        "html",
+        "syntax",
+        "cron",
+        "glob",
+        "pattern",
     ];
     const OF_CODE: &[&str] = &[
-        "sql", "regex", "pattern", "expression", "selector", "script", "command", "code", "jql", "graphql", "xpath",
+        "sql",
+        "regex",
+        "pattern",
+        "expression",
+        "selector",
+        "script",
+        "command",
+        "code",
+        "jql",
+        "graphql",
+        "xpath",
         "glob",
     ];
     const OF_SEARCH: &[&str] = &[
-        "what to search", "search query", "search for", "question to", "to look for", "natural language",
+        "what to search",
+        "search query",
+        "search for",
+        "question to",
+        "to look for",
+        "natural language",
     ];
     // Code is passed on as it is quoted, and never made of the prompt's words.
     if given.tells(CODE) || given.any(OF_CODE) {

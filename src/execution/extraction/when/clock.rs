@@ -54,6 +54,7 @@ fn stands_alone(text: &str, span: Range<usize>) -> bool {
     let is_glued = |c: char| c.is_alphanumeric() || "_-/:$€£#".contains(c);
     let goes_on = match next {
         Some('.' | ',') => after.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(':') => after.next().is_some_and(char::is_alphanumeric),
         Some(c) => c.is_alphanumeric() || "_-–/:%".contains(c),
         None => false,
     };
@@ -99,7 +100,8 @@ fn zone(groups: &Captures<'_>) -> Option<Zone> {
 /// `+02:00` or `+0200`.
 pub(super) fn read_offset(text: &str) -> Option<Offset> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    let (hours, minutes): (i32, i32) = (digits.get(..2)?.parse().ok()?, digits.get(2..)?.parse().ok()?);
+    let (hours, minutes): (i32, i32) =
+        (digits.get(..2)?.parse().ok()?, digits.get(2..)?.parse().ok()?);
     let seconds = (hours * 60 + minutes) * 60;
     Offset::from_seconds(if text.starts_with('-') { -seconds } else { seconds }).ok()
 }

@@ -35,7 +35,15 @@ static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
     let (d, from, until) = (day("day"), day("first"), day("last"));
     let number = r"(?P<number>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten)";
     let unit = r"(?P<unit>minute|hour|day|week|month|year)s?\b";
-    let forms: [(String, Read); 14] = [
+    let part = format!(
+        r"\b(?:end|start|beginning|middle)\s+of\s+(?:the\s+)?(?:(?:next|last|this)\s+)?(?:week|month|quarter|year|{MONTHS})\b(?:\s+\d{{4}})?"
+    );
+    let nth = format!(
+        r"\b(?:first|second|third|fourth|last)\s+{WEEKDAYS}\s+(?:of|in)\s+(?:next\s+month|this\s+month|{MONTHS})\b(?:\s+\d{{4}})?"
+    );
+    let forms: [(String, Read); 16] = [
+        (part, unclear),
+        (nth, unclear),
         (
             r"\b(?P<day>\d{4}-\d{2}-\d{2})[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.\d+)?(?P<offset>Z|[+-]\d{2}:?\d{2})?\b"
                 .to_owned(),
@@ -68,6 +76,16 @@ static MONTH_ALONE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
+/// "two days after", before a day.
+static DISTANT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?|years?)\s+(?:after|before)\s*$")
+        .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+fn unclear(_: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
+    Some(Said::Unclear)
+}
+
 struct Reader<'a> {
     now: &'a Zoned,
     tense: Tense,
@@ -85,7 +103,9 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
             if is_taken || !stands_alone(text, whole.range()) {
                 continue;
             }
-            if let Some(said) = read(&groups, &reader) {
+            if DISTANT.is_match(&text[..whole.start()]) {
+                found.push((whole.range(), Said::Unclear));
+            } else if let Some(said) = read(&groups, &reader) {
                 found.push((whole.range(), said));
             }
         }
@@ -109,6 +129,8 @@ fn stands_alone(text: &str, span: Range<usize>) -> bool {
     let (next, second) = (after.next(), after.next());
     let goes_on = match next {
         Some('.') => second.is_some_and(char::is_alphanumeric),
+        // "tomorrow's meeting" is not tomorrow.
+        Some('\'' | '’') => second == Some('s'),
         Some(c) => c.is_alphanumeric() || "_/-".contains(c),
         None => false,
     };
@@ -129,7 +151,9 @@ fn share_year(text: &str, found: &mut [(Range<usize>, Said)]) {
         let has_year = |span: &Range<usize>| {
             text[span.clone()].as_bytes().windows(4).any(|four| four.iter().all(u8::is_ascii_digit))
         };
-        if linked && has_year(span) && !has_year(first_span)
+        if linked
+            && has_year(span)
+            && !has_year(first_span)
             && let ([last], Some(one)) = (&second.days[..], first.days.first().copied())
             && let Ok(day) = Date::new(last.year(), one.month(), one.day())
             && text[first_span.clone()].bytes().any(|byte| byte.is_ascii_digit())
@@ -188,16 +212,17 @@ fn numeric_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
     }
     days.sort();
     days.dedup();
-    (!days.is_empty()).then(|| Said::When(When::day(days)))
+    Some(if days.is_empty() { Said::Unclear } else { Said::When(When::day(days)) })
 }
 
 fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
     let (month, day) = (month_of(groups)?, number(groups, "day")?);
     let days = match number(groups, "year") {
-        Some(year) => vec![Date::new(year, month, day).ok()?],
-        None => reader.days_of_any_year(month, day, groups)?,
+        Some(year) => Date::new(year, month, day).into_iter().collect(),
+        None => reader.days_of_any_year(month, day, groups).unwrap_or_default(),
     };
-    Some(Said::When(When::day(days)))
+    // "31 February" is no day, and no month either.
+    Some(if days.is_empty() { Said::Unclear } else { Said::When(When::day(days)) })
 }
 
 fn days_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
@@ -352,7 +377,9 @@ impl Reader<'_> {
         Some(match self.tense_of(groups) {
             Tense::Ahead => vec![ahead],
             Tense::Back => vec![back],
-            Tense::Unknown if to.min(since) <= NEAR_DAYS => vec![if to <= since { ahead } else { back }],
+            Tense::Unknown if to.min(since) <= NEAR_DAYS => {
+                vec![if to <= since { ahead } else { back }]
+            }
             Tense::Unknown => vec![back, ahead],
         })
     }

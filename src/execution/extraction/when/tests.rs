@@ -15,13 +15,19 @@ fn read(text: &str, tense: Tense) -> Vec<String> {
         let said = match said {
             Said::When(when) => {
                 let days = joined(when.days.iter().map(ToString::to_string).collect());
-                let times = joined(when.times.iter().map(|time| time.strftime("%H:%M").to_string()).collect());
+                let times = joined(
+                    when.times.iter().map(|time| time.strftime("%H:%M").to_string()).collect(),
+                );
                 let zone = match when.zone {
                     Zone::Local => String::new(),
                     Zone::Fixed(offset) => offset.to_string(),
                     Zone::Unread(zone) => format!("?{zone}"),
                 };
-                [days, times, zone].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+                [days, times, zone]
+                    .into_iter()
+                    .filter(|part| !part.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(" ")
             }
             Said::Period(period) => {
                 joined(period.readings.iter().map(|(a, b)| format!("{a}..{b}")).collect())
@@ -75,6 +81,10 @@ fn days_and_times_are_read_as_they_are_written() {
         ("since Friday", "Friday: 2026-04-17"),
         ("since 3 May", "3 May: 2025-05-03"),
         ("in May", "May: ?"),
+        ("31.4.2026", "31.4.2026: ?"),
+        ("by the end of next month", "end of next month: ?"),
+        ("the first Monday of May 2026", "first Monday of May 2026: ?"),
+        ("two days after 3 May 2026", "3 May 2026: ?"),
     ] {
         assert_eq!(read(text, Tense::Unknown), [expected], "{text}");
     }
@@ -83,8 +93,18 @@ fn days_and_times_are_read_as_they_are_written() {
 #[test]
 fn what_is_no_day_is_left_alone() {
     for text in [
-        "version 1.2.2026.3", "v2026-05-03x", "at 5", "5 results", "1:2:3:4", "31 February 2026",
-        "/logs/2026-05-03.txt", "room 25", "24/7", "https://example.org/2026/05/03/a", "marching 5", "25:61",
+        "version 1.2.2026.3",
+        "v2026-05-03x",
+        "at 5",
+        "5 results",
+        "1:2:3:4",
+        "31 February 2026",
+        "/logs/2026-05-03.txt",
+        "room 25",
+        "24/7",
+        "https://example.org/2026/05/03/a",
+        "marching 5",
+        "25:61",
     ] {
         let found = read(text, Tense::Unknown);
         let is_clear = |line: &String| !line.ends_with('?');
