@@ -12,6 +12,7 @@ mod decimal;
 mod local_time;
 mod mention;
 mod plan;
+mod prepared;
 mod reading;
 mod reference;
 mod slot;
@@ -22,10 +23,10 @@ mod unit;
 mod when;
 mod wording;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use local_time::{LocalTime, NoLocalTime};
+pub use prepared::{ArgumentSources, PreparedArguments, Question, Source, TakenValue, Unused};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
@@ -33,141 +34,16 @@ use crate::catalog::Tool;
 use cue::Surroundings;
 use mention::{Mention, Scan};
 use plan::{Doubt, Plan};
+use prepared::NOT_SAID;
 use reading::Reader;
 use slot::{Kind, Slot};
 use when::Tense;
 
-/// What arguments may be taken from.
-#[derive(Clone, Copy, Debug)]
-pub struct ArgumentSources<'a> {
-    pub prompt: &'a str,
-    /// Arguments that are settled; nothing is read for them.
-    pub given: Option<&'a Arguments>,
-    /// The user's earlier prompts, the latest last. They count where the prompt refers back.
-    pub earlier: &'a [&'a str],
-    /// What the last tool answered. It counts where the prompt refers to it.
-    pub last_result: Option<&'a Value>,
-    /// What "tomorrow" and "in 2 hours" are relative to.
-    pub now: &'a LocalTime,
-}
+/// A longer prompt is a document, out of which nothing is read.
+const MOST_BYTES: usize = 16 << 10;
 
-impl<'a> ArgumentSources<'a> {
-    /// A prompt alone.
-    pub fn new(prompt: &'a str, now: &'a LocalTime) -> Self {
-        Self { prompt, given: None, earlier: &[], last_result: None, now }
-    }
-}
-
-/// The arguments that a prompt gives, and what has to be asked.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PreparedArguments {
-    pub arguments: Arguments,
-    /// Where each value comes from; items of a list one by one.
-    pub sources: Vec<TakenValue>,
-    /// What is needed and not said, or not said for certain. Nothing should be called before it
-    /// is answered.
-    #[serde(rename = "questions", skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Question>,
-    /// What the prompt mentions and no parameter took.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unused: Vec<Unused>,
-}
-
-/// A value of the arguments, and where it was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TakenValue {
-    /// The parameter: `limit`, `location/latitude`, `to/0`.
-    pub name: String,
-    pub value: Value,
-    #[serde(flatten)]
-    pub source: Source,
-    /// How it was read, where it is not sent as it stands.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub how: String,
-}
-
-/// Where a value was found. Places in prompts are bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "from", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Source {
-    /// It was settled before.
-    Given,
-    Prompt {
-        start: usize,
-        end: usize,
-        text: String,
-    },
-    /// `prompt` counts from the oldest.
-    Earlier {
-        prompt: usize,
-        start: usize,
-        end: usize,
-        text: String,
-    },
-    /// A JSON pointer into the last result.
-    LastResult {
-        pointer: String,
-    },
-    /// The schema allows no other value.
-    Schema,
-}
-
-impl std::fmt::Display for TakenValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` is {}", self.name, self.value)?;
-        match &self.source {
-            Source::Given => write!(f, ", as given")?,
-            Source::Prompt { text, .. } => write!(f, ", from \"{text}\"")?,
-            Source::Earlier { text, .. } => write!(f, ", from \"{text}\" of an earlier prompt")?,
-            Source::LastResult { pointer } if pointer.is_empty() => write!(f, ", the last result")?,
-            Source::LastResult { pointer } => write!(f, ", from {pointer} of the last result")?,
-            Source::Schema => write!(f, ", the only value that is allowed")?,
-        }
-        if self.how.is_empty() { Ok(()) } else { write!(f, " ({})", self.how) }
-    }
-}
-
-/// What has to be asked before the tool can be called.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Question {
-    /// The parameter.
-    pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Value>,
-    /// Why it is asked.
-    pub why: String,
-    /// What can be meant.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub candidates: Vec<String>,
-}
-
-impl std::fmt::Display for Question {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}`", self.name)?;
-        let about: String =
-            self.description.as_deref().unwrap_or_default().trim().chars().take(160).collect();
-        if !about.is_empty() {
-            write!(f, " ({about})")?;
-        }
-        write!(f, ": {}", self.why)?;
-        match &self.candidates[..] {
-            [] => Ok(()),
-            [one] => write!(f, ": {one}"),
-            several => write!(f, "; which: {}?", several.join(" or ")),
-        }
-    }
-}
-
-/// A value that went nowhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unused {
-    pub text: String,
-    /// `number`, `path`, `date or time` and so on.
-    pub kind: &'static str,
-}
+/// So many values in one prompt are a list or a table, out of which nothing is read.
+const MOST_MENTIONS: usize = 200;
 
 /// The arguments of a tool that a prompt and what came before it give.
 ///
@@ -222,6 +98,12 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if is_rest { with_rest } else { plain }
 }
 
+/// The mentions of a prompt of which arguments can be read.
+fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
+    let mentions = (prompt.len() <= MOST_BYTES).then(|| mention::scan(prompt, scan));
+    mentions.filter(|mentions| mentions.len() <= MOST_MENTIONS)
+}
+
 /// Whether a text that is the rest of the prompt names another parameter: "subject Lunch, body hi".
 fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
     let is_message = |slot: &&Slot| slot.kind == Kind::Message;
@@ -259,10 +141,11 @@ impl Prompt<'_> {
         let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
         let has_times = has(Kind::Day) || has(Kind::Moment);
         let scan = Scan { now, tense: tense(self.tool), has_rest, has_times };
-        let mentions = mention::scan(self.sources.prompt, &scan);
+        let mentions = mentions_of(self.sources.prompt, &scan);
         let before = Scan { has_rest: false, ..scan };
-        let earlier: Vec<Vec<Mention>> =
-            self.sources.earlier.iter().map(|prompt| mention::scan(prompt, &before)).collect();
+        let earlier = self.sources.earlier.iter().map(|prompt| mentions_of(prompt, &before));
+        let earlier: Vec<Vec<Mention>> = earlier.map(Option::unwrap_or_default).collect();
+        let Some(mentions) = mentions else { return self.unread() };
         let words = text::words(self.sources.prompt);
         let nouns = tool_nouns(self.tool);
         let tool_words: Vec<String> = text::name_words(&self.tool.name)
@@ -293,18 +176,34 @@ impl Prompt<'_> {
         self.result(plan)
     }
 
+    /// Nothing is taken, and all that is needed is asked for.
+    fn unread(&self) -> PreparedArguments {
+        let is_asked = |slot: &&Slot| {
+            slot.required && !slot.has_default && !self.given.contains_key(&slot.path[0])
+        };
+        let missing = self.slots.iter().filter(is_asked);
+        let missing = missing.map(|slot| slot.question("the prompt is too long to read it there"));
+        PreparedArguments {
+            arguments: self.given.clone(),
+            sources: self.given_sources(),
+            missing: missing.collect(),
+            unused: Vec::new(),
+        }
+    }
+
+    fn given_sources(&self) -> Vec<TakenValue> {
+        let taken = |(name, value): (&String, &Value)| TakenValue {
+            name: name.clone(),
+            value: value.clone(),
+            source: Source::Given,
+            how: String::new(),
+        };
+        self.given.iter().map(taken).collect()
+    }
+
     fn result(&self, mut plan: Plan<'_>) -> PreparedArguments {
         let mut arguments = self.given.clone();
-        let mut sources: Vec<TakenValue> = self
-            .given
-            .iter()
-            .map(|(name, value)| TakenValue {
-                name: name.clone(),
-                value: value.clone(),
-                source: Source::Given,
-                how: String::new(),
-            })
-            .collect();
+        let mut sources = self.given_sources();
         plan.doubt_unused();
         for (at, slot) in self.slots.iter().enumerate() {
             if plan.is_open(at)
@@ -359,17 +258,9 @@ impl Prompt<'_> {
             {
                 continue;
             }
-            let Doubt { why, candidates } = doubt.unwrap_or_else(|| Doubt {
-                why: "it is needed, and not said".to_owned(),
-                candidates: Vec::new(),
-            });
-            questions.push(Question {
-                name: slot.name.clone(),
-                description: slot.description.clone(),
-                kind: slot.type_.clone(),
-                why,
-                candidates,
-            });
+            let Doubt { why, candidates } =
+                doubt.unwrap_or_else(|| Doubt { why: NOT_SAID.to_owned(), candidates: Vec::new() });
+            questions.push(Question { candidates, ..slot.question(&why) });
         }
         questions
     }

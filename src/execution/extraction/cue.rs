@@ -92,7 +92,8 @@ impl Surroundings<'_> {
             self.mentions.iter().filter(is_barrier).map(|m| m.span.end).max().unwrap_or(0);
         let mut words: Vec<&Word> = Vec::new();
         let mut edge = at;
-        for word in self.words.iter().rev().filter(|word| word.span.end <= at).take(REACH) {
+        let until = self.words.partition_point(|word| word.span.end <= at);
+        for word in self.words[..until].iter().rev().take(REACH) {
             if word.span.start < barrier || self.breaks(word.span.end..edge) {
                 break;
             }
@@ -107,7 +108,8 @@ impl Surroundings<'_> {
         let next = self.mentions.iter().map(|m| m.span.start).filter(|start| *start >= at).min();
         let mut words: Vec<&Word> = Vec::new();
         let mut edge = at;
-        for word in self.words.iter().filter(|word| word.span.start >= at).take(3) {
+        let from = self.words.partition_point(|word| word.span.start < at);
+        for word in self.words[from..].iter().take(3) {
             let gap = &self.text[edge..word.span.start];
             if next.is_some_and(|next| word.span.end > next)
                 || gap.contains([',', ':', '(', '='])

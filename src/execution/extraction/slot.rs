@@ -6,8 +6,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::super::params;
-use super::text;
 use super::unit::Unit;
+use super::{Question, text};
 use crate::catalog::Tool;
 
 pub(super) use kind::Kind;
@@ -115,6 +115,17 @@ impl Slot {
             kind,
             choices,
             pattern,
+        }
+    }
+
+    /// A question about it, without candidates.
+    pub fn question(&self, why: &str) -> Question {
+        Question {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            kind: self.type_.clone(),
+            why: why.to_owned(),
+            candidates: Vec::new(),
         }
     }
 

@@ -266,10 +266,16 @@ fn share_units(text: &str, found: &mut [(Range<usize>, Amount)]) {
             continue;
         };
         let gap = text.get(first_span.end..span.start).unwrap_or_default().trim().to_lowercase();
-        let lead = text[..first_span.start].trim_end().to_lowercase();
-        let is_range = (gap == "and" && lead.ends_with("between"))
-            || (matches!(gap.as_str(), "to" | "and" | "or" | "until") && lead.ends_with("from"))
-            || matches!(gap.as_str(), "to" | "or");
+        let lead = text[..first_span.start].trim_end();
+        let leads = |word: &str| {
+            let at = lead.len().checked_sub(word.len());
+            at.and_then(|at| lead.get(at..)).is_some_and(|last| last.eq_ignore_ascii_case(word))
+        };
+        let is_range = match gap.as_str() {
+            "to" | "or" => true,
+            "and" => leads("between"),
+            _ => false,
+        };
         if is_range && first.units.is_empty() {
             first.units = second.units.clone();
         }

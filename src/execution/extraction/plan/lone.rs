@@ -78,8 +78,12 @@ impl Plan<'_> {
         let mut holders: Vec<Holder> = Vec::new();
         for &index in open {
             let slot = &self.slots[index];
-            // The prompt's own words may be meant rather than a quote in them.
-            if slot.kind == Kind::Query || self.cue(mention, slot).conflicts {
+            // The prompt's own words may be meant rather than a quote in them, and nobody quotes
+            // a label or an owner without saying so.
+            let is_text = slot.kind == Kind::Text && matches!(mention.content, Content::Quoted(_));
+            let needs_name = slot.is_list || slot.is_owner() || slot.is_repository();
+            let is_never_lone = slot.kind == Kind::Query || (is_text && needs_name);
+            if is_never_lone || self.cue(mention, slot).conflicts {
                 continue;
             }
             let is_code = slot.is_code() && is_capitals(mention);
@@ -229,7 +233,10 @@ impl Plan<'_> {
                 let is_part = matches!(content, Content::Amount(amount)
                     if amount.is_part || amount.units.contains(&Unit::Percent));
                 let before = self.word_before(self.mention(free[*at]));
-                let is_near = !matches!(before.as_str(), "of" | "from" | "about" | "than" | "like");
+                let is_time =
+                    !matches!(content, Content::Url(_) | Content::Email(_) | Content::Path(_));
+                let is_near = !matches!(before.as_str(), "of" | "about" | "than" | "like")
+                    && (is_time || before != "from");
                 is_part || self.slots[slot].required || (tells && is_near)
             };
             let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
@@ -242,13 +249,19 @@ impl Plan<'_> {
                 _ if held.len() > 1 => "several values are said".to_owned(),
                 Some((_, Reading::Unfit(why))) => why.clone(),
                 _ if rivals.len() > 1 => {
-                    format!("\"{}\" may be meant for {}", said[0], rivals.join(" or "))
+                    format!("{} may be meant for {}", quoted(&said[0]), rivals.join(" or "))
                 }
-                _ => format!("\"{}\" may be meant for it", said[0]),
+                _ => format!("{} may be meant for it", quoted(&said[0])),
             };
             self.doubts[slot] = Some(Doubt { why, candidates: said });
         }
     }
+}
+
+/// A part of the prompt within quotes, of which it may bring its own.
+fn quoted(said: &str) -> String {
+    let has_own = said.starts_with(['"', '\'', '“', '„', '«', '‘', '`', '״']);
+    if has_own { said.to_owned() } else { format!("\"{said}\"") }
 }
 
 /// A word in capitals that is no currency: "MSFT".

@@ -82,6 +82,16 @@ static DISTANT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
+/// The last few words of a text, which is all that a pattern at its end looks at.
+fn ending(text: &str) -> &str {
+    const BYTES: usize = 40;
+    let mut from = text.len().saturating_sub(BYTES);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
 fn unclear(_: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
     Some(Said::Unclear)
 }
@@ -103,7 +113,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
             if is_taken || !stands_alone(text, whole.range()) {
                 continue;
             }
-            if DISTANT.is_match(&text[..whole.start()]) {
+            if DISTANT.is_match(ending(&text[..whole.start()])) {
                 found.push((whole.range(), Said::Unclear));
             } else if let Some(said) = read(&groups, &reader) {
                 found.push((whole.range(), said));
@@ -360,7 +370,7 @@ impl Reader<'_> {
     /// What is said right before: nothing is listed since a day that is still to come.
     fn tense_of(&self, groups: &Captures<'_>) -> Tense {
         let start = groups.get(0).map_or(0, |whole| whole.start());
-        let before = self.text[..start].trim_end().to_lowercase();
+        let before = ending(&self.text[..start]).trim_end().to_lowercase();
         if before.ends_with("since") { Tense::Back } else { self.tense }
     }
 
