@@ -10,7 +10,9 @@ use toolroute::catalog::LoadOptions;
 use toolroute::execution::{ArgumentSources, LocalTime, PreparedArguments, prepare_arguments};
 use toolroute::{Catalog, Tool};
 
-use crate::support::repo;
+use crate::http::{Server, post};
+use crate::stand_ins::{journal, scripted};
+use crate::support::{Sandbox, repo};
 
 /// A Monday.
 const NOW: &str = "2026-04-20T10:30:00+02:00";
@@ -152,4 +154,160 @@ fn no_value_is_guessed_for_tools_that_were_not_looked_at() {
     ];
     let score = score("second.jsonl", &files);
     assert_eq!(score.wrong, [] as [&str; 0]);
+}
+
+/// Two tools of one server that note what they are called with.
+fn home() -> Sandbox {
+    let timer = json!({"type": "object", "required": ["seconds"], "properties": {
+        "seconds": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "How long, in seconds"},
+        "label": {"type": "string"}}});
+    let note = json!({"type": "object", "required": ["path", "text"], "properties": {
+        "path": {"type": "string", "description": "Path of the file"},
+        "text": {"type": "string", "description": "The text to keep"}}});
+    scripted(&[(
+        "home",
+        json!([
+            {"name": "set_timer", "description": "Sets a kitchen timer", "inputSchema": timer,
+             "does": {"answer": "rings in {seconds} s"}},
+            {"name": "keep_note", "description": "Keeps a note in a text file", "inputSchema": note,
+             "does": {"answer": "kept in {path}"}},
+        ]),
+    )])
+}
+
+/// A command over the sandbox's servers, without `--servers`.
+fn typed(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let own = args.iter().map(|arg| (*arg).to_owned());
+    own.chain(["--servers".to_owned(), servers]).collect()
+}
+
+fn json_of(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let args = typed(sandbox, args);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    sandbox.json(&args)
+}
+
+fn output_of(sandbox: &Sandbox, args: &[&str]) -> std::process::Output {
+    sandbox.toolroute().args(typed(sandbox, args)).output().unwrap()
+}
+
+const RUN: [&str; 5] = ["run", "--model", "static", "--min-confidence", "0"];
+
+#[test]
+fn run_takes_the_arguments_from_the_prompt_and_says_where_from() {
+    let sandbox = home();
+    let prompt = "set a timer for 1 hour and 5 minutes with the label \"Bread\"";
+    let report = json_of(&sandbox, &[&RUN[..], &[prompt]].concat());
+    assert_eq!(
+        (&report["outcome"], &report["text"]),
+        (&json!("answered"), &json!("rings in 3900 s"))
+    );
+    let sources = &report["arguments"]["sources"];
+    assert_eq!(sources[0]["name"], "seconds");
+    assert_eq!(sources[0]["from"], "prompt");
+    assert_eq!(sources[0]["text"], "1 hour and 5 minutes");
+    assert_eq!(sources[0]["how"], "65 minutes are 3900 seconds");
+    assert_eq!(sources[1]["value"], "Bread");
+
+    let given = ["--args", r#"{"label": "Eggs"}"#];
+    let output = output_of(
+        &sandbox,
+        &[&RUN[..], &["set a timer for 5 minutes and 3 jokes"], &given].concat(),
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "rings in 300 s\n", "{said}");
+    assert!(
+        said.contains("`seconds` is 300, from \"5 minutes\" (5 minutes are 300 seconds)"),
+        "{said}"
+    );
+    assert!(said.contains("not used: 3 (number)"), "{said}");
+    let calls = journal(&sandbox, "home");
+    let expected = [
+        r#"set_timer {"label": "Bread", "seconds": 3900}"#,
+        r#"set_timer {"label": "Eggs", "seconds": 300}"#,
+    ];
+    assert_eq!(calls, expected);
+}
+
+#[test]
+fn what_the_prompt_does_not_say_for_certain_is_asked_and_nothing_is_called() {
+    let sandbox = home();
+    for (prompt, question) in [
+        ("set a kitchen timer", "`seconds` (How long, in seconds) is needed"),
+        ("set a kitchen timer for 10", "the unit of 10 is not said, and it counts in seconds: 10"),
+        (
+            "set a kitchen timer for 5 or 6 minutes",
+            "several values are said; which: 5 or 6 minutes?",
+        ),
+        ("set a kitchen timer for 3 hours", "10800 is greater than the maximum of 7200: 3 hours"),
+    ] {
+        let output = output_of(&sandbox, &[&RUN[..], &[prompt]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(question), "{said}");
+        assert!(output.stdout.is_empty());
+    }
+    let asked =
+        output_of(&sandbox, &[&RUN[..], &["set a kitchen timer for 10", "--json"]].concat());
+    let report: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(
+        (&report["outcome"], &report["tool"]),
+        (&json!("clarify"), &json!("home__set_timer"))
+    );
+    assert_eq!(report["arguments"]["questions"][0]["name"], "seconds");
+    assert_eq!(report["arguments"]["questions"][0]["candidates"], json!(["10"]));
+    assert_eq!(report["attempts"], json!([]));
+    assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
+}
+
+#[test]
+fn call_reads_a_prompt_too_and_a_dry_run_calls_nothing() {
+    let sandbox = home();
+    let result = sandbox.write("result.txt", "Rain tomorrow.\n");
+    let prompt = [
+        "call",
+        "home:keep_note",
+        "--prompt",
+        "keep that in it",
+        "--earlier",
+        "make ~/notes/weather.txt",
+    ];
+    let with = [&prompt[..], &["--last-result", result.to_str().unwrap()]].concat();
+    let dry = json_of(&sandbox, &[&with[..], &["--dry-run"]].concat());
+    let expected = json!({"path": "~/notes/weather.txt", "text": "Rain tomorrow."});
+    assert_eq!(dry["arguments"]["arguments"], expected, "{dry}");
+    assert_eq!(dry["arguments"]["sources"][0]["from"], "earlier");
+    assert_eq!(dry["arguments"]["sources"][1]["from"], "last_result");
+    assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
+    assert_eq!(json_of(&sandbox, &with)["text"], "kept in ~/notes/weather.txt");
+    assert_eq!(journal(&sandbox, "home").len(), 1);
+    let alone = output_of(&sandbox, &["call", "home:keep_note", "--dry-run"]);
+    let said = String::from_utf8(alone.stderr).unwrap();
+    assert!(alone.status.code() == Some(2) && said.contains("expected --prompt"), "{said}");
+}
+
+#[test]
+fn http_reads_arguments_and_calls_nothing() {
+    let sandbox = home();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let ask = |body: &Value| post(server.port, "/v1/arguments", body);
+    let body = json!({"tool": "home:keep_note", "prompt": "keep it in /tmp/a.txt", "last_result": {"text": "Rain"}});
+    let read = ask(&body).ok();
+    assert_eq!(read["arguments"], json!({"path": "/tmp/a.txt", "text": "Rain"}), "{read}");
+    assert_eq!(read["sources"][1]["pointer"], "/text");
+    assert!(read["questions"].is_null(), "{read}");
+    let body = json!({"tool": "home:set_timer", "prompt": "timer", "arguments": "{\"label\": \"x\"}", "now": NOW});
+    let asked = ask(&body).ok();
+    assert_eq!(asked["questions"][0]["name"], "seconds");
+    assert_eq!(asked["sources"][0]["from"], "given");
+    for (wrong, status) in [
+        (json!({"tool": "home:set_timer", "prompt": "x", "now": "soon"}), 400),
+        (json!({"tool": "home:set_timer", "prompt": "x", "later": 1}), 400),
+        (json!({"tool": "home:nothing", "prompt": "x"}), 404),
+    ] {
+        assert_eq!(ask(&wrong).error().0, status, "{wrong}");
+    }
+    assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
 }

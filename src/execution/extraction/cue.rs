@@ -223,10 +223,11 @@ impl Surroundings<'_> {
         {
             keep(strength, mention.span.start..end);
         }
-        if is_number && slot.is_limit() {
-            if let Some((strength, span)) = self.limits(&before, &after, mention) {
-                keep(strength, span);
-            }
+        if is_number
+            && slot.is_limit()
+            && let Some((strength, span)) = self.limits(&before, &after, mention)
+        {
+            keep(strength, span);
         }
         if let Content::Amount(amount) = &mention.content
             && slot.unit.is_some_and(|unit| amount.units.contains(&unit) && slot.counts(unit))

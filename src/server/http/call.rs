@@ -79,7 +79,7 @@ pub async fn call(
     Ok(json(report))
 }
 
-fn arguments(given: Value) -> Result<Arguments, ApiError> {
+pub(super) fn arguments(given: Value) -> Result<Arguments, ApiError> {
     let expected = "expected `arguments` as an object, or as its text";
     let given = match given {
         Value::String(text) if inexact(&text).is_some() => {
