@@ -12,7 +12,8 @@ pub use execution::LiveArgs;
 pub use execution::RecordArgs;
 #[cfg(feature = "mcp")]
 pub use execution::{
-    CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RightsArgs, RunArgs, StandInArgs,
+    CallArgs, ExecutionArgs, LimitArgs, LogChoice, OutputArgs, RightsArgs, RunArgs, SourceArgs,
+    StandInArgs,
 };
 
 use super::candidates::CandidatesArgs;

@@ -11,16 +11,17 @@ use serde_json::Value;
 use super::args::{
     CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs, RightsArgs,
 };
+use super::arguments::{self, WithArguments};
 use super::exit::{self, Failure};
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool};
-use crate::engine::Engine;
+use crate::engine::{Engine, Session};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
-    Outcome, Patterns, Permissions, Report, Request, ServersFile, StandIns, Summarizer, Timing,
-    WHOLE_NUMBERS, candidates, inexact,
+    Outcome, Patterns, Permissions, PreparedArguments, Report, Request, ServersFile, StandIns,
+    Summarizer, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
 
@@ -32,14 +33,46 @@ const LOG_BYTES: u64 = 4 << 20;
 
 pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let catalog = setup::catalog(&args.catalog, global)?;
-    let arguments = arguments(&args.execution.args)?;
+    let given = arguments(&args.execution.args)?;
     let tool = find(&catalog, &args.tool)?;
+    let kept = KeptSession::open(&args.execution.session, global)?;
+    let prepared = prepared(args, &tool, (&given, &kept.session))?;
+    if let Some(prepared) = &prepared
+        && let Some(end) = arguments::show(&tool, prepared, &args.sources, global)?
+    {
+        return Ok(end);
+    }
     let engine = engine(args, catalog, global)?;
     let candidates = chain(&args.execution, &engine, &tool)?;
-    let kept = KeptSession::open(&args.execution.session, global)?;
-    let asked =
-        Asked { candidates, arguments, question: "", summarizer: None, engine: &engine, kept };
+    let arguments = prepared.as_ref().map_or(given, |prepared| prepared.arguments.clone());
+    let asked = Asked {
+        candidates,
+        arguments,
+        prepared: prepared.as_ref(),
+        question: args.prompt.as_deref().unwrap_or_default(),
+        summarizer: None,
+        engine: &engine,
+        kept,
+    };
     perform(&args.execution, &args.catalog, asked, global)
+}
+
+/// The arguments that `--prompt` gives, where there is one.
+fn prepared(
+    args: &CallArgs,
+    tool: &Tool,
+    known: (&Arguments, &Session),
+) -> anyhow::Result<Option<PreparedArguments>> {
+    let sources = &args.sources;
+    let has_sources = !sources.earlier.is_empty() || sources.last_result.is_some();
+    match &args.prompt {
+        Some(prompt) => arguments::read(tool, prompt, sources, known).map(Some),
+        None if has_sources || sources.dry_run || sources.now.is_some() => {
+            let said = "expected --prompt beside --earlier, --last-result, --now or --dry-run";
+            Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into())
+        }
+        None => Ok(None),
+    }
 }
 
 /// An engine that keeps the log; the model is loaded only where a tool may answer by its meaning.
@@ -60,6 +93,8 @@ fn engine(args: &CallArgs, catalog: Catalog, global: &Global) -> anyhow::Result<
 pub struct Asked<'a> {
     pub candidates: Vec<Candidate>,
     pub arguments: Arguments,
+    /// Where these come from, if a prompt gave them.
+    pub prepared: Option<&'a PreparedArguments>,
     pub question: &'a str,
     pub summarizer: Option<Arc<dyn Summarizer>>,
     /// It knows the catalog, and keeps the log where there is one.
@@ -103,7 +138,7 @@ pub fn perform(
     if let (true, Some(candidate)) = (report.is_out_of_reach(), asked.candidates.first()) {
         report.name_nearest(asked.engine.nearest(&candidate.tool.id));
     }
-    show(&report, global)
+    show(&report, asked.prepared, global)
 }
 
 /// What calls the tools of a servers file whose catalog was read before. No server is started yet.
@@ -220,9 +255,16 @@ pub fn told(event: &Event) -> String {
     render::plain(&said)
 }
 
-fn show(report: &Report, global: &Global) -> anyhow::Result<ExitCode> {
+fn show(
+    report: &Report,
+    prepared: Option<&PreparedArguments>,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
     if global.json {
-        render::json(report)?;
+        match prepared {
+            Some(arguments) => render::json(&WithArguments { report, arguments })?,
+            None => render::json(report)?,
+        }
     } else {
         match &report.outcome {
             Outcome::Answered(answer) => show_answer(answer, report, global)?,

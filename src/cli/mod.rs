@@ -15,6 +15,8 @@
 
 mod analyze;
 mod args;
+#[cfg(feature = "mcp")]
+mod arguments;
 mod batch;
 mod bench;
 mod bench_encoder;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::args::{Global, RunArgs};
+use super::arguments;
 use super::call::{self, Asked};
 use super::exit::{self, Failure};
 use super::limit::Limit;
@@ -15,7 +16,7 @@ use crate::engine::SelectRequest;
 use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let arguments = call::arguments(&args.execution.args)?;
+    let given = call::arguments(&args.execution.args)?;
     let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
     let feedback = args.execution.log.feedback.clone();
     let wanted = Wanted::new(&args.select, Limit::of(1));
@@ -31,6 +32,11 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
+    let prepared =
+        arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
+    if let Some(end) = arguments::show(&first.tool, &prepared, &args.sources, global)? {
+        return Ok(end);
+    }
     let candidates = call::chain(&args.execution, &engine, &first.tool)?;
     let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
         Arc::new(Extractive::new(move |question, sentences| {
@@ -38,8 +44,16 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         }))
     });
     let prompt = args.prompt.as_str();
-    let asked =
-        Asked { candidates, arguments, question: prompt, summarizer, engine: &engine, kept };
+    let arguments = prepared.arguments.clone();
+    let asked = Asked {
+        candidates,
+        arguments,
+        prepared: Some(&prepared),
+        question: prompt,
+        summarizer,
+        engine: &engine,
+        kept,
+    };
     call::perform(&args.execution, &args.catalog, asked, global)
 }
 

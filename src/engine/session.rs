@@ -8,9 +8,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ContextFeatures, SelectRequest, Selection, Speaker, Turn};
+#[cfg(feature = "execution")]
+use crate::catalog::Tool;
 use crate::catalog::ToolId;
 #[cfg(feature = "execution")]
-use crate::execution::{CallHistory, CallLimits, LoopGuard, Outcome, Report};
+use crate::execution::{
+    ArgumentSources, CallHistory, CallLimits, LoopGuard, Outcome, PreparedArguments, Report,
+    prepare_arguments,
+};
 use crate::feedback::{Choice, Execution, LoggedContext};
 
 /// Prompts that a session remembers, each with what was offered for it.
@@ -242,6 +247,24 @@ impl Session {
         let mut memory = self.memory();
         memory.last_tool = Some(answer.tool.clone());
         memory.last_result = Some(data.cloned().unwrap_or_else(text));
+    }
+
+    /// Reads a tool's arguments out of a prompt, with the session's earlier prompts and its last
+    /// result where `sources` name none.
+    #[cfg(feature = "execution")]
+    pub fn prepare_arguments(
+        &self,
+        tool: &Tool,
+        sources: &ArgumentSources<'_>,
+    ) -> PreparedArguments {
+        let prompts = self.prompts();
+        // The prompt itself may have been noted already.
+        let earlier: Vec<&str> =
+            prompts.iter().map(String::as_str).filter(|prompt| *prompt != sources.prompt).collect();
+        let last_result = self.last_result();
+        let earlier = if sources.earlier.is_empty() { &earlier } else { sources.earlier };
+        let last_result = sources.last_result.or(last_result.as_ref());
+        prepare_arguments(tool, &ArgumentSources { earlier, last_result, ..*sources })
     }
 
     /// The session as it is kept for another program.

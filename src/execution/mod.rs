@@ -54,6 +54,7 @@ mod client;
 mod closures;
 mod error;
 mod executor;
+mod extraction;
 mod fallback;
 #[cfg(feature = "mcp")]
 mod http;
@@ -81,6 +82,10 @@ pub use closures::Closures;
 pub use error::Error;
 pub use executor::{
     DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
+};
+pub use extraction::{
+    ArgumentSources, LocalTime, NoLocalTime, PreparedArguments, Question, Source, TakenValue,
+    Unused, prepare_arguments,
 };
 pub use fallback::{Candidate, Conditions, Neighbor, Origin, StandIns, candidates, map_arguments};
 #[cfg(feature = "mcp")]

@@ -16,6 +16,7 @@ use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+pub(super) use coerce::resolved;
 pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
@@ -92,6 +93,11 @@ pub struct Prepared {
     pub unchecked: bool,
 }
 
+/// Arguments under the names that a schema has.
+pub(super) fn rename_given(given: &Arguments, root: &Value) -> Arguments {
+    names::rename(given, root, &mut Vec::new())
+}
+
 /// Checks arguments against schemas, which it compiles once each.
 #[derive(Default)]
 pub struct Parameters {
@@ -160,6 +166,32 @@ fn compile(schema: &Value) -> Option<Arc<Validator>> {
     }
 }
 
+/// Tells of single values whether they fit a tool's schema.
+pub(super) struct Checker(Option<Arc<Validator>>);
+
+impl Checker {
+    /// Formats are checked too: a value that was read out of prose has to be one.
+    pub fn new(schema: &Value) -> Self {
+        let validator = jsonschema::options().should_validate_formats(true).build(schema);
+        Self(validator.ok().map(Arc::new))
+    }
+
+    /// Why a value does not fit the parameter at `path`, if it does not; of a list, one item of it.
+    pub fn misfit(&self, path: &[String], is_item: bool, value: &Value) -> Option<String> {
+        let validator = self.0.as_ref()?;
+        let mut root = if is_item { json!([value]) } else { value.clone() };
+        let mut at = String::new();
+        for name in path.iter().rev() {
+            root = json!({name: root});
+            at = format!("/{}{at}", name.replace('~', "~0").replace('/', "~1"));
+        }
+        at.push_str(if is_item { "/0" } else { "" });
+        let mut errors =
+            validator.iter_errors(&root).filter(|error| error.instance_path().to_string() == at);
+        errors.next().map(|error| error.to_string().chars().take(200).collect())
+    }
+}
+
 fn into_members(value: Value) -> Arguments {
     match value {
         Value::Object(members) => members,
@@ -167,11 +199,11 @@ fn into_members(value: Value) -> Arguments {
     }
 }
 
-fn properties(root: &Value) -> impl Iterator<Item = (&String, &Value)> {
+pub(super) fn properties(root: &Value) -> impl Iterator<Item = (&String, &Value)> {
     root["properties"].as_object().into_iter().flatten()
 }
 
-fn required(root: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn required(root: &Value) -> impl Iterator<Item = &str> {
     root["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 

@@ -19,6 +19,7 @@
 
 pub(super) mod analyze;
 mod app;
+pub(super) mod arguments;
 pub(super) mod call;
 mod changes;
 pub(super) mod conduct;
@@ -130,6 +131,7 @@ fn of_tools() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/select", post(select::select))
         .route("/v1/analyze", post(analyze::analyze))
+        .route("/v1/arguments", post(arguments::arguments))
         .route("/v1/tools", get(tools::list).post(tools::register))
         .route("/v1/tools/{id}", get(tools::show).put(tools::update).delete(tools::remove))
         .route("/v1/feedback", post(feedback::add))

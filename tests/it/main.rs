@@ -2,6 +2,7 @@
 //! catalogs with the built-in models; those that compare with sentence-transformers, and those of the
 //! store, take all-MiniLM-L6-v2, which `scripts/fetch_model.sh` installs.
 
+mod arguments;
 mod attacks;
 mod batch;
 mod built_in;

@@ -12,6 +12,8 @@ use super::super::pins::PinArgs;
 use super::super::session::{CallLimitArgs, SessionArgs};
 #[cfg(feature = "mcp")]
 use super::{CatalogArgs, EngineArgs, SelectArgs};
+#[cfg(feature = "mcp")]
+use crate::execution::LocalTime;
 
 /// Where tools come from that no file lists.
 #[derive(Args, Clone, Default)]
@@ -43,7 +45,7 @@ impl LiveArgs {
 #[cfg(feature = "mcp")]
 #[derive(Args)]
 pub struct ExecutionArgs {
-    /// The arguments, as a JSON object; `-` reads it from stdin
+    /// The arguments, as a JSON object; `-` reads it from stdin. Those that a prompt gives are added
     #[arg(short, long, value_name = "JSON", default_value = "{}")]
     pub args: String,
     #[command(flatten)]
@@ -58,6 +60,25 @@ pub struct ExecutionArgs {
     pub fallback: Vec<String>,
     #[command(flatten)]
     pub stand_ins: StandInArgs,
+}
+
+/// What arguments are read from beside the prompt.
+#[cfg(feature = "mcp")]
+#[derive(Args)]
+pub struct SourceArgs {
+    /// An earlier prompt of the conversation, the oldest first; repeatable. "it" may mean what it names
+    #[arg(long, value_name = "PROMPT")]
+    pub earlier: Vec<String>,
+    /// What the last tool answered, as a file of JSON or text; "that" may mean it
+    #[arg(long, value_name = "FILE")]
+    pub last_result: Option<PathBuf>,
+    /// The moment that "tomorrow" is relative to, such as 2026-04-20T10:30:00+02:00 [default: now,
+    /// by the clock and the time zone of this machine]
+    #[arg(long, value_name = "TIME")]
+    pub now: Option<LocalTime>,
+    /// Show the tool and its arguments, and call nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Which tools may answer for one that fails.
@@ -148,6 +169,11 @@ pub struct RightsArgs {
 pub struct CallArgs {
     /// The tool's id, `server:tool`, or a name that only one tool has
     pub tool: String,
+    /// What is wanted, out of which arguments are read that `--args` does not give
+    #[arg(long)]
+    pub prompt: Option<String>,
+    #[command(flatten)]
+    pub sources: SourceArgs,
     #[command(flatten)]
     pub catalog: CatalogArgs,
     #[command(flatten)]
@@ -159,8 +185,10 @@ pub struct CallArgs {
 #[cfg(feature = "mcp")]
 #[derive(Args)]
 pub struct RunArgs {
-    /// What is wanted
+    /// What is wanted; arguments that `--args` does not give are read out of it
     pub prompt: String,
+    #[command(flatten)]
+    pub sources: SourceArgs,
     #[command(flatten)]
     pub catalog: CatalogArgs,
     #[command(flatten)]

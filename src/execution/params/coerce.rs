@@ -64,7 +64,7 @@ impl Coercion<'_> {
 }
 
 /// What a reference within the schema points to.
-pub(super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> &'a Value {
+pub(in super::super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> &'a Value {
     for _ in 0..MOST_REFERENCES {
         let target = schema["$ref"].as_str().and_then(|to| root.pointer(to.strip_prefix('#')?));
         match target {

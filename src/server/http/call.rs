@@ -138,7 +138,7 @@ fn named(event: &Happened) -> Event {
     Event::default().event(name).json_data(event).unwrap_or_default()
 }
 
-fn arguments(given: Value) -> Result<Arguments, ApiError> {
+pub(super) fn arguments(given: Value) -> Result<Arguments, ApiError> {
     let expected = "expected `arguments` as an object, or as its text";
     let given = match given {
         Value::String(text) if inexact(&text).is_some() => {

@@ -1,0 +1,84 @@
+//! Arguments read out of a prompt: where each comes from, and what has to be asked.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::args::{Global, SourceArgs};
+use super::exit::{self, Failure};
+use super::render;
+use crate::catalog::Tool;
+use crate::engine::Session;
+use crate::execution::{ArgumentSources, Arguments, LocalTime, PreparedArguments, Report, Source};
+
+/// A report with the arguments that were read out of the prompt.
+#[derive(Serialize)]
+pub struct WithArguments<'a> {
+    #[serde(flatten)]
+    pub report: &'a Report,
+    pub arguments: &'a PreparedArguments,
+}
+
+/// The arguments of a tool: those that are given, and what the prompt says of the others, read with
+/// what the session knows.
+pub fn read(
+    tool: &Tool,
+    prompt: &str,
+    args: &SourceArgs,
+    (given, session): (&Arguments, &Session),
+) -> anyhow::Result<PreparedArguments> {
+    let now = args.now.clone().unwrap_or_else(LocalTime::of_this_machine);
+    let last_result = args.last_result.as_deref().map(result).transpose()?;
+    let earlier: Vec<&str> = args.earlier.iter().map(String::as_str).collect();
+    let sources = ArgumentSources {
+        given: Some(given),
+        earlier: &earlier,
+        last_result: last_result.as_ref(),
+        ..ArgumentSources::new(prompt, &now)
+    };
+    Ok(session.prepare_arguments(tool, &sources))
+}
+
+/// JSON, or else a text as it stands.
+fn result(path: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let said = format!("expected the last result in {}: {error}", path.display());
+        Failure { code: exit::BAD_DATA, said }
+    })?;
+    Ok(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.trim_end().to_owned())))
+}
+
+/// Shows where the arguments come from; the end of the command where nothing is called.
+pub fn show(
+    tool: &Tool,
+    prepared: &PreparedArguments,
+    args: &SourceArgs,
+    global: &Global,
+) -> anyhow::Result<Option<ExitCode>> {
+    for taken in prepared.sources.iter().filter(|taken| taken.source != Source::Given) {
+        render::warn(global, &render::plain(&taken.to_string()));
+    }
+    for unused in &prepared.unused {
+        let said = format!("not used: {} ({})", unused.text, unused.kind);
+        render::warn(global, &render::plain(&said));
+    }
+    if let Some(report) = prepared.clarify(tool) {
+        match global.json {
+            true => render::json(&WithArguments { report: &report, arguments: prepared })?,
+            false => {
+                render::note(&render::plain_lines(report.outcome.message().unwrap_or_default()))
+            }
+        }
+        return Ok(Some(ExitCode::from(exit::BAD_ARGUMENTS)));
+    }
+    if !args.dry_run {
+        return Ok(None);
+    }
+    match global.json {
+        true => render::json(&json!({"tool": tool.id, "arguments": prepared}))?,
+        false => render::json(&json!({"tool": tool.id, "arguments": prepared.arguments}))?,
+    }
+    Ok(Some(ExitCode::SUCCESS))
+}

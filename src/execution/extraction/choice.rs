@@ -1,0 +1,312 @@
+//! Values that a schema lists, and yes or no, found by their own words.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::cue::Surroundings;
+use super::mention::Content;
+use super::slot::{Kind, Role, Slot};
+use super::text::{Word, is_function_word, is_listed, singular, stem};
+
+/// A value that a schema lists, as a prompt says it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Choice {
+    pub span: Range<usize>,
+    /// The same with the parameter's name and the preposition that belong to it.
+    pub whole: Range<usize>,
+    pub value: Value,
+    pub strength: u8,
+}
+
+/// Choice words that prose is full of: alone they choose nothing.
+const COMMON: &str = "active all any asc auto closed created custom daily date day default desc down email \
+     false fast file first full good high hour image large last left link list low medium \
+     minute month name new none normal off old on open other page place private public right \
+     short slow small standard text time title top true type up updated user week year";
+
+/// Words that count or point rather than choose, before the tool's own noun.
+const ORDINALS: &[&str] = &[
+    "any", "first", "last", "more", "most", "new", "next", "none", "other", "same", "second",
+    "third", "top",
+];
+
+/// A choice that its parameter's name, a preposition or the tool's noun introduces.
+pub(super) const INTRODUCED: u8 = 2;
+const NAMED: u8 = 4;
+const BARE: u8 = 1;
+
+impl Surroundings<'_> {
+    /// The values of a slot that the prompt says, outside quotes, addresses, dates and numbers.
+    pub fn choices(&self, slot: &Slot, others: &[Slot]) -> Vec<Choice> {
+        let mut found: Vec<Choice> = Vec::new();
+        let mut values: Vec<&(Vec<String>, Value)> = slot.choices.iter().collect();
+        // "premium economy" before "economy".
+        values.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
+        for (words, value) in values {
+            for at in 0..self.words.len() {
+                let Some(span) = self.spoken(at, words) else { continue };
+                let overlaps =
+                    |other: &Choice| other.span.start < span.end && span.start < other.span.end;
+                if found.iter().any(overlaps) || self.is_in_a_value(&span) {
+                    continue;
+                }
+                let strength = self.strength_of_choice(slot, others, (&span, words.len()));
+                let strength = self.way(slot, &span, strength).unwrap_or(0);
+                if strength > 0 {
+                    let whole = self.with_name(slot, &span, strength);
+                    found.push(Choice { span, whole, value: value.clone(), strength });
+                }
+            }
+        }
+        self.add_currencies(slot, &mut found);
+        found.sort_by_key(|choice| choice.span.start);
+        for at in 1..found.len() {
+            let (before, after) = found.split_at_mut(at);
+            let gap = &self.text[before[at - 1].span.end..after[0].span.start];
+            // "in Spanish and French": what introduces the first introduces both.
+            if matches!(gap.trim(), "," | "and" | "or" | ", and" | ", or" | "&" | "/") {
+                after[0].strength = after[0].strength.max(before[at - 1].strength);
+            }
+        }
+        found
+    }
+
+    /// "€20" chooses `eur`.
+    fn add_currencies(&self, slot: &Slot, found: &mut Vec<Choice>) {
+        for mention in self.mentions {
+            let Content::Currency(code) = &mention.content else { continue };
+            let is_code = |value: &&(Vec<String>, Value)| {
+                value.1.as_str().is_some_and(|text| text.eq_ignore_ascii_case(code))
+            };
+            let is_known = found.iter().any(|choice| choice.span == mention.span);
+            if let Some((_, value)) = slot.choices.iter().find(is_code).filter(|_| !is_known)
+                && let Some(strength) = self.way(slot, &mention.span, INTRODUCED)
+            {
+                let (span, value) = (mention.span.clone(), value.clone());
+                found.push(Choice { whole: span.clone(), span, value, strength });
+            }
+        }
+    }
+
+    /// The strength of a choice after the preposition or the amount before it is heard: "5 km to
+    /// miles" goes from kilometres. Nothing where it is for the other end.
+    fn way(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Option<u8> {
+        let is_of_amount = self.mentions.iter().any(|mention| {
+            matches!(mention.content, Content::Amount(_)) && mention.span.end == span.end
+        });
+        let before = self.before(span.start);
+        let role = match before.first().map_or("", |word| word.lower.as_str()) {
+            _ if is_of_amount => Role::Start,
+            "from" => Role::Start,
+            "to" | "into" | "in" => Role::End,
+            _ => return Some(strength),
+        };
+        match slot.role {
+            None if is_of_amount => Some(strength.max(INTRODUCED)),
+            None => Some(strength),
+            Some(own) if own == role => Some(NAMED + 1),
+            Some(_) => None,
+        }
+    }
+
+    /// Where the words of a value are said from a word on, in any case, singular or plural.
+    fn spoken(&self, at: usize, words: &[String]) -> Option<Range<usize>> {
+        let said = self.words.get(at..at + words.len())?;
+        let same = said.iter().zip(words).all(|(said, word)| {
+            said.lower == *word || singular(&said.lower) == *word || said.lower == singular(word)
+        });
+        let span = said[0].span.start..said[said.len() - 1].span.end;
+        let is_one_phrase = !self.text[span.clone()].contains([',', ';', '.', ':']);
+        (same && is_one_phrase).then_some(span)
+    }
+
+    fn is_in_a_value(&self, span: &Range<usize>) -> bool {
+        self.mentions.iter().any(|mention| {
+            let overlaps = mention.span.start < span.end && span.start < mention.span.end;
+            // The unit of an amount is a choice too; its digits are not.
+            let is_unit = matches!(mention.content, Content::Amount(_))
+                && mention.span.end == span.end
+                && mention.span.start < span.start;
+            overlaps
+                && !is_unit
+                && !matches!(
+                    mention.content,
+                    Content::Place(_) | Content::Token(_) | Content::Currency(_)
+                )
+        })
+    }
+
+    fn strength_of_choice(&self, slot: &Slot, others: &[Slot], said: (&Range<usize>, usize)) -> u8 {
+        let (span, length) = said;
+        let before = self.before(span.start);
+        let after = self.after(span.end);
+        let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
+        if matches!(
+            word(0),
+            "not" | "no" | "non" | "without" | "never" | "except" | "isn't" | "aren't"
+        ) {
+            return 0;
+        }
+        if word(0) == "from" && slot.role != Some(Role::Start) {
+            return 0;
+        }
+        let is_beside = |word: Option<&&Word>| {
+            word.is_some_and(|word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower)))
+        };
+        let names_other = |word: Option<&&Word>| {
+            let is_of = |other: &&Slot| {
+                other.name != slot.name
+                    && word.is_some_and(|w| other.nouns().any(|noun| stem(noun) == stem(&w.lower)))
+            };
+            others.iter().any(|other| is_of(&other))
+        };
+        let skipped = before.iter().position(|word| {
+            !matches!(word.lower.as_str(), "is" | "of" | "as" | "to" | "a" | "the" | "by" | "be")
+        });
+        let named = skipped.and_then(|at| before.get(at));
+        if is_beside(named) || is_beside(after.first()) {
+            return NAMED;
+        }
+        if names_other(after.first())
+            || (before.first().is_some_and(|w| !is_function_word(&w.lower)) && names_other(named))
+        {
+            return 0;
+        }
+        let is_last = after.first().is_none_or(|word| {
+            matches!(
+                word.lower.as_str(),
+                "and"
+                    | "or"
+                    | "for"
+                    | "from"
+                    | "on"
+                    | "at"
+                    | "with"
+                    | "in"
+                    | "to"
+                    | "by"
+                    | "please"
+            )
+        });
+        let article = usize::from(matches!(word(0), "a" | "an" | "the"));
+        let is_introduced = matches!(
+            word(article),
+            "in" | "as"
+                | "to"
+                | "into"
+                | "with"
+                | "by"
+                | "using"
+                | "via"
+                | "is"
+                | "was"
+                | "are"
+                | "were"
+                | "be"
+        );
+        if (is_last && is_introduced) || (length > 1 && !self.is_in_a_name(span)) {
+            return INTRODUCED;
+        }
+        let counted = after.first().map_or(String::new(), |word| singular(&word.lower));
+        let said = self.text[span.clone()].to_lowercase();
+        let begins = before.is_empty() || matches!(word(0), "please" | "and" | "then" | "to");
+        if self.tool_nouns.contains(&counted)
+            && !ORDINALS.contains(&said.as_str())
+            && (!begins || counted != after[0].lower)
+        {
+            return INTRODUCED;
+        }
+        let is_common = is_listed(&said, COMMON);
+        if is_common { 0 } else { BARE }
+    }
+
+    /// A choice with the words that introduce it.
+    fn with_name(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Range<usize> {
+        const LEADS: [&str; 10] =
+            ["in", "as", "to", "into", "with", "by", "using", "via", "a", "an"];
+        let is_own = |word: &Word| {
+            strength == NAMED && slot.nouns().any(|noun| stem(noun) == stem(&word.lower))
+        };
+        let before = self.before(span.start);
+        let belongs = |word: &&&Word| is_own(word) || LEADS.contains(&word.lower.as_str());
+        let first = before.iter().take_while(belongs).last();
+        let last =
+            self.after(span.end).first().filter(|word| is_own(word)).map(|word| word.span.end);
+        first.map_or(span.start, |word| word.span.start)..last.unwrap_or(span.end)
+    }
+
+    /// Whether words are a part of a longer name: "Kitchen Aid".
+    fn is_in_a_name(&self, span: &Range<usize>) -> bool {
+        let is_capital = |word: &Word| self.text[word.span.clone()].starts_with(char::is_uppercase);
+        let next = self.words.iter().find(|word| word.span.start >= span.end);
+        next.is_some_and(|word| {
+            is_capital(word) && self.text[span.end..word.span.start].trim().is_empty()
+        })
+    }
+
+    /// Yes or no, where the prompt says it by the parameter's name.
+    pub fn truth(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
+        debug_assert!(slot.kind == Kind::Boolean);
+        let mut found: BTreeMap<usize, (Range<usize>, bool)> = BTreeMap::new();
+        let name = &slot.words;
+        for at in 0..self.words.len() {
+            if let Some(span) = self.spoken_stems(at, name) {
+                if let Some((end, truth)) = self.set_after(at + name.len(), &span) {
+                    found.insert(span.start, (span.start..end, truth));
+                } else if self.text[..span.start].ends_with("--") {
+                    found.insert(span.start, (span.start - 2..span.end, true));
+                }
+            }
+        }
+        // "include_comments": "with comments", "without comments".
+        if let Some((first, rest)) = name.split_first()
+            && matches!(
+                first.as_str(),
+                "include" | "with" | "show" | "has" | "exclude" | "without" | "skip"
+            )
+            && !rest.is_empty()
+        {
+            let wants = !matches!(first.as_str(), "exclude" | "without" | "skip");
+            for at in 1..self.words.len() {
+                let Some(span) = self.spoken_stems(at, rest) else { continue };
+                let before = &self.words[at - 1];
+                let includes = match before.lower.as_str() {
+                    "with" | "including" | "include" | "includes" => true,
+                    "without" | "excluding" | "exclude" | "no" => false,
+                    _ => continue,
+                };
+                found.insert(span.start, (before.span.start..span.end, includes == wants));
+            }
+        }
+        let mut found = found.into_values();
+        let one = found.next()?;
+        found.all(|(_, truth)| truth == one.1).then_some(one)
+    }
+
+    fn spoken_stems(&self, at: usize, words: &[String]) -> Option<Range<usize>> {
+        let said = self.words.get(at..at + words.len())?;
+        let same = said.iter().zip(words).all(|(said, word)| stem(&said.lower) == stem(word));
+        let span = said[0].span.start..said[said.len() - 1].span.end;
+        (same && !self.is_in_a_value(&span)).then_some(span)
+    }
+
+    /// "raw: true", "raw = no", "raw is on".
+    fn set_after(&self, at: usize, name: &Range<usize>) -> Option<(usize, bool)> {
+        let mut next = self.words.get(at)?;
+        let mut gap = self.text[name.end..next.span.start].trim().to_owned();
+        if matches!(next.lower.as_str(), "is" | "to") && gap.is_empty() {
+            gap = ":".to_owned();
+            next = self.words.get(at + 1)?;
+        }
+        let truth = match next.lower.as_str() {
+            "true" => true,
+            "false" => false,
+            "yes" | "on" if matches!(gap.as_str(), ":" | "=") => true,
+            "no" | "off" if matches!(gap.as_str(), ":" | "=") => false,
+            _ => return None,
+        };
+        matches!(gap.as_str(), "" | ":" | "=").then_some((next.span.end, truth))
+    }
+}

@@ -1,0 +1,465 @@
+//! The words beside a value that say which parameter it is for.
+
+use std::ops::Range;
+
+use super::mention::{Content, Mention};
+use super::slot::{Kind, Role, Slot};
+use super::text::{Word, is_function_word, singular, stem};
+
+/// How surely the words beside a value name a parameter. Above zero they do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cue {
+    pub strength: u8,
+    /// The words that belong to the value: name, prepositions, the noun that is counted.
+    pub span: Option<Range<usize>>,
+    /// The words say that it is not for this parameter.
+    pub conflicts: bool,
+}
+
+/// Strengths: the whole name, the noun of the name, a preposition alone. One more where the
+/// preposition fits the end of the range that the parameter is.
+pub(super) const WHOLE_NAME: u8 = 6;
+pub(super) const NOUN: u8 = 3;
+pub(super) const PREPOSITION: u8 = 1;
+
+/// Words that may stand between a name and its value.
+const CONNECTORS: &[&str] = &[
+    "a", "an", "are", "as", "at", "be", "equal", "equals", "exactly", "is", "number", "no", "of",
+    "on", "the", "to", "was",
+];
+
+/// Words back that are looked at.
+const REACH: usize = 7;
+
+/// A prompt cut into words and values.
+pub(super) struct Surroundings<'a> {
+    pub text: &'a str,
+    pub words: &'a [Word],
+    pub mentions: &'a [Mention],
+    /// Nouns of the tool's name: what its results are.
+    pub tool_nouns: &'a [String],
+}
+
+/// The end of a range that words before a value say it is.
+pub(super) struct Preposition {
+    pub role: Role,
+    /// Words that it takes.
+    pub length: usize,
+    /// It leaves out the value itself, as "under 5" does.
+    pub is_strict: bool,
+}
+
+const PREPOSITIONS: &[(&[&str], Role, bool)] = &[
+    (&["at", "least"], Role::Start, false),
+    (&["no", "less", "than"], Role::Start, false),
+    (&["more", "than"], Role::Start, true),
+    (&["greater", "than"], Role::Start, true),
+    (&["starting", "from"], Role::Start, false),
+    (&["starting", "on"], Role::Start, false),
+    (&["starting"], Role::Start, false),
+    (&["from"], Role::Start, false),
+    (&["since"], Role::Start, false),
+    (&["after"], Role::Start, false),
+    (&["between"], Role::Start, false),
+    (&["minimum"], Role::Start, false),
+    (&["above"], Role::Start, true),
+    (&["over"], Role::Start, true),
+    (&["at", "most"], Role::End, false),
+    (&["up", "to"], Role::End, false),
+    (&["no", "more", "than"], Role::End, false),
+    (&["less", "than"], Role::End, true),
+    (&["fewer", "than"], Role::End, true),
+    (&["to"], Role::End, false),
+    (&["into"], Role::End, false),
+    (&["until"], Role::End, false),
+    (&["till"], Role::End, false),
+    (&["through"], Role::End, false),
+    (&["before"], Role::End, false),
+    (&["by"], Role::End, false),
+    (&["maximum"], Role::End, false),
+    (&["below"], Role::End, true),
+    (&["under"], Role::End, true),
+];
+
+impl Surroundings<'_> {
+    /// The words before a place, the nearest first, as far as its sentence and the last value go.
+    pub fn before(&self, at: usize) -> Vec<&Word> {
+        let is_barrier = |mention: &&Mention| {
+            mention.span.end <= at
+                && !matches!(&mention.content, Content::Token(token) if !token.contains(|c: char| c.is_ascii_digit() || c == '_' || c == '#'))
+        };
+        let barrier =
+            self.mentions.iter().filter(is_barrier).map(|m| m.span.end).max().unwrap_or(0);
+        let mut words: Vec<&Word> = Vec::new();
+        let mut edge = at;
+        let until = self.words.partition_point(|word| word.span.end <= at);
+        for word in self.words[..until].iter().rev().take(REACH) {
+            if word.span.start < barrier || self.breaks(word.span.end..edge) {
+                break;
+            }
+            edge = word.span.start;
+            words.push(word);
+        }
+        words
+    }
+
+    /// The words after a place up to a comma, the end of the sentence or the next value.
+    pub fn after(&self, at: usize) -> Vec<&Word> {
+        let next = self.mentions.iter().map(|m| m.span.start).filter(|start| *start >= at).min();
+        let mut words: Vec<&Word> = Vec::new();
+        let mut edge = at;
+        let from = self.words.partition_point(|word| word.span.start < at);
+        for word in self.words[from..].iter().take(3) {
+            let gap = &self.text[edge..word.span.start];
+            if next.is_some_and(|next| word.span.end > next)
+                || gap.contains([',', ':', '(', '='])
+                || self.breaks(edge..word.span.start)
+            {
+                break;
+            }
+            edge = word.span.end;
+            words.push(word);
+        }
+        words
+    }
+
+    fn breaks(&self, gap: Range<usize>) -> bool {
+        let gap = &self.text[gap];
+        let ends = |(at, c): (usize, char)| match c {
+            ';' | '!' | '?' | '\n' => true,
+            '.' => gap[at + 1..].starts_with(char::is_whitespace) || at + 1 == gap.len(),
+            _ => false,
+        };
+        gap.char_indices().any(ends)
+    }
+
+    /// Whether a comma stands between a word and what follows it.
+    fn has_comma(&self, from: usize, to: usize) -> bool {
+        from <= to && self.text[from..to].contains(',')
+    }
+
+    /// What the words right before a value say of its place in a range.
+    pub fn preposition(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
+        if let Some(nearest) = before.first()
+            && self.has_comma(nearest.span.end, mention.span.start)
+        {
+            return None;
+        }
+        let spoken = |words: &[&str]| {
+            words.len() <= before.len()
+                && words.iter().rev().zip(before).all(|(said, word)| *said == word.lower)
+        };
+        // The longest first: "up to" is no "to".
+        let found = PREPOSITIONS
+            .iter()
+            .filter(|(words, ..)| spoken(words))
+            .max_by_key(|(words, ..)| words.len());
+        if let Some((words, role, is_strict)) = found {
+            let is_measured = matches!(mention.content, Content::Amount(_));
+            if is_measured && is_of_way(words) && !self.is_range_of_numbers(mention, words[0]) {
+                return None;
+            }
+            return Some(Preposition { role: *role, length: words.len(), is_strict: *is_strict });
+        }
+        self.ends_a_pair(before, mention)
+    }
+
+    /// "from 5 to 10": "to 5" alone says of a number what it becomes.
+    fn is_range_of_numbers(&self, mention: &Mention, word: &str) -> bool {
+        let is_number = |other: &&Mention| matches!(other.content, Content::Amount(_));
+        let gap = |from: &Mention, to: &Mention| {
+            let gap = self.text.get(from.span.end..to.span.start).unwrap_or_default();
+            gap.trim().eq_ignore_ascii_case("to")
+        };
+        let begins = |at: usize| {
+            let before = self.before(at);
+            before.first().is_some_and(|word| word.lower == "from")
+        };
+        match word {
+            "from" => {
+                let next = self.mentions.iter().find(|m| m.span.start >= mention.span.end);
+                next.filter(is_number).is_some_and(|next| gap(mention, next))
+            }
+            "to" => {
+                let last = self.mentions.iter().rev().filter(is_number);
+                let mut last = last.filter(|m| m.span.end <= mention.span.start);
+                last.next().is_some_and(|last| gap(last, mention) && begins(last.span.start))
+            }
+            _ => false,
+        }
+    }
+
+    /// "between A and B"
+    fn ends_a_pair(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
+        let and = before.first().filter(|word| word.lower == "and")?;
+        let partner = self.mentions.iter().rev().find(|other| other.span.end <= and.span.start)?;
+        let gap = self.text[partner.span.end..and.span.start].trim().is_empty();
+        let of_partner = self.before(partner.span.start);
+        let is_pair = gap
+            && partner.content.kind() == mention.content.kind()
+            && of_partner.first().is_some_and(|word| word.lower == "between");
+        is_pair.then_some(Preposition { role: Role::End, length: 1, is_strict: false })
+    }
+
+    /// How surely the words around a mention name a slot. `others` are all slots of the tool.
+    pub fn cue(&self, mention: &Mention, slot: &Slot, others: &[Slot]) -> Cue {
+        let before = self.before(mention.span.start);
+        let after = self.after(mention.span.end);
+        let preposition = self.preposition(&before, mention);
+        let is_number = matches!(mention.content, Content::Amount(_));
+        // What is counted with a unit is counted by no other noun: "20 EUR due".
+        let is_bare_number = matches!(&mention.content, Content::Amount(a) if a.units.is_empty());
+        let mut best = Cue::default();
+        let mut keep = |strength: u8, span: Range<usize>| {
+            if strength > best.strength {
+                best = Cue { strength, span: Some(span), conflicts: false };
+            }
+        };
+        if let Some((strength, start)) = self.named_before(&before, mention, slot, others) {
+            keep(strength, start..mention.span.end);
+        }
+        if let Some((strength, end)) =
+            named_after(&before, &after, slot, others).filter(|_| is_bare_number)
+        {
+            keep(strength, mention.span.start..end);
+        }
+        if is_number
+            && slot.is_limit()
+            && let Some((strength, span)) = self.limits(&before, &after, mention)
+        {
+            keep(strength, span);
+        }
+        if let Content::Amount(amount) = &mention.content
+            && slot.unit.is_some_and(|unit| amount.units.contains(&unit) && slot.counts(unit))
+        {
+            keep(NOUN, mention.span.clone());
+        }
+        let preposition = self.of_way(slot, &before, mention).or(preposition);
+        let counts_other = || after.first().is_some_and(|word| !slot.is_about(&word.lower));
+        if is_number && best.strength == 0 && counts_other() {
+            return best;
+        }
+        self.weigh(best, preposition.as_ref(), (&before, mention), slot)
+    }
+
+    /// "100 EUR in USD" goes from the currency of the amount to the other, "14:30 Europe/Berlin in
+    /// Asia/Tokyo" from one zone to the other, and what is saved "as b.txt" gets there.
+    fn of_way(&self, slot: &Slot, before: &[&Word], mention: &Mention) -> Option<Preposition> {
+        let lead = before.first().map_or("", |word| word.lower.as_str());
+        let end = Some(Preposition { role: Role::End, length: 1, is_strict: false });
+        match slot.kind {
+            Kind::Path => return end.filter(|_| lead == "as"),
+            Kind::Id if slot.words.iter().any(|word| word == "zone") => {
+                return end.filter(|_| lead == "in");
+            }
+            Kind::Currency => {}
+            _ => return None,
+        }
+        let is_around = |other: &&Mention| {
+            matches!(other.content, Content::Amount(_))
+                && other.span.start <= mention.span.start
+                && mention.span.end <= other.span.end
+        };
+        if self.mentions.iter().any(|other| is_around(&other)) {
+            return Some(Preposition { role: Role::Start, length: 0, is_strict: false });
+        }
+        end.filter(|_| lead == "in")
+    }
+
+    /// Brings in what the preposition says of the range.
+    fn weigh(
+        &self,
+        mut cue: Cue,
+        preposition: Option<&Preposition>,
+        (before, mention): (&[&Word], &Mention),
+        slot: &Slot,
+    ) -> Cue {
+        let Some(said) = preposition else { return cue };
+        let first = said.length.checked_sub(1).and_then(|at| before.get(at));
+        let start = first.map_or(mention.span.start, |word| word.span.start);
+        let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
+        let named = cue.strength >= WHOLE_NAME;
+        // "since 3 May" has that day in it, "after" may not.
+        let excludes = |word: &str| slot.has_word(&[word]) && !named;
+        let is_other_edge = excludes("after") || excludes("before");
+        match slot.role {
+            Some(role) if role == said.role && is_other_edge => {}
+            Some(role) if role == said.role && !is_inexact => {
+                cue.strength += PREPOSITION;
+                let end = cue.span.as_ref().map_or(mention.span.end, |span| span.end);
+                let from = cue.span.as_ref().map_or(start, |span| span.start.min(start));
+                cue.span = Some(from..end);
+            }
+            Some(_) if !named || is_inexact => return Cue { conflicts: true, ..Cue::default() },
+            None if slot.kind.is_number() && !slot.is_limit() && is_bound(before, said) => {
+                return Cue { conflicts: true, ..Cue::default() };
+            }
+            _ => {}
+        }
+        cue
+    }
+
+    /// The name of a slot right before a value, with nothing but connectors between them.
+    fn named_before(
+        &self,
+        before: &[&Word],
+        mention: &Mention,
+        slot: &Slot,
+        others: &[Slot],
+    ) -> Option<(u8, usize)> {
+        let mut edge = mention.span.start;
+        for skipped in 0..before.len().min(4) {
+            if self.has_comma(before[skipped].span.end, edge) {
+                return None;
+            }
+            let rest = &before[skipped..];
+            let found = named(slot, others, |words| {
+                let spoken = |(said, word): (&&str, &&Word)| stem(said) == stem(&word.lower);
+                words.len() <= rest.len() && words.iter().rev().zip(rest).all(spoken)
+            });
+            if let Some((strength, length)) = found {
+                return Some((strength, rest[length - 1].span.start));
+            }
+            let word = before[skipped];
+            let is_bound =
+                PREPOSITIONS.iter().any(|(words, ..)| words.contains(&word.lower.as_str()));
+            if !CONNECTORS.contains(&word.lower.as_str()) && !is_bound {
+                return None;
+            }
+            edge = word.span.start;
+        }
+        None
+    }
+
+    /// "top 5", "at most 5", "5 results".
+    fn limits(
+        &self,
+        before: &[&Word],
+        after: &[&Word],
+        mention: &Mention,
+    ) -> Option<(u8, Range<usize>)> {
+        const RESULTS: [&str; 9] =
+            ["result", "item", "entry", "hit", "match", "row", "record", "answer", "page"];
+        let is_word = |word: Option<&&Word>, among: &[&str]| {
+            word.is_some_and(|w| among.contains(&w.lower.as_str()))
+        };
+        let counted = after.first().filter(|word| {
+            let noun = singular(&word.lower);
+            noun != word.lower
+                && (RESULTS.contains(&noun.as_str()) && noun != "page"
+                    || self.tool_nouns.contains(&noun))
+        });
+        let is_known =
+            is_word(before.first(), &["these", "those", "my", "the", "your", "our", "of"]);
+        let end = counted.map_or(mention.span.end, |word| word.span.end);
+        // "top 5 reasons" are not five results.
+        if counted.is_none() && after.first().is_some_and(|word| !is_function_word(&word.lower)) {
+            return None;
+        }
+        if is_word(before.first(), &["top", "first", "limit", "max", "maximum"]) {
+            return Some((NOUN + 1, before[0].span.start..end));
+        }
+        let two = (before.get(1), before.first());
+        if is_word(two.0, &["at", "up"]) && is_word(two.1, &["most", "to"]) {
+            return Some((NOUN, before[1].span.start..end));
+        }
+        counted.filter(|_| !is_known).map(|_| (NOUN, mention.span.start..end))
+    }
+}
+
+/// Prepositions of a way or of time, which set no bound to a number.
+fn is_of_way(words: &[&str]) -> bool {
+    const WAYS: [&str; 12] = [
+        "from", "to", "since", "after", "before", "by", "into", "until", "till", "through",
+        "starting", "onto",
+    ];
+    words.len() == 1 && WAYS.contains(&words[0])
+}
+
+/// Whether a preposition sets a bound, rather than only stand before a value as "to" and "by" do.
+fn is_bound(before: &[&Word], said: &Preposition) -> bool {
+    const BOUNDS: [&str; 11] = [
+        "least", "most", "than", "between", "minimum", "maximum", "above", "over", "below",
+        "under", "and",
+    ];
+    let nearest = before.first().map_or("", |word| word.lower.as_str());
+    said.is_strict || BOUNDS.contains(&nearest) || (said.length == 2 && nearest == "to")
+}
+
+/// Whether `spoken` finds a name of the slot: how surely it means this slot, and its words.
+fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Option<(u8, usize)> {
+    let whole: Vec<&str> = slot.words.iter().map(String::as_str).collect();
+    if spoken(&whole) {
+        return Some((WHOLE_NAME, whole.len()));
+    }
+    let nouns: Vec<&str> = slot.nouns().collect();
+    let is_shared = |nouns: &[&str]| {
+        let has = |other: &&Slot| {
+            other.name != slot.name
+                && nouns.iter().all(|noun| other.nouns().any(|word| word == *noun))
+        };
+        others.iter().any(|other| has(&other))
+    };
+    // The noun of "min_price" is that of "max_price" too: only a preposition tells them apart.
+    let weight = |nouns: &[&str]| if is_shared(nouns) { 1 } else { NOUN };
+    if !nouns.is_empty() && spoken(&nouns) {
+        return Some((weight(&nouns), nouns.len()));
+    }
+    for noun in &nouns {
+        let one = [*noun];
+        if nouns.len() > 1 && spoken(&one) && !is_shared(&one) {
+            return Some((NOUN - 1, 1));
+        }
+    }
+    // "returning 19 May", "departing on 5 May": the word of the end that only this slot is.
+    let ends = slot.ends().filter(|end| {
+        !others.iter().any(|other| other.name != slot.name && other.has_word(&[end]))
+    });
+    for end in ends {
+        let forms = [end, end.strip_suffix("ure").unwrap_or(end)];
+        if forms.iter().any(|form| spoken(&[*form])) {
+            return Some((NOUN, 1));
+        }
+    }
+    if let Some(thing) = slot.of.as_deref().filter(|thing| spoken(&[*thing])) {
+        let is_known = others
+            .iter()
+            .any(|other| other.name != slot.name && other.of.as_deref() == Some(thing));
+        return (!is_known).then_some((NOUN - 1, 1));
+    }
+    let aliases: &[&str] = match slot.kind {
+        Kind::Text if slot.has_word(&["title", "name", "label", "subject"]) => {
+            &["called", "named", "titled", "entitled", "title", "name"]
+        }
+        Kind::Integer if slot.has_word(&["quantity", "count", "copies"]) && !slot.is_limit() => {
+            &["pieces", "units", "copies", "items"]
+        }
+        Kind::Path => &["file", "directory", "folder", "path"],
+        Kind::Message => &["saying", "text", "message", "body", "content", "comment"],
+        _ => &[],
+    };
+    let is_alone = others.iter().filter(|other| other.kind == slot.kind).count() == 1;
+    let mut found = aliases.iter().filter(|alias| spoken(&[**alias]));
+    found.next().filter(|alias| is_alone || whole.contains(alias)).map(|_| (NOUN - 1, 1))
+}
+
+/// The noun that is counted: "3 nights", "first 20 lines".
+fn named_after(
+    before: &[&Word],
+    after: &[&Word],
+    slot: &Slot,
+    others: &[Slot],
+) -> Option<(u8, usize)> {
+    let counted = after.first()?;
+    if let Some((left, right)) = &slot.template {
+        let left = before.first().is_some_and(|word| word.lower == *left);
+        return (left && singular(&counted.lower) == singular(right))
+            .then_some((WHOLE_NAME, counted.span.end));
+    }
+    let found = named(slot, others, |words| {
+        let spoken = |(said, word): (&&str, &&Word)| singular(said) == singular(&word.lower);
+        words.len() <= after.len() && words.iter().zip(after).all(spoken)
+    });
+    let (strength, length) = found?;
+    Some((strength, after[length - 1].span.end))
+}

@@ -1,0 +1,71 @@
+//! The moment at which a prompt was written, where its writer is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, Zoned};
+
+/// A moment with its time zone, to which "tomorrow at 5 pm" is relative.
+///
+/// Parsed from RFC 3339 (`2026-04-20T10:30:00+02:00`), where the offset holds for all days, or RFC
+/// 9557 (`2026-04-20T10:30:00+02:00[Europe/Berlin]`), where summer and winter time are told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalTime(pub(super) Zoned);
+
+/// A text that is no moment with an offset.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected a moment with its offset such as 2026-04-20T10:30:00+02:00, found {found:?}: {why}"
+)]
+pub struct NoLocalTime {
+    pub found: String,
+    pub why: String,
+}
+
+impl LocalTime {
+    /// Now, by the clock and the time zone of this machine (UTC where it has none).
+    pub fn of_this_machine() -> Self {
+        Self(Zoned::now())
+    }
+}
+
+impl FromStr for LocalTime {
+    type Err = NoLocalTime;
+
+    fn from_str(text: &str) -> Result<Self, NoLocalTime> {
+        let refused = |why: String| NoLocalTime { found: text.chars().take(60).collect(), why };
+        if text.contains('[') {
+            return text.parse().map(Self).map_err(|error: jiff::Error| refused(error.to_string()));
+        }
+        let timestamp: Timestamp =
+            text.parse().map_err(|error: jiff::Error| refused(error.to_string()))?;
+        let pieces = Pieces::parse(text).map_err(|error| refused(error.to_string()))?;
+        let offset = pieces.to_numeric_offset().unwrap_or(Offset::UTC);
+        Ok(Self(timestamp.to_zoned(TimeZone::fixed(offset))))
+    }
+}
+
+impl fmt::Display for LocalTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_needs_its_offset() {
+        let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+        assert_eq!(now.to_string(), "2026-04-20T10:30:00+02:00[+02:00]");
+        assert_eq!(now.to_string().parse::<LocalTime>().unwrap(), now);
+        for (text, word) in [("2026-04-20T10:30:00", "expected"), ("soon", "soon")] {
+            let said = text.parse::<LocalTime>().unwrap_err().to_string();
+            assert!(said.contains(word), "{said}");
+        }
+        assert_eq!("2026-04-20T10:30:00Z".parse::<LocalTime>().unwrap().0.offset(), Offset::UTC);
+    }
+}

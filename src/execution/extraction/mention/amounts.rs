@@ -1,0 +1,334 @@
+//! Numbers with what belongs to them: sign, currency, unit, multiplier, the other end of a range.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::super::decimal::{self, Decimal};
+use super::super::unit::{Dimension, Unit};
+use super::{Content, Mention};
+
+/// A number as it is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Amount {
+    /// Nothing where it cannot be read for certain.
+    pub value: Option<Decimal>,
+    /// The other end of a range such as "5-10".
+    pub to: Option<Decimal>,
+    /// What its unit may be: "5m" are metres or minutes. None where no unit is said.
+    pub units: Vec<Unit>,
+    /// The digits alone, where it is nothing but digits.
+    pub digits: Option<String>,
+    /// "#17"
+    pub has_hash: bool,
+    pub is_range: bool,
+    /// "half": a part of something that is not said.
+    pub is_part: bool,
+    /// "three"
+    pub is_spelled: bool,
+}
+
+static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
+    let number = r"\d[\d.,'’\u{a0}\u{2009}\u{202f}]*";
+    Regex::new(&format!(
+        r"(?x)
+        (?P<sign>[-−+\#]|(?i:\b(?:minus|negative)\s+))?
+        (?P<money>[$€£¥₪₹₩₽]\s?|\b[A-Z]{{3}}\s)?
+        (?P<inner>[-−])?
+        (?P<number>{number})
+        (?:\s?[-–—]\s?(?P<to>{number}))?
+        (?P<times>[kK]\b|M\b|bn\b|\s(?i:thousand|million|billion)\b)?
+        (?:\s?(?P<unit>[$€£¥₪₹₩₽%]|°\s?[CF]\b|°|(?i:degrees\s+(?:celsius|fahrenheit))|[A-Za-z]+))?",
+    ))
+    .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+const SPELLED: [&str; 13] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve",
+];
+
+static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(&format!(r"(?i)\b(?P<number>{})(?:\s(?P<unit>[a-z]+))?\b", SPELLED.join("|")))
+        .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+/// Parts of something, which are no number, and parts of an hour, which are.
+static PARTS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:(?P<half>half)(?:\s+of)?|(?P<quarter>(?:a\s+)?quarter\s+of)|(?:a|one|two)\s+thirds?\s+of|three\s+quarters\s+of)(?P<hour>\s+an\s+hour)?\b",
+    )
+    .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+fn part(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
+    let span = groups.get(0)?.range();
+    let minutes = match (groups.name("half"), groups.name("quarter"), groups.name("hour")) {
+        (Some(_), _, Some(_)) => Some(30),
+        (_, Some(_), Some(_)) => Some(15),
+        _ => None,
+    };
+    let units = if minutes.is_some() { Unit::said("minutes") } else { Unit::said("%") };
+    let value = minutes.map(Decimal::whole);
+    Some((span, Amount { value, units, is_part: minutes.is_none(), ..Amount::default() }))
+}
+
+pub(super) fn scan(text: &str) -> Vec<Mention> {
+    let mut found: Vec<(Range<usize>, Amount)> = Vec::new();
+    let mut from = 0;
+    while let Some(groups) = AMOUNT.captures_at(text, from) {
+        let Some(number) = groups.name("number") else { break };
+        from = number.end();
+        let before = found.last().map_or(0, |(span, _)| span.end);
+        if let Some((span, amount)) = read(text, &groups, before) {
+            from = span.end;
+            found.push((span, amount));
+        }
+    }
+    for groups in WORDS.captures_iter(text) {
+        found.extend(spelled(&groups));
+    }
+    found.extend(PARTS.captures_iter(text).filter_map(|groups| part(&groups)));
+    found.sort_by_key(|(span, _)| span.start);
+    let mut joined = join(text, found);
+    share_units(text, &mut joined);
+    joined
+        .into_iter()
+        .map(|(span, amount)| Mention { span, content: Content::Amount(amount) })
+        .collect()
+}
+
+/// What one match says; nothing where the digits belong to something else. `before` is where the
+/// amount before it ends: "1h30m" are two.
+fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize>, Amount)> {
+    let number = groups.name("number")?;
+    let (mut span, mut amount) = beginning(text, groups)?;
+    let said = trimmed(number.as_str());
+    span.end = number.start() + said.len();
+    let mut end_of_match = number.end();
+    let mut to = None;
+    if let Some(other) = groups.name("to").filter(|_| span.end == end_of_match) {
+        to = Some(trimmed(other.as_str()));
+        span.end = other.start() + trimmed(other.as_str()).len();
+        end_of_match = other.end();
+    }
+    let is_whole = span.end == end_of_match;
+    let times = groups.name("times").filter(|_| is_whole);
+    span.end = times.map_or(span.end, |times| times.end());
+    let mut has_glued_unit = false;
+    if let Some(unit) = groups.name("unit").filter(|_| is_whole) {
+        let meant =
+            Unit::said(&unit.as_str().to_lowercase().replace("degrees ", "").replace(' ', ""));
+        let meant = if meant.is_empty() { Unit::said(unit.as_str()) } else { meant };
+        has_glued_unit = unit.start() == span.end;
+        if !meant.is_empty() {
+            amount.units = meant;
+            span.end = unit.end();
+        } else if has_glued_unit {
+            return None;
+        }
+    }
+    let follows = span.start == before && before > 0;
+    if !stands_alone(text, &span, Glue { follows, has_glued_unit }) {
+        return None;
+    }
+    let comma = !amount.units.is_empty();
+    let value = |said: &str| multiplied(decimal::read(said, comma)?, times.map(|t| t.as_str()));
+    let is_negative = amount.value.is_some();
+    amount.value = value(said).map(|value| if is_negative { value.negated() } else { value });
+    amount.to = to.and_then(value);
+    if to.is_some() && amount.to.is_none() {
+        amount.value = None;
+    }
+    let is_digits = said.bytes().all(|byte| byte.is_ascii_digit()) && !is_negative && to.is_none();
+    amount.digits = is_digits.then(|| said.to_owned());
+    amount.is_range = to.is_some();
+    Some((span, amount))
+}
+
+/// What stands before the digits: sign and currency. A value is there where the number is negative.
+fn beginning(text: &str, groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
+    let number = groups.name("number")?;
+    let mut start = number.start();
+    let mut amount = Amount::default();
+    let is_negative = |sign: &str| !matches!(sign, "+" | "#");
+    let mut negative = groups.name("inner").is_some();
+    if let Some(inner) = groups.name("inner") {
+        start = inner.start();
+    }
+    if let Some(money) = groups.name("money") {
+        let units = Unit::said(money.as_str().trim());
+        if !units.iter().any(|unit| unit.dimension() == Dimension::Money) {
+            let is_sign = negative && is_sign(text, start, "-");
+            amount.value = is_sign.then_some(Decimal::whole(0));
+            return Some((start..number.end(), amount));
+        }
+        amount.units = units;
+        start = money.start();
+    }
+    if let Some(sign) =
+        groups.name("sign").filter(|sign| is_sign(text, sign.start(), sign.as_str()))
+    {
+        start = sign.start();
+        negative |= is_negative(sign.as_str());
+        amount.has_hash = sign.as_str() == "#";
+    }
+    amount.value = negative.then_some(Decimal::whole(0));
+    Some((start..number.end(), amount))
+}
+
+/// Without the separators that end a sentence or a list rather than belong to the number.
+fn trimmed(number: &str) -> &str {
+    number.trim_end_matches(|c: char| !c.is_ascii_digit())
+}
+
+/// A hyphen is a sign only where nothing stands before it.
+fn is_sign(text: &str, at: usize, sign: &str) -> bool {
+    if !matches!(sign, "-" | "−" | "+" | "#") {
+        return true;
+    }
+    let before = text[..at].chars().next_back();
+    before.is_none_or(|c| c.is_whitespace() || "([,:=$€£¥₪".contains(c))
+}
+
+/// How an amount may touch its neighbours.
+#[derive(Clone, Copy)]
+struct Glue {
+    /// It begins where the one before it ends.
+    follows: bool,
+    /// Its unit touches its digits, so that the next amount may touch the unit.
+    has_glued_unit: bool,
+}
+
+fn stands_alone(text: &str, span: &Range<usize>, glue: Glue) -> bool {
+    let before = text[..span.start].chars().next_back();
+    let mut after = text[span.end..].chars();
+    let (next, second) = (after.next(), after.next());
+    let goes_on = match next {
+        Some('.' | ',') => second.is_some_and(|c| c.is_ascii_digit()),
+        Some('-') => second.is_some_and(char::is_alphanumeric),
+        Some(c) if c.is_ascii_digit() => !glue.has_glued_unit,
+        Some(':') => second.is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => c.is_alphanumeric() || "_/".contains(c),
+        None => false,
+    };
+    let is_touched = before.is_some_and(|c| c.is_alphanumeric() || "_/.-#@".contains(c));
+    (glue.follows || !is_touched) && !goes_on
+}
+
+fn multiplied(value: Decimal, times: Option<&str>) -> Option<Decimal> {
+    let times = match times.map(|times| times.trim().to_lowercase()).as_deref() {
+        Some("k" | "thousand") => 1_000,
+        Some("m" | "million") => 1_000_000,
+        Some("bn" | "billion") => 1_000_000_000,
+        _ => 1,
+    };
+    value.times(times, 1)
+}
+
+fn spelled(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
+    let number = groups.name("number")?;
+    let word = number.as_str().to_lowercase();
+    let value = i64::try_from(SPELLED.iter().position(|known| *known == word)?).ok()?;
+    let unit = groups.name("unit").map(|unit| (Unit::said(unit.as_str()), unit.end()));
+    let (units, end) =
+        unit.filter(|(units, _)| !units.is_empty()).unwrap_or((Vec::new(), number.end()));
+    let value = Some(Decimal::whole(value));
+    let amount = Amount { value, units, is_spelled: true, ..Amount::default() };
+    Some((number.start()..end, amount))
+}
+
+/// Brings "1 hour and 15 minutes" and "1h30m" together.
+fn join(text: &str, found: Vec<(Range<usize>, Amount)>) -> Vec<(Range<usize>, Amount)> {
+    let mut joined: Vec<(Range<usize>, Amount)> = Vec::new();
+    for (span, amount) in found {
+        if let Some((before, first)) = joined.last_mut()
+            && before.end <= span.start
+            && matches!(text[before.end..span.start].trim(), "" | "and" | ",")
+            && let Some(sum) = first.together(&amount)
+        {
+            *first = sum;
+            before.end = span.end;
+            continue;
+        }
+        joined.push((span, amount));
+    }
+    joined
+}
+
+/// "between 50 and 100 euros": both are.
+fn share_units(text: &str, found: &mut [(Range<usize>, Amount)]) {
+    for at in 1..found.len() {
+        let (before, after) = found.split_at_mut(at);
+        let (Some((first_span, first)), Some((span, second))) = (before.last_mut(), after.first())
+        else {
+            continue;
+        };
+        let gap = text.get(first_span.end..span.start).unwrap_or_default().trim().to_lowercase();
+        let lead = text[..first_span.start].trim_end();
+        let leads = |word: &str| {
+            let at = lead.len().checked_sub(word.len());
+            at.and_then(|at| lead.get(at..)).is_some_and(|last| last.eq_ignore_ascii_case(word))
+        };
+        let is_range = match gap.as_str() {
+            "to" | "or" => true,
+            "and" => leads("between"),
+            _ => false,
+        };
+        if is_range && first.units.is_empty() {
+            first.units = second.units.clone();
+        }
+    }
+}
+
+impl Amount {
+    fn together(&self, smaller: &Self) -> Option<Self> {
+        let time = |amount: &Self| {
+            let is_time = |unit: &&Unit| unit.dimension() == Dimension::Time;
+            amount.units.iter().find(is_time).copied().filter(|_| !amount.is_range)
+        };
+        let (large, small) = (time(self)?, time(smaller)?);
+        let is_larger = matches!((large, small),
+            (Unit::Scaled { size: a, .. }, Unit::Scaled { size: b, .. }) if a > b);
+        let sum = large.convert(self.value?, small)?.plus(smaller.value?)?;
+        is_larger.then(|| Self {
+            value: Some(sum),
+            units: vec![small],
+            digits: None,
+            ..self.clone()
+        })
+    }
+}
+
+static CURRENCY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b[A-Za-z]{3,8}\b").expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+/// Currencies that stand by themselves: "to EUR", "in euros".
+pub(super) fn currencies(text: &str) -> Vec<Mention> {
+    let mention = |found: regex::Match<'_>| {
+        let code = Unit::currency(found.as_str())?;
+        Some(Mention { span: found.range(), content: Content::Currency(code.to_owned()) })
+    };
+    CURRENCY.find_iter(text).filter_map(mention).collect()
+}
+
+/// The currencies of amounts, which a parameter of its own may want.
+pub(super) fn currencies_within(mentions: &[Mention], text: &str) -> Vec<Mention> {
+    let within = |mention: &Mention| {
+        let Content::Amount(amount) = &mention.content else { return None };
+        let [Unit::Currency(code)] = amount.units[..] else { return None };
+        let said = &text[mention.span.clone()];
+        let sign = |c: char| c.is_alphabetic() || "€£₪₹₩₽".contains(c);
+        let start = mention.span.start + said.find(sign)?;
+        let length: usize = text[start..mention.span.end]
+            .chars()
+            .take_while(|c| sign(*c))
+            .map(char::len_utf8)
+            .sum();
+        let content = Content::Currency(code.to_owned());
+        Some(Mention { span: start..start + length, content })
+    };
+    mentions.iter().filter_map(within).collect()
+}

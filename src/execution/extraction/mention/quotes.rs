@@ -1,0 +1,95 @@
+//! What a prompt sets apart from its own words: quotes, and the rest after "saying" or a colon.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Content, Mention};
+
+/// Opening marks, each with those that close it.
+const MARKS: &[(char, &[char])] = &[
+    ('"', &['"']),
+    ('“', &['”', '“']),
+    ('”', &['”']),
+    ('„', &['“', '”']),
+    ('«', &['»']),
+    ('»', &['«']),
+    ('״', &['״']),
+    ('「', &['」']),
+    ('‘', &['’']),
+    ('‚', &['‘']),
+    ('\'', &['\'']),
+    ('`', &['`']),
+];
+
+/// Marks that are apostrophes too.
+const APOSTROPHES: [char; 3] = ['\'', '’', '‘'];
+
+pub(super) fn scan(text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut from = 0;
+    while let Some((at, open, closing)) = opening(text, from) {
+        let inner = at + open.len_utf8();
+        let Some(end) = closing_at(text, inner, closing) else {
+            from = inner;
+            continue;
+        };
+        let close = text[end..].chars().next().map_or(1, char::len_utf8);
+        let said = &text[inner..end];
+        from = end + close;
+        if !said.trim().is_empty() {
+            let content = Content::Quoted(said.to_owned());
+            mentions.push(Mention { span: at..from, content });
+        }
+    }
+    mentions
+}
+
+type Opening = (usize, char, &'static [char]);
+
+/// The next mark that opens a quote: one in a word (`5"`, `don't`, `צה״ל`) opens none.
+fn opening(text: &str, from: usize) -> Option<Opening> {
+    let mut before = text[..from].chars().next_back();
+    for (at, c) in text[from..].char_indices() {
+        if let Some((_, closing)) = MARKS.iter().find(|(mark, _)| *mark == c)
+            && !before.is_some_and(char::is_alphanumeric)
+        {
+            return Some((from + at, c, closing));
+        }
+        before = Some(c);
+    }
+    None
+}
+
+/// Where the quote ends: an apostrophe within a word does not end it.
+fn closing_at(text: &str, from: usize, closing: &[char]) -> Option<usize> {
+    let mut rest = text[from..].char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        if !closing.contains(&c) {
+            continue;
+        }
+        let goes_on = rest.peek().is_some_and(|(_, next)| next.is_alphanumeric());
+        if !(goes_on && (APOSTROPHES.contains(&c) || c == '״')) {
+            return Some(from + at);
+        }
+    }
+    None
+}
+
+static INTRODUCED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:saying|that says|with the text)\s*:?\s+|:\s+")
+        .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+/// The rest of the prompt after the first word or sign that introduces a text, if no quote comes
+/// after it: then that is the text.
+pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
+    let is_quoted = |at: usize| quotes.iter().any(|quote| quote.span.contains(&at));
+    let mut signs = INTRODUCED.find_iter(text).filter(|sign| !is_quoted(sign.start()));
+    let Some(sign) = signs.next() else { return Vec::new() };
+    let said = text[sign.end()..].trim_end();
+    let span = sign.end()..sign.end() + said.len();
+    let has_quote = quotes.iter().any(|quote| quote.span.end > span.start);
+    let content = Content::Rest(said.to_owned());
+    (!said.is_empty() && !has_quote).then_some(Mention { span, content }).into_iter().collect()
+}

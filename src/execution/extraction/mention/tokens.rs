@@ -1,0 +1,264 @@
+//! Words that are made like something: paths, ids, codes, places.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::text::is_listed;
+use super::{Content, Mention};
+
+/// Endings of file names. Those that are also domains (`com`, `org`, `io`) are none here.
+const EXTENSIONS: &str = "avi bak bash bmp c cc cfg class conf config cpp cs css csv cxx dat db doc docx env epub \
+     exe flac gif go gradle gz h heic hpp htm html ics ini ipynb jar java jpeg jpg js json \
+     jsonl jsx key kt lock log lua m4a md mjs mkv mov mp3 mp4 mpg odp ods odt ogg parquet pdf \
+     pem php pl png ppt pptx proto ps1 psd py r rar rb rs rst rtf scala scss sh sql sqlite \
+     srt svg swift tar tex tgz tif tiff toml ts tsv tsx txt vtt vue wav webm webp xls xlsx \
+     xml xz yaml yml zip zst";
+
+/// Files that are known without an ending.
+const BARE_FILES: [&str; 5] = ["Makefile", "Dockerfile", "README", "LICENSE", "Gemfile"];
+
+/// Two words with a slash between them that are no path.
+const PAIRS: &str = "and/or he/she his/her him/her yes/no true/false on/off read/write input/output w/o n/a \
+     either/or pros/cons client/server am/pm km/h m/s tcp/ip";
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns are fixed and compile. This is a bug.")
+}
+
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"));
+
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"));
+
+/// IPv4 addresses.
+pub(super) fn addresses(text: &str) -> Vec<Mention> {
+    let token = |found: regex::Match<'_>| Mention {
+        span: found.range(),
+        content: Content::Token(found.as_str().to_owned()),
+    };
+    ADDRESS.find_iter(text).map(token).collect()
+}
+
+static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d{1,5}\s?[x×]\s?\d{1,5}\b"));
+
+/// Width and height: "800x600".
+pub(super) fn sizes(text: &str) -> Vec<Mention> {
+    let token = |found: regex::Match<'_>| Mention {
+        span: found.range(),
+        content: Content::Token(found.as_str().split_whitespace().collect()),
+    };
+    SIZE.find_iter(text).map(token).collect()
+}
+
+pub(super) fn uuids(text: &str) -> Vec<Mention> {
+    let token = |found: regex::Match<'_>| Mention {
+        span: found.range(),
+        content: Content::Token(found.as_str().to_owned()),
+    };
+    UUID.find_iter(text).map(token).collect()
+}
+
+/// Words between spaces, without the punctuation around them.
+fn spaced(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    text.split_whitespace().map(|word| {
+        let start = word.as_ptr() as usize - text.as_ptr() as usize;
+        let opened = word.trim_start_matches(['(', '[', '{', '<', '"', '“', '\'', ',', ';', ':']);
+        let start = start + word.len() - opened.len();
+        let closed = opened
+            .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '”', '…']);
+        let closed = closed.strip_suffix("'s").or(closed.strip_suffix("’s")).unwrap_or(closed);
+        start..start + closed.trim_end_matches(['\'', '’']).len()
+    })
+}
+
+pub(super) fn paths(text: &str) -> Vec<Mention> {
+    let spans = spaced(text).filter(|span| is_path(&text[span.clone()]));
+    spans
+        .map(|span| Mention { content: Content::Path(text[span.clone()].to_owned()), span })
+        .collect()
+}
+
+/// Whether a word is made like a path: with a root, with folders, or a name with a known ending.
+pub(crate) fn is_path(word: &str) -> bool {
+    let is_drive = |word: &str| {
+        let bytes = word.as_bytes();
+        bytes.len() > 2
+            && bytes[0].is_ascii_alphabetic()
+            && bytes[1] == b':'
+            && b"\\/".contains(&bytes[2])
+    };
+    if word == "/" || word == "~" || is_drive(word) || word.starts_with("\\\\") {
+        return true;
+    }
+    if word.contains("://") || word.contains("//") || is_listed(&word.to_lowercase(), PAIRS) {
+        return false;
+    }
+    let rooted = ["/", "~/", "./", "../"].iter().any(|root| word.starts_with(root));
+    let is_part = |c: char| c.is_alphanumeric() || "._-+@~#%=/".contains(c);
+    if rooted {
+        return word.chars().any(char::is_alphanumeric) || word.starts_with('.');
+    }
+    if !word.chars().all(is_part) || !word.chars().any(char::is_alphabetic) {
+        return false;
+    }
+    let has_folders = word.trim_end_matches('/').contains('/') || word.ends_with('/');
+    has_folders || is_file_name(word)
+}
+
+fn is_file_name(word: &str) -> bool {
+    if BARE_FILES.contains(&word) {
+        return true;
+    }
+    let Some((stem, ending)) = word.rsplit_once('.') else { return false };
+    let is_hidden =
+        stem.is_empty() && ending.len() > 2 && ending.starts_with(|c: char| c.is_lowercase());
+    let is_known = is_listed(&ending.to_lowercase(), EXTENSIONS);
+    is_hidden || (is_known && stem.chars().any(char::is_alphanumeric))
+}
+
+/// Words with digits, signs or capitals where words of prose have none.
+pub(super) fn ids(text: &str) -> Vec<Mention> {
+    let spans = spaced(text).filter(|span| is_made(&text[span.clone()]));
+    spans
+        .map(|span| Mention { content: Content::Token(text[span.clone()].to_owned()), span })
+        .collect()
+}
+
+fn is_made(word: &str) -> bool {
+    let has = |test: fn(char) -> bool| word.chars().any(test);
+    let is_part = |c: char| c.is_alphanumeric() || "_-.#@:+/*".contains(c);
+    let starts = word.starts_with(|c: char| c.is_alphanumeric() || "#@*".contains(c));
+    if !starts || !word.chars().all(is_part) || !has(char::is_alphabetic) || is_amount_like(word) {
+        return false;
+    }
+    let tail = word.get(1..).unwrap_or_default();
+    let mixed = has(|c| c.is_ascii_digit());
+    let has_sign = word.contains(['_', '#', '@', '-', '.', '*']) && !word.contains("..");
+    let has_inner_capital = has(char::is_lowercase) && tail.contains(|c: char| c.is_uppercase());
+    let is_capitals = word.len() > 1 && !has(char::is_lowercase) && has(char::is_uppercase);
+    mixed || has_sign || has_inner_capital || is_capitals
+}
+
+/// "90min", "3rd", "10k", "-18C": digits first and at most a short unit after them.
+fn is_amount_like(word: &str) -> bool {
+    let digits = word.trim_start_matches(|c: char| c.is_ascii_digit() || ".,".contains(c));
+    let is_ascii_word = digits.chars().all(|c| c.is_ascii_alphabetic() || c == '%' || c == '°');
+    let is_compound = word.chars().all(|c| c.is_ascii_digit() || "dhms".contains(c));
+    digits.len() < word.len()
+        && ((is_ascii_word && digits.len() <= 7 && is_unit(digits)) || is_compound)
+}
+
+fn is_unit(word: &str) -> bool {
+    let is_ordinal = matches!(word, "st" | "nd" | "rd" | "th" | "k" | "K" | "M" | "bn" | "x");
+    is_ordinal || !super::super::unit::Unit::said(word).is_empty()
+}
+
+static TELLING: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?x)^(?:
+            [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
+          | [A-Z][A-Z0-9]{1,9}-\d+
+          | [a-z]{2,8}_[A-Za-z0-9]*\d[A-Za-z0-9]*
+        )$",
+    )
+});
+
+/// Whether a word can be nothing but an id, whatever stands beside it.
+pub(crate) fn is_telling_id(word: &str) -> bool {
+    let is_hash = (7..=64).contains(&word.len())
+        && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_serial = (8..=40).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        && word.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && word.bytes().any(|byte| byte.is_ascii_uppercase());
+    is_hash || is_serial || TELLING.is_match(word)
+}
+
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+
+        (?P<place>\p{Lu}[\p{L}'’.-]+(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
+    )
+});
+
+/// Capitals after a preposition that places have. Whether it is a place, the parameter must know.
+pub(super) fn places(text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut from = 0;
+    while let Some(groups) = PLACE.captures_at(text, from) {
+        let Some(place) = groups.name("place") else { break };
+        let said = place.as_str().trim_end_matches(['.', '-', '\'', '’']);
+        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
+        let span = place.start()..place.start() + said.len();
+        mentions.push(Mention { content: Content::Place(said.to_owned()), span });
+        from = place.end();
+    }
+    mentions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_told_from_prose() {
+        for word in [
+            "/",
+            "/etc/hosts",
+            "~/a",
+            "../x",
+            "C:\\a\\b",
+            "notes.txt",
+            "src/main.rs",
+            ".gitignore",
+            "src/",
+            "Makefile",
+            "דוח.pdf",
+            "a/b",
+        ] {
+            assert!(is_path(word), "{word}");
+        }
+        for word in [
+            "and/or",
+            "e.g",
+            "example.org",
+            "24/7",
+            "1.5",
+            "https://a.b/c.txt",
+            "v1.2",
+            "word",
+            ".",
+        ] {
+            assert!(!is_path(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn ids_are_told_from_words_and_amounts() {
+        for word in [
+            "OPS-12",
+            "pay_8s",
+            "v1.2.3",
+            "T-42",
+            "acme-inc",
+            "USD",
+            "#general",
+            "camelCase",
+            "AB12",
+        ] {
+            assert!(is_made(word), "{word}");
+        }
+        for word in ["hello", "Hello", "90min", "3rd", "1h30m", "10k", "I", "12"] {
+            assert!(!is_made(word), "{word}");
+        }
+        for (word, telling) in
+            [("OPS-12", true), ("deadbeef1", true), ("covid-19", false), ("v1.2", false)]
+        {
+            assert_eq!(is_telling_id(word), telling, "{word}");
+        }
+    }
+}

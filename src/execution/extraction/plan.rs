@@ -1,0 +1,312 @@
+//! Which value goes to which parameter.
+//!
+//! From the surest to the least sure: values that a word names, values that a preposition places in
+//! a range, values that only one parameter can hold while it can hold no other. A value that could
+//! go to two parameters, or a parameter that two values could fill, is a doubt, and nothing is
+//! taken.
+
+mod choices;
+mod lone;
+mod pairs;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::Source;
+use super::cue::{Cue, PREPOSITION, Surroundings, WHOLE_NAME};
+use super::mention::{Amount, Content, Mention};
+use super::reading::{Reader, Reading};
+use super::slot::{Kind, Slot};
+use super::text::{Word, is_listed};
+use super::unit::Dimension;
+use pairs::is_slug;
+
+/// A value on its way to a parameter.
+#[derive(Clone, Debug)]
+pub(super) struct Fill {
+    pub value: Value,
+    pub source: Source,
+    pub how: String,
+}
+
+/// Why a parameter has no value although the prompt says something of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Doubt {
+    pub why: String,
+    pub candidates: Vec<String>,
+}
+
+/// What is decided of one prompt so far.
+pub(super) struct Plan<'a> {
+    pub surroundings: Surroundings<'a>,
+    pub slots: &'a [Slot],
+    pub reader: Reader<'a>,
+    /// Stems of the words of the tool's name and description.
+    pub tool_words: &'a [String],
+    /// By slot.
+    pub fills: Vec<Vec<Fill>>,
+    pub doubts: Vec<Option<Doubt>>,
+    pub is_given: Vec<bool>,
+    /// By mention: it went somewhere, or nobody knows where.
+    pub taken: Vec<bool>,
+    /// By mention: the first of those that a list of them begins with.
+    chains: Vec<usize>,
+    /// The tool takes the owner of a repository apart from its name.
+    has_owner: bool,
+    /// Parts of the prompt that values and their words take.
+    pub spent: Vec<Range<usize>>,
+}
+
+/// A mention that wants to be the value of a slot.
+#[derive(Clone)]
+struct Wish {
+    mention: usize,
+    cue: Cue,
+    reading: Reading,
+}
+
+/// The slot that a mention wants, and how surely.
+#[derive(Clone)]
+struct Wanted {
+    slot: usize,
+    strength: u8,
+    wish: Wish,
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(
+        surroundings: Surroundings<'a>,
+        slots: &'a [Slot],
+        reader: Reader<'a>,
+        tool_words: &'a [String],
+    ) -> Self {
+        let chains = chains(&surroundings);
+        let has_owner = slots.iter().any(Slot::is_owner);
+        let (many, some) = (slots.len(), surroundings.mentions.len());
+        Self {
+            fills: vec![Vec::new(); many],
+            doubts: vec![None; many],
+            is_given: vec![false; many],
+            taken: vec![false; some],
+            spent: Vec::new(),
+            chains,
+            has_owner,
+            surroundings,
+            slots,
+            reader,
+            tool_words,
+        }
+    }
+
+    /// Gives out what words, prepositions and kinds decide.
+    pub fn decide(&mut self) {
+        self.choose();
+        self.split_repository();
+        let wanted: Vec<Option<Wanted>> =
+            (0..self.taken.len()).map(|at| self.wanted_in_list(at)).collect();
+        for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {
+            self.give_named(strength, &wanted);
+        }
+        self.give_pairs();
+        while self.give_lone() {}
+    }
+
+    pub fn is_open(&self, slot: usize) -> bool {
+        self.fills[slot].is_empty() && self.doubts[slot].is_none() && !self.is_given[slot]
+    }
+
+    fn mention(&self, at: usize) -> &'a Mention {
+        &self.surroundings.mentions[at]
+    }
+
+    fn said(&self, span: &Range<usize>) -> String {
+        self.surroundings.text[span.clone()].to_owned()
+    }
+
+    fn source(&self, span: &Range<usize>) -> Source {
+        Source::Prompt { start: span.start, end: span.end, text: self.said(span) }
+    }
+
+    /// Takes a mention for a slot, or notes why it cannot be.
+    fn give(&mut self, slot: usize, wish: Wish) {
+        let span = self.mention(wish.mention).span.clone();
+        self.taken[wish.mention] = true;
+        self.spend(&span, &wish.cue);
+        match wish.reading {
+            Reading::Value { value, how } => {
+                let fill = Fill { value, source: self.source(&span), how };
+                self.fills[slot].push(fill);
+            }
+            Reading::Unfit(why) => self.doubt(slot, why, vec![self.said(&span)]),
+            Reading::Several(candidates) => {
+                let why = format!("\"{}\" can mean several", self.said(&span));
+                self.doubt(slot, why, candidates);
+            }
+            Reading::No => {}
+        }
+    }
+
+    /// Takes a value and the words that belong to it, "with a" included, out of the prompt's own
+    /// words.
+    fn spend(&mut self, span: &Range<usize>, cue: &Cue) {
+        self.spent.push(span.clone());
+        let Some(mut whole) = cue.span.clone() else { return };
+        let before = self.surroundings.before(whole.start);
+        let mut before = before.into_iter().peekable();
+        let is_article = |word: &&Word| matches!(word.lower.as_str(), "a" | "an" | "the");
+        while let Some(article) = before.next_if(is_article) {
+            whole.start = article.span.start;
+        }
+        let is_lead =
+            |word: &&Word| matches!(word.lower.as_str(), "with" | "for" | "of" | "in" | "at");
+        if let Some(lead) = before.next_if(is_lead) {
+            whole.start = lead.span.start;
+        }
+        self.spent.push(whole);
+    }
+
+    /// How surely the words beside a mention name a slot. What is said not to be meant is for none.
+    fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
+        let cue = self.surroundings.cue(mention, slot, self.slots);
+        let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
+        let denies = |at: usize| {
+            let before = self.surroundings.before(at);
+            before.first().is_some_and(|word| is_denial(&word.lower))
+        };
+        let is_relative = matches!(&mention.content, Content::Amount(amount)
+            if self.is_relative(&mention.span, amount))
+            && !slot.has_word(&["by", "step", "increment", "offset", "delta"]);
+        if is_relative || denies(mention.span.start) || denies(start) {
+            return Cue { conflicts: true, ..Cue::default() };
+        }
+        cue
+    }
+
+    /// "by 2 degrees", "5 more", "at 80 EUR each": how much a value changes or what one costs, and
+    /// not what it is.
+    fn is_relative(&self, span: &Range<usize>, amount: &Amount) -> bool {
+        const COMPARATIVES: &str = "warmer colder cooler hotter higher lower more less fewer later \
+     earlier longer shorter faster slower older younger bigger larger smaller cheaper";
+        let before = self.surroundings.before(span.start);
+        let after = self.surroundings.after(span.end);
+        let is_price = amount.units.iter().any(|unit| unit.dimension() == Dimension::Money);
+        let is_rate = before.first().is_some_and(|word| word.lower == "at")
+            || after
+                .first()
+                .is_some_and(|word| is_listed(&word.lower, "per each apiece an a every"));
+        (is_price && is_rate)
+            || before.first().is_some_and(|word| word.lower == "by")
+            || after.first().is_some_and(|word| is_listed(&word.lower, COMPARATIVES))
+    }
+
+    fn doubt(&mut self, slot: usize, why: String, candidates: Vec<String>) {
+        self.fills[slot].clear();
+        self.doubts[slot] = Some(Doubt { why, candidates });
+    }
+
+    /// Several mentions that all could be one slot's value.
+    fn doubt_between(&mut self, slot: usize, wishes: &[Wish]) {
+        let mut candidates = Vec::new();
+        for wish in wishes {
+            self.taken[wish.mention] = true;
+            let span = self.mention(wish.mention).span.clone();
+            self.spend(&span, &wish.cue);
+            candidates.push(self.said(&span));
+        }
+        self.doubt(slot, "several values are said".to_owned(), candidates);
+    }
+
+    /// The slot that the words beside a mention name more surely than any other.
+    fn wanted(&self, at: usize) -> Option<Wanted> {
+        let mention = self.mention(at);
+        let mut best: Option<Wanted> = None;
+        let mut is_tie = false;
+        for (slot, parameter) in self.slots.iter().enumerate() {
+            let cue = self.cue(mention, parameter);
+            let is_part = self.has_owner && parameter.is_repository() && is_slug(mention);
+            if cue.strength == 0 || cue.conflicts || is_part {
+                continue;
+            }
+            // A preposition alone says nothing of the kind of value.
+            let is_named = cue.strength > PREPOSITION || parameter.kind == Kind::Place;
+            let reading = self.reader.read(mention, parameter, is_named);
+            if reading == Reading::No {
+                continue;
+            }
+            let strength = cue.strength;
+            match best.as_ref().map_or(0, |best| best.strength).cmp(&strength) {
+                std::cmp::Ordering::Less => {
+                    is_tie = false;
+                    best =
+                        Some(Wanted { slot, strength, wish: Wish { mention: at, cue, reading } });
+                }
+                std::cmp::Ordering::Equal => is_tie = true,
+                std::cmp::Ordering::Greater => {}
+            }
+        }
+        best.filter(|_| !is_tie)
+    }
+
+    /// The same; a value of a list that nothing names goes where the list's first goes.
+    fn wanted_in_list(&self, at: usize) -> Option<Wanted> {
+        let head = self.chains[at];
+        self.wanted(at).or_else(|| {
+            let of_head = self.wanted(head).filter(|_| head != at)?;
+            let reading = self.reader.read(self.mention(at), &self.slots[of_head.slot], true);
+            let wish = Wish { mention: at, cue: Cue::default(), reading };
+            (wish.reading != Reading::No).then_some(Wanted { wish, ..of_head })
+        })
+    }
+
+    /// Gives out what is named with a strength.
+    fn give_named(&mut self, strength: u8, wanted: &[Option<Wanted>]) {
+        let mut wishes: Vec<Vec<Wish>> = self.slots.iter().map(|_| Vec::new()).collect();
+        let free = wanted.iter().enumerate().filter(|(at, _)| !self.taken[*at]);
+        for wanted in free.filter_map(|(_, wanted)| wanted.as_ref()) {
+            if wanted.strength == strength {
+                wishes[wanted.slot].push(wanted.wish.clone());
+            }
+        }
+        for (slot, mut wishes) in wishes.into_iter().enumerate() {
+            if wishes.is_empty() || !self.is_open(slot) {
+                continue;
+            }
+            if wishes.len() == 1 || self.slots[slot].is_list {
+                wishes.into_iter().for_each(|wish| self.give(slot, wish));
+            } else {
+                wishes.sort_by_key(|wish| wish.mention);
+                self.doubt_between(slot, &wishes);
+            }
+        }
+    }
+}
+
+fn is_denial(word: &str) -> bool {
+    matches!(word, "not" | "except" | "excluding" | "without" | "never" | "no")
+        || word.ends_with("n't")
+        || word.ends_with("n’t")
+}
+
+/// By mention, the first of the list that it is in: "1, 2 and 3".
+fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
+    let mentions = surroundings.mentions;
+    let mut chains: Vec<usize> = (0..mentions.len()).collect();
+    for at in 1..mentions.len() {
+        let same = |before: &usize| mentions[*before].content.kind() == mentions[at].content.kind();
+        let Some(before) = (0..at).rev().find(same) else { continue };
+        let (end, start) = (mentions[before].span.end, mentions[at].span.start);
+        if end > start {
+            continue;
+        }
+        let gap = surroundings.text[end..start].trim().to_lowercase();
+        let is_pair = gap == "and" && {
+            let of_first = surroundings.before(mentions[before].span.start);
+            of_first.first().is_some_and(|word| word.lower == "between")
+        };
+        if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") && !is_pair {
+            chains[at] = chains[before];
+        }
+    }
+    chains
+}

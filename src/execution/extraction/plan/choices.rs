@@ -1,0 +1,112 @@
+//! Values that the schema lists, and yes or no, given out.
+
+use std::ops::Range;
+
+use super::super::choice::{Choice, INTRODUCED};
+use super::super::slot::Kind;
+use super::{Doubt, Fill, Plan};
+
+/// Choices by slot.
+type Found = Vec<(usize, Vec<Choice>)>;
+
+impl Plan<'_> {
+    /// The same words are a value of one parameter at most: in "from German to English" each
+    /// language has its own.
+    pub(super) fn choose(&mut self) {
+        self.set_truths();
+        let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
+        let of_kind = open.filter(|at| self.slots[*at].kind == Kind::Choice);
+        let mut found: Found = of_kind
+            .map(|at| (at, self.surroundings.choices(&self.slots[at], self.slots)))
+            .filter(|(_, choices)| !choices.is_empty())
+            .collect();
+        while let Some(at) = self.surest(&found) {
+            let (slot, choices) = found.remove(at);
+            let best = choices.iter().map(|choice| choice.strength).max().unwrap_or(0);
+            // Of what is required, a preposition alone decides nothing between two values.
+            let is_weak = best <= INTRODUCED && self.slots[slot].required;
+            let least = if is_weak { 1 } else { best };
+            let choices: Vec<Choice> =
+                choices.into_iter().filter(|choice| choice.strength >= least).collect();
+            for (_, others) in &mut found {
+                others.retain(|other| choices.iter().all(|c| !overlap(&c.span, &other.span)));
+            }
+            found.retain(|(_, choices)| !choices.is_empty());
+            self.choose_value(slot, choices);
+        }
+        for (slot, choices) in found {
+            if self.slots[slot].required {
+                let candidates = choices.iter().map(|choice| self.said(&choice.span)).collect();
+                let why = "it is not said which value is for it".to_owned();
+                self.doubts[slot] = Some(Doubt { why, candidates });
+            }
+        }
+    }
+
+    fn set_truths(&mut self) {
+        for at in 0..self.slots.len() {
+            let slot = &self.slots[at];
+            if slot.kind == Kind::Boolean
+                && self.is_open(at)
+                && let Some((span, truth)) = self.surroundings.truth(slot)
+            {
+                let fill =
+                    Fill { value: truth.into(), source: self.source(&span), how: String::new() };
+                self.fills[at].push(fill);
+                self.spent.push(span);
+            }
+        }
+    }
+
+    /// The slot whose choice is introduced most surely, if no other slot can have it as surely.
+    fn surest(&self, found: &Found) -> Option<usize> {
+        let strength = |choices: &[Choice]| choices.iter().map(|c| c.strength).max().unwrap_or(0);
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(strength(&found[*at].1)));
+        order.into_iter().find(|at| {
+            let (slot, choices) = &found[*at];
+            let best = strength(choices);
+            let mut own = choices.iter().filter(|choice| choice.strength == best);
+            let is_rival = |other: &Choice, own: &Choice| {
+                other.strength >= own.strength && overlap(&other.span, &own.span)
+            };
+            let is_contested = own.any(|own| {
+                let mut others = found.iter().filter(|(other, _)| other != slot);
+                others.any(|(_, choices)| choices.iter().any(|other| is_rival(other, own)))
+            });
+            !is_contested && (best >= INTRODUCED || self.slots[*slot].required)
+        })
+    }
+
+    fn choose_value(&mut self, at: usize, found: Vec<Choice>) {
+        let several = found.iter().any(|choice| choice.value != found[0].value);
+        if several && !self.slots[at].is_list {
+            let candidates = found.iter().map(|choice| self.said(&choice.span)).collect();
+            self.spent.extend(found.into_iter().map(|choice| choice.whole));
+            return self.doubt(at, "several values are said".to_owned(), candidates);
+        }
+        for choice in found {
+            if self.fills[at].iter().all(|fill| fill.value != choice.value) {
+                let source = self.source(&choice.span);
+                let how = "one of its values".to_owned();
+                self.fills[at].push(Fill { value: choice.value, source, how });
+            }
+            self.take_within(&choice.span);
+            self.spent.push(choice.whole);
+        }
+    }
+
+    /// What looks like a place or an id and is a choice is not both; an amount of a chosen unit
+    /// still is an amount.
+    fn take_within(&mut self, span: &Range<usize>) {
+        for (at, mention) in self.surroundings.mentions.iter().enumerate() {
+            if overlap(&mention.span, span) && mention.content.kind() != "number" {
+                self.taken[at] = true;
+            }
+        }
+    }
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}

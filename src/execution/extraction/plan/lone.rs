@@ -1,0 +1,271 @@
+//! Values that only one parameter can hold, and what is left when nothing more is certain.
+
+use super::super::mention::{Content, Mention, is_path};
+use super::super::reading::Reading;
+use super::super::slot::{Kind, Slot};
+use super::super::text::stem;
+use super::super::unit::Unit;
+use super::pairs::is_slug;
+use super::{Cue, Doubt, Plan, Wish};
+
+/// A slot that can hold a mention, and as what.
+type Holder = (usize, Reading);
+
+/// Prepositions that go with a value out of the prompt's own words.
+const LEADS: [&str; 10] = ["in", "on", "at", "for", "from", "to", "by", "near", "with", "of"];
+
+impl Plan<'_> {
+    /// Gives out one value, or one list of them, that can go nowhere else; whether there was one.
+    pub(super) fn give_lone(&mut self) -> bool {
+        let (free, open) = (self.free(), self.open());
+        let holders: Vec<Vec<Holder>> = free.iter().map(|at| self.holders(*at, &open)).collect();
+        for &slot in &open {
+            let reading = |at: usize| holders[at].iter().find(|(other, _)| *other == slot);
+            let mut held: Vec<usize> =
+                (0..free.len()).filter(|at| reading(*at).is_some()).collect();
+            // A bare number beside "2 km" is none for a parameter in kilometres.
+            let fits = |at: &usize| !matches!(reading(*at), Some((_, Reading::Unfit(_))));
+            let in_list_of = |a: usize, b: usize| self.chains[free[a]] == self.chains[free[b]];
+            if let Some(one) = held.iter().copied().find(fits) {
+                held.retain(|at| fits(at) || in_list_of(*at, one));
+            }
+            let is_one_list =
+                self.slots[slot].is_list && held.iter().all(|at| in_list_of(*at, held[0]));
+            // A list of which one is no value is not understood.
+            let is_whole = held.iter().all(|at| {
+                let in_list = |other: &usize| self.chains[*other] == self.chains[free[*at]];
+                free.iter().filter(|other| in_list(other)).count() == held.len()
+            });
+            let is_one = held.len() == 1 || (is_one_list && is_whole && !held.is_empty());
+            if !is_one || !held.iter().all(|at| self.is_only(slot, free[*at], &holders[*at])) {
+                continue;
+            }
+            for at in held {
+                let reading = holders[at].iter().find(|(other, _)| *other == slot);
+                let reading = reading.map_or(Reading::No, |(_, reading)| reading.clone());
+                let cue = self.lead(free[at]);
+                self.give(slot, Wish { mention: free[at], cue, reading });
+            }
+            return true;
+        }
+        false
+    }
+
+    fn free(&self) -> Vec<usize> {
+        (0..self.taken.len()).filter(|at| !self.taken[*at]).collect()
+    }
+
+    fn open(&self) -> Vec<usize> {
+        (0..self.slots.len()).filter(|slot| self.is_open(*slot)).collect()
+    }
+
+    /// The word right before a mention; empty where there is none.
+    fn word_before(&self, mention: &Mention) -> String {
+        let before = self.surroundings.before(mention.span.start);
+        before.first().map_or(String::new(), |word| word.lower.clone())
+    }
+
+    fn lead(&self, at: usize) -> Cue {
+        let span = &self.mention(at).span;
+        let before = self.surroundings.before(span.start);
+        let lead = before.first().filter(|word| LEADS.contains(&word.lower.as_str()));
+        Cue { span: lead.map(|word| word.span.start..span.end), ..Cue::default() }
+    }
+
+    /// The open slots that can hold a mention that no word names.
+    fn holders(&self, at: usize, open: &[usize]) -> Vec<Holder> {
+        let mention = self.mention(at);
+        let mut holders: Vec<Holder> = Vec::new();
+        for &index in open {
+            let slot = &self.slots[index];
+            // The prompt's own words may be meant rather than a quote in them, and nobody quotes
+            // a label or an owner without saying so.
+            let is_text = slot.kind == Kind::Text && matches!(mention.content, Content::Quoted(_));
+            let needs_name = slot.is_list || slot.is_owner() || slot.is_repository();
+            let is_never_lone = slot.kind == Kind::Query || (is_text && needs_name);
+            if is_never_lone || self.cue(mention, slot).conflicts {
+                continue;
+            }
+            let is_code = slot.is_code() && is_capitals(mention);
+            let head = self.mention(self.chains[at]);
+            let is_introduced = || matches!(self.word_before(head).as_str(), "of" | "for");
+            let reading = self.reader.read(mention, slot, is_code && is_introduced());
+            let is_value = match &mention.content {
+                Content::Amount(_) => self.is_free(mention, slot),
+                Content::Path(path) if slot.kind == Kind::Path => {
+                    is_path(path) && self.is_placed(mention, path)
+                }
+                _ => true,
+            };
+            if reading != Reading::No && is_value {
+                holders.push((index, reading));
+            }
+        }
+        let is_special = |(slot, _): &Holder| !self.slots[*slot].kind.is_text();
+        if matches!(mention.content, Content::Quoted(_)) && holders.iter().any(is_special) {
+            holders.retain(is_special);
+        }
+        holders
+    }
+
+    /// The same; a period or an unclear day is held, and yet no value, by each slot for a
+    /// day.
+    fn holders_of_any(&self, at: usize, open: &[usize]) -> Vec<Holder> {
+        let why = match self.mention(at).content {
+            Content::Period(_) => "one day of it is needed",
+            Content::Unclear => "it cannot be read as one day",
+            _ => return self.holders(at, open),
+        };
+        let is_day = |slot: &&usize| matches!(self.slots[**slot].kind, Kind::Day | Kind::Moment);
+        open.iter().filter(is_day).map(|slot| (*slot, Reading::Unfit(why.to_owned()))).collect()
+    }
+
+    /// Whether a mention that only some slots can hold is meant for this one.
+    fn is_only(&self, slot: usize, at: usize, holders: &[Holder]) -> bool {
+        let (this, mention) = (&self.slots[slot], self.mention(at));
+        let is_unfit = |reading: &Reading| matches!(reading, Reading::Unfit(_));
+        // Whoever counts in another unit is no rival for a number.
+        let is_rival = |(other, reading): &&Holder| {
+            *other != slot && !(is_unfit(reading) && self.slots[*other].kind.is_number())
+        };
+        let rivals: Vec<usize> = holders.iter().filter(is_rival).map(|(other, _)| *other).collect();
+        let is_unfit_here = holders.iter().any(|(other, it)| *other == slot && is_unfit(it));
+        if let Content::Amount(amount) = &mention.content {
+            let is_typed = !amount.units.is_empty() || amount.has_hash || this.is_money();
+            let is_meant = this.required || (is_typed && !this.is_bound());
+            return rivals.is_empty() && is_meant && !(is_unfit_here && holders.len() > 1);
+        }
+        if !this.required && (this.is_bound() || !self.is_led(mention)) {
+            return false;
+        }
+        rivals.iter().all(|other| this.required && !self.slots[*other].required)
+    }
+
+    /// Whether a mention stands where the value of an optional parameter stands, rather than tell
+    /// more of something else: "the mail of 5 May".
+    fn is_led(&self, mention: &Mention) -> bool {
+        let before = self.surroundings.before(mention.span.start);
+        let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
+        let is_as_of = word(0) == "of" && word(1) == "as";
+        match mention.content {
+            Content::When(_) | Content::Period(_) => {
+                let said = &self.surroundings.text[mention.span.clone()];
+                let is_relative = said.starts_with(char::is_alphabetic);
+                is_as_of
+                    || matches!(word(0), "on" | "by" | "for" | "at" | "until")
+                    || (is_relative && !matches!(word(0), "of" | "from" | "about" | "than"))
+            }
+            _ => !matches!(word(0), "of" | "from" | "about" | "than" | "like" | "by"),
+        }
+    }
+
+    /// Whether a number stands for itself rather than count or number something else.
+    fn is_free(&self, mention: &Mention, slot: &Slot) -> bool {
+        let Content::Amount(amount) = &mention.content else { return true };
+        let after = self.surroundings.after(mention.span.end);
+        let counts_other = after.first().is_some_and(|word| !slot.is_about(&word.lower));
+        if amount.units.is_empty() && counts_other {
+            return false;
+        }
+        let before = self.surroundings.before(mention.span.start);
+        let Some(word) = before.first() else { return true };
+        let first = self.surroundings.words.first();
+        let is_command = first.is_some_and(|first| first.span == word.span);
+        let is_measured = slot.unit.is_some_and(|unit| {
+            amount.units.iter().any(|said| said.dimension() == unit.dimension())
+        });
+        amount.has_hash
+            || is_measured
+            || is_command
+            || slot.is_about(&word.lower)
+            || self.tool_words.contains(&stem(&word.lower))
+    }
+
+    /// Whether two words with a slash between them stand where a path stands.
+    fn is_placed(&self, mention: &Mention, path: &str) -> bool {
+        if !is_slug(mention) {
+            return true;
+        }
+        let has_letters = path.chars().all(|c| c.is_alphabetic() || c == '/');
+        let before = self.word_before(mention);
+        !has_letters
+            || matches!(before.as_str(), "in" | "from" | "of" | "at" | "to" | "into" | "under")
+    }
+
+    /// "20 EUR plus 19 % tax" is not 20 EUR.
+    fn doubt_parts(&mut self) {
+        let is_part = |at: &usize| {
+            matches!(&self.mention(*at).content, Content::Amount(amount)
+                if amount.is_part || amount.units.contains(&Unit::Percent))
+        };
+        let Some(at) = self.free().into_iter().find(is_part) else { return };
+        let part = self.said(&self.mention(at).span);
+        for slot in 0..self.slots.len() {
+            if let ([fill], true) = (&self.fills[slot][..], self.slots[slot].is_money()) {
+                let why = format!("\"{part}\" is said of it too");
+                let said = fill.value.to_string();
+                self.doubt(slot, why, vec![said]);
+            }
+        }
+    }
+
+    /// A value that a parameter could hold, and that none took for certain, must not be dropped:
+    /// events "on 5 May" are not all events. Of numbers and ids this holds for what is required.
+    pub fn doubt_unused(&mut self) {
+        self.doubt_parts();
+        let (free, open) = (self.free(), self.open());
+        let holders: Vec<Vec<Holder>> =
+            free.iter().map(|at| self.holders_of_any(*at, &open)).collect();
+        for &slot in &open {
+            let is_held = |at: &usize| holders[*at].iter().any(|(other, _)| *other == slot);
+            let is_certain = |at: &usize| {
+                let content = &self.mention(free[*at]).content;
+                let tells = matches!(
+                    content,
+                    Content::Url(_)
+                        | Content::Email(_)
+                        | Content::Path(_)
+                        | Content::When(_)
+                        | Content::Period(_)
+                        | Content::Unclear
+                );
+                // A refund of a half must not become a whole one.
+                let is_part = matches!(content, Content::Amount(amount)
+                    if amount.is_part || amount.units.contains(&Unit::Percent));
+                let before = self.word_before(self.mention(free[*at]));
+                let is_time =
+                    !matches!(content, Content::Url(_) | Content::Email(_) | Content::Path(_));
+                let is_near = !matches!(before.as_str(), "of" | "about" | "than" | "like")
+                    && (is_time || before != "from");
+                is_part || self.slots[slot].required || (tells && is_near)
+            };
+            let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
+            let Some(&first) = held.first() else { continue };
+            let said: Vec<String> =
+                held.iter().map(|at| self.said(&self.mention(free[*at]).span)).collect();
+            let rivals: Vec<&str> =
+                holders[first].iter().map(|(other, _)| self.slots[*other].name.as_str()).collect();
+            let why = match holders[first].iter().find(|(other, _)| *other == slot) {
+                _ if held.len() > 1 => "several values are said".to_owned(),
+                Some((_, Reading::Unfit(why))) => why.clone(),
+                _ if rivals.len() > 1 => {
+                    format!("{} may be meant for {}", quoted(&said[0]), rivals.join(" or "))
+                }
+                _ => format!("{} may be meant for it", quoted(&said[0])),
+            };
+            self.doubts[slot] = Some(Doubt { why, candidates: said });
+        }
+    }
+}
+
+/// A part of the prompt within quotes, of which it may bring its own.
+fn quoted(said: &str) -> String {
+    let has_own = said.starts_with(['"', '\'', '“', '„', '«', '‘', '`', '״']);
+    if has_own { said.to_owned() } else { format!("\"{said}\"") }
+}
+
+/// A word in capitals that is no currency: "MSFT".
+fn is_capitals(mention: &Mention) -> bool {
+    matches!(&mention.content, Content::Token(text)
+        if (2..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase()))
+}

@@ -1,0 +1,168 @@
+//! One value for two parameters: `owner/name`, 800x600, "next month", "tomorrow at 19:30".
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+use serde_json::Value;
+
+use super::super::mention::{Content, Mention};
+use super::super::reading::Reading;
+use super::super::slot::{Kind, Role, Slot};
+use super::super::text::is_function_word;
+use super::{Cue, Fill, Plan, Wish};
+
+impl Plan<'_> {
+    pub(super) fn give_pairs(&mut self) {
+        self.split_size();
+        self.give_periods();
+        self.split_moments();
+    }
+
+    /// The only open slot of a name.
+    fn only(&self, is_it: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let mut slots =
+            (0..self.slots.len()).filter(|at| self.is_open(*at) && is_it(&self.slots[*at]));
+        slots.next().filter(|_| slots.next().is_none())
+    }
+
+    /// The only free mention of a form.
+    fn only_free(&self, is_it: impl Fn(&Mention) -> bool) -> Option<usize> {
+        let mut free =
+            (0..self.taken.len()).filter(|at| !self.taken[*at] && is_it(self.mention(*at)));
+        free.next().filter(|_| free.next().is_none())
+    }
+
+    /// `owner/name` for a tool that takes the two apart.
+    pub(super) fn split_repository(&mut self) {
+        let (owner, name) = (self.only(Slot::is_owner), self.only(Slot::is_repository));
+        let (Some(owner), Some(name)) = (owner, name) else { return };
+        let Some(at) = self.only_free(is_slug) else { return };
+        let span = self.mention(at).span.clone();
+        let text = self.said(&span);
+        let Some((first, second)) = text.split_once('/') else { return };
+        let parts = [
+            (owner, first.into(), span.start..span.start + first.len()),
+            (name, second.into(), span.end - second.len()..span.end),
+        ];
+        self.give_parts(at, parts);
+    }
+
+    /// `800x600` for a tool that has a width and a height.
+    fn split_size(&mut self) {
+        let named = |word: &'static str| {
+            move |slot: &Slot| {
+                slot.kind.is_number() && slot.words.len() == 1 && slot.has_word(&[word])
+            }
+        };
+        let (Some(width), Some(height)) = (self.only(named("width")), self.only(named("height")))
+        else {
+            return;
+        };
+        let Some(at) = self.only_free(|mention| size(mention).is_some()) else { return };
+        let Some((first, second)) = size(self.mention(at)) else { return };
+        let span = self.mention(at).span.clone();
+        let parts = [
+            (width, first.0.into(), span.start..span.start + first.1),
+            (height, second.0.into(), span.end - second.1..span.end),
+        ];
+        let misfits = |(slot, value, _): &(usize, Value, Range<usize>)| {
+            self.reader.checker.misfit(&self.slots[*slot].path, false, value).is_some()
+        };
+        if !parts.iter().any(misfits) {
+            self.give_parts(at, parts);
+        }
+    }
+
+    /// Gives the parts of a mention to two slots.
+    fn give_parts(&mut self, at: usize, parts: [(usize, Value, Range<usize>); 2]) {
+        let span = self.mention(at).span.clone();
+        for (slot, value, part) in parts {
+            let how = format!("of {}", self.said(&span));
+            let fill = Fill { value, source: self.source(&part), how };
+            self.fills[slot].push(fill);
+        }
+        self.taken[at] = true;
+        self.spent.push(span);
+    }
+
+    /// "next month" is the first day and the last.
+    fn give_periods(&mut self) {
+        for at in 0..self.taken.len() {
+            let Content::Period(period) = &self.mention(at).content else { continue };
+            // A period is from its first day to its last; "after" and "before" leave these out.
+            let end_of = |role| {
+                move |slot: &Slot| {
+                    let is_edge = slot.has_word(&["after", "before"]);
+                    slot.kind == Kind::Day && slot.role == Some(role) && !is_edge
+                }
+            };
+            let (start, end) = (self.only(end_of(Role::Start)), self.only(end_of(Role::End)));
+            let (Some(start), Some(end), false) = (start, end, self.taken[at]) else { continue };
+            let firsts = period.readings.iter().map(|(first, _)| *first).collect();
+            let lasts = period.readings.iter().map(|(_, last)| *last).collect();
+            for (slot, days, how) in
+                [(start, firsts, "its first day"), (end, lasts, "its last day")]
+            {
+                let reading = self.reading_of(slot, days, how);
+                self.give(slot, Wish { mention: at, cue: self.preceded(at), reading });
+            }
+        }
+    }
+
+    fn reading_of(&self, slot: usize, days: Vec<Date>, how: &str) -> Reading {
+        let form = self.slots[slot].day_form.as_deref().unwrap_or("%Y-%m-%d");
+        let days: Vec<String> = days.iter().map(|day| day.strftime(form).to_string()).collect();
+        match &days[..] {
+            [day] => Reading::Value { value: day.clone().into(), how: how.to_owned() },
+            _ => Reading::Several(days),
+        }
+    }
+
+    /// The function word right before a mention goes with it.
+    fn preceded(&self, at: usize) -> Cue {
+        let span = &self.mention(at).span;
+        let before = self.surroundings.before(span.start);
+        let word = before.first().filter(|word| is_function_word(&word.lower));
+        Cue { span: word.map(|word| word.span.start..span.end), ..Cue::default() }
+    }
+
+    /// "tomorrow at 19:30" for a tool that takes day and time apart.
+    fn split_moments(&mut self) {
+        let is_moment = |mention: &Mention| {
+            matches!(&mention.content, Content::When(when)
+                if !when.is_instant && !when.days.is_empty() && !when.times.is_empty())
+        };
+        let day = self.only(|slot| slot.kind == Kind::Day);
+        let time = self.only(|slot| slot.kind == Kind::Time);
+        let (Some(day), Some(time)) = (day, time) else { return };
+        let Some(at) = self.only_free(is_moment) else { return };
+        for slot in [day, time] {
+            let reading = self.reader.read(self.mention(at), &self.slots[slot], true);
+            self.give(slot, Wish { mention: at, cue: self.preceded(at), reading });
+        }
+    }
+}
+
+/// One slash between two names, neither a root nor an ending of a file.
+pub(super) fn is_slug(mention: &Mention) -> bool {
+    let Content::Path(path) = &mention.content else { return false };
+    let starts = path.starts_with(|c: char| c.is_alphanumeric());
+    let mut parts = path.split('/');
+    let (first, second) = (parts.next(), parts.next());
+    let is_name = |part: Option<&str>| part.is_some_and(|part| !part.is_empty());
+    starts && is_name(first) && is_name(second) && parts.next().is_none()
+}
+
+/// A number with the length of its digits.
+type Side = (i64, usize);
+
+/// Both sides of `800x600`.
+fn size(mention: &Mention) -> Option<(Side, Side)> {
+    let Content::Token(text) = &mention.content else { return None };
+    let (first, second) = text.split_once(['x', '×'])?;
+    let side = |digits: &str| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| Some((digits.parse().ok()?, digits.len()))).flatten()
+    };
+    Some((side(first)?, side(second)?))
+}

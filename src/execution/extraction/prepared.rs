@@ -1,0 +1,177 @@
+//! What is asked of a prompt, and what comes of it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::invoker::Arguments;
+use super::super::message;
+use super::super::params::{Clarification, Parameters};
+use super::super::report::{Outcome, Report};
+use super::LocalTime;
+use crate::catalog::Tool;
+
+/// What arguments may be taken from.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgumentSources<'a> {
+    pub prompt: &'a str,
+    /// Arguments that are settled; nothing is read for them.
+    pub given: Option<&'a Arguments>,
+    /// The user's earlier prompts, the latest last. They count where the prompt refers back.
+    pub earlier: &'a [&'a str],
+    /// What the last tool answered. It counts where the prompt refers to it.
+    pub last_result: Option<&'a Value>,
+    /// What "tomorrow" and "in 2 hours" are relative to.
+    pub now: &'a LocalTime,
+}
+
+impl<'a> ArgumentSources<'a> {
+    /// A prompt alone.
+    pub fn new(prompt: &'a str, now: &'a LocalTime) -> Self {
+        Self { prompt, given: None, earlier: &[], last_result: None, now }
+    }
+}
+
+/// The arguments that a prompt gives, and what has to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PreparedArguments {
+    pub arguments: Arguments,
+    /// Where each value comes from; items of a list one by one.
+    pub sources: Vec<TakenValue>,
+    /// What is needed and not said, or not said for certain. Nothing should be called before it
+    /// is answered.
+    #[serde(rename = "questions", skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Question>,
+    /// What the prompt mentions and no parameter took.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<Unused>,
+}
+
+/// Why a question is asked about which the prompt says nothing.
+pub(super) const NOT_SAID: &str = "it is needed, and not said";
+
+impl PreparedArguments {
+    /// The report of a call that is not made because something has to be asked first; nothing where
+    /// nothing has.
+    pub fn clarify(&self, tool: &Tool) -> Option<Report> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        let mut clarification = match Parameters::default().prepare(tool, &self.arguments) {
+            Err(clarification) => *clarification,
+            Ok(prepared) => {
+                let example = Value::Object(prepared.arguments);
+                Clarification { missing: Vec::new(), unfit: Vec::new(), example }
+            }
+        };
+        let is_told = |name: &str| {
+            let of = |question: &&Question| question.name == name && question.why != NOT_SAID;
+            self.missing.iter().any(|question| of(&question))
+        };
+        clarification.missing.retain(|missing| !is_told(&missing.name));
+        let is_listed = |question: &&Question| {
+            clarification.missing.iter().any(|missing| missing.name == question.name)
+        };
+        let told = self.missing.iter().filter(|question| !is_listed(question));
+        clarification.unfit = told.map(Question::to_string).collect();
+        let message = message::clarification(tool, &clarification);
+        let clarification = Box::new(clarification);
+        let outcome = Outcome::Clarify { tool: tool.id.clone(), clarification, message };
+        Some(Report { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() })
+    }
+}
+
+/// A value of the arguments, and where it was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TakenValue {
+    /// The parameter: `limit`, `location/latitude`, `to/0`.
+    pub name: String,
+    pub value: Value,
+    #[serde(flatten)]
+    pub source: Source,
+    /// How it was read, where it is not sent as it stands.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub how: String,
+}
+
+/// Where a value was found. Places in prompts are bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Source {
+    /// It was settled before.
+    Given,
+    Prompt {
+        start: usize,
+        end: usize,
+        text: String,
+    },
+    /// `prompt` counts from the oldest.
+    Earlier {
+        prompt: usize,
+        start: usize,
+        end: usize,
+        text: String,
+    },
+    /// A JSON pointer into the last result.
+    LastResult {
+        pointer: String,
+    },
+    /// The schema allows no other value.
+    Schema,
+}
+
+impl std::fmt::Display for TakenValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` is {}", self.name, self.value)?;
+        match &self.source {
+            Source::Given => write!(f, ", as given")?,
+            Source::Prompt { text, .. } => write!(f, ", from \"{text}\"")?,
+            Source::Earlier { text, .. } => write!(f, ", from \"{text}\" of an earlier prompt")?,
+            Source::LastResult { pointer } if pointer.is_empty() => write!(f, ", the last result")?,
+            Source::LastResult { pointer } => write!(f, ", from {pointer} of the last result")?,
+            Source::Schema => write!(f, ", the only value that is allowed")?,
+        }
+        if self.how.is_empty() { Ok(()) } else { write!(f, " ({})", self.how) }
+    }
+}
+
+/// What has to be asked before the tool can be called.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Question {
+    /// The parameter.
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Value>,
+    /// Why it is asked.
+    pub why: String,
+    /// What can be meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+}
+
+impl std::fmt::Display for Question {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}`", self.name)?;
+        let about: String =
+            self.description.as_deref().unwrap_or_default().trim().chars().take(160).collect();
+        if !about.is_empty() {
+            write!(f, " ({about})")?;
+        }
+        write!(f, ": {}", self.why)?;
+        match &self.candidates[..] {
+            [] => Ok(()),
+            [one] => write!(f, ": {one}"),
+            several => write!(f, "; which: {}?", several.join(" or ")),
+        }
+    }
+}
+
+/// A value of the prompt that went nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unused {
+    pub text: String,
+    /// `number`, `path`, `date or time` and so on.
+    pub kind: &'static str,
+}

@@ -1,0 +1,316 @@
+//! A mention as the value of a parameter: what JSON it becomes, or why it cannot.
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::super::params::Checker;
+use super::mention::{Amount, Content, Mention, is_path, is_telling_id};
+use super::slot::{Kind, Slot};
+use super::unit::{Dimension, Unit};
+use super::when::{Period, When, Zone};
+
+/// What a mention is to a slot.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reading {
+    /// Something else.
+    No,
+    Value {
+        value: Value,
+        how: String,
+    },
+    /// Of the right kind, and yet no value that may be sent: why.
+    Unfit(String),
+    /// One of several values.
+    Several(Vec<String>),
+}
+
+/// What the readings of one prompt share.
+pub(super) struct Reader<'a> {
+    pub zone: &'a TimeZone,
+    pub checker: &'a Checker,
+    /// The tool has a parameter for the unit or the currency of its amounts.
+    pub has_unit: bool,
+    /// It has one for the time of the day.
+    pub has_time: bool,
+}
+
+impl Reader<'_> {
+    /// `named` where the words beside the mention name the slot; a mention alone is read more
+    /// strictly.
+    pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Reading {
+        let reading = match (slot.kind, &mention.content) {
+            (Kind::Integer | Kind::Number, Content::Amount(amount)) => {
+                self.number(amount, slot, named)
+            }
+            (Kind::Day, Content::When(when)) => self.day(when, slot),
+            (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
+            (Kind::Moment, Content::When(when)) => self.moment(when),
+            (Kind::Time, Content::When(when)) => self.time(when, slot),
+            (_, content) => text(content, slot, named),
+        };
+        match reading {
+            Reading::Value { value, how } => {
+                match self.checker.misfit(&slot.path, slot.is_list, &value) {
+                    None => Reading::Value { value, how },
+                    Some(_) if !named && slot.kind == Kind::Id => Reading::No,
+                    Some(why) => Reading::Unfit(why),
+                }
+            }
+            other => other,
+        }
+    }
+
+    fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Reading {
+        let is_percent = amount.units.contains(&Unit::Percent);
+        if slot.is_money() && slot.unit != Some(Unit::Percent) && (amount.is_part || is_percent) {
+            return Reading::Unfit("a part is said, and of what is not".to_owned());
+        }
+        if amount.is_part {
+            return Reading::No;
+        }
+        if amount.is_range {
+            return Reading::Unfit("a range of numbers is no number".to_owned());
+        }
+        let Some(said) = amount.value else {
+            return Reading::Unfit("the number can be read in two ways".to_owned());
+        };
+        if amount.is_spelled && !named && amount.units.is_empty() {
+            return Reading::No;
+        }
+        let mut how = String::new();
+        let value = if amount.units.is_empty() {
+            match slot.unit {
+                Some(Unit::Cents) => return unsaid(said, "cents"),
+                Some(unit) if !named && !unit.goes_without_saying() => {
+                    return unsaid(said, &unit.to_string());
+                }
+                _ => said,
+            }
+        } else {
+            match self.in_unit(amount, slot, named) {
+                Ok((value, told)) => {
+                    how = told;
+                    value
+                }
+                Err(reading) => return reading,
+            }
+        };
+        if slot.kind == Kind::Integer && !value.is_whole() {
+            return Reading::Unfit(format!("{value} is no whole number"));
+        }
+        match value.to_json() {
+            Some(value) => Reading::Value { value, how },
+            None => Reading::Unfit("the number is too large".to_owned()),
+        }
+    }
+
+    /// The amount in the slot's unit, and what was converted.
+    fn in_unit(
+        &self,
+        amount: &Amount,
+        slot: &Slot,
+        named: bool,
+    ) -> Result<(super::decimal::Decimal, String), Reading> {
+        let said = amount.value.ok_or(Reading::No)?;
+        let Some(unit) = slot.unit else { return self.without_unit(amount, slot, named) };
+        let same = amount.units.iter().filter(|from| from.dimension() == unit.dimension());
+        let Some(from) = same.clone().next() else { return Err(self.foreign(amount, slot, named)) };
+        let mut values = same.filter_map(|from| Some((from.convert(said, unit)?, from)));
+        let Some((value, from)) = values.next() else {
+            return Err(Reading::Unfit(format!("it counts in {unit}, and {said} {from} is said")));
+        };
+        let how =
+            if value == said { String::new() } else { format!("{said} {from} are {value} {unit}") };
+        Ok((value, how))
+    }
+
+    /// A unit, and a parameter that tells none.
+    fn without_unit(
+        &self,
+        amount: &Amount,
+        slot: &Slot,
+        named: bool,
+    ) -> Result<(super::decimal::Decimal, String), Reading> {
+        let said = amount.value.ok_or(Reading::No)?;
+        let has =
+            |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
+        let plain = Ok((said, String::new()));
+        if has(Dimension::Money) {
+            let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
+            return match slot.is_money() {
+                true if self.has_unit || !is_named => plain,
+                true => Err(Reading::Unfit("which currency it counts in is not known".to_owned())),
+                false => Err(self.foreign(amount, slot, named)),
+            };
+        }
+        if has(Dimension::Percent) {
+            return match (
+                slot.is_fraction,
+                slot.is_hundred
+                    || slot.says("percent")
+                    || slot.has_word(&["percent", "percentage"]),
+            ) {
+                (true, _) => {
+                    let value = said.times(1, 100).ok_or(Reading::No)?;
+                    Ok((value, format!("{said} % are {value}")))
+                }
+                (_, true) => plain,
+                _ => Err(self.foreign(amount, slot, named)),
+            };
+        }
+        let is_counted = slot
+            .nouns()
+            .any(|noun| amount.units.iter().any(|unit| Unit::said(noun).contains(unit)));
+        if self.has_unit
+            || is_counted
+            || (has(Dimension::Temperature) && slot.has_word(&["temperature"]))
+        {
+            return plain;
+        }
+        Err(self.foreign(amount, slot, named))
+    }
+
+    /// An amount of something that the slot does not measure.
+    fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Reading {
+        if !named {
+            return Reading::No;
+        }
+        let units: Vec<String> = amount.units.iter().map(ToString::to_string).collect();
+        let unit = slot.unit.map_or("a number without a unit".to_owned(), |unit| unit.to_string());
+        Reading::Unfit(format!("expected {unit}, found {}", units.join(" or ")))
+    }
+
+    fn day(&self, when: &When, slot: &Slot) -> Reading {
+        if when.is_instant || (!when.times.is_empty() && !self.has_time) {
+            return Reading::No;
+        }
+        let form = slot.day_form.as_deref().unwrap_or("%Y-%m-%d");
+        match when.days[..] {
+            [] => Reading::No,
+            [day] => {
+                let value = Value::String(day.strftime(form).to_string());
+                Reading::Value { value, how: "by the calendar".to_owned() }
+            }
+            _ => Reading::Several(when.days.iter().map(ToString::to_string).collect()),
+        }
+    }
+
+    /// "since January" begins on its first day; elsewhere a month is no day.
+    fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Reading {
+        if !named {
+            return Reading::No;
+        }
+        if !slot.has_word(&["since", "from", "start"]) {
+            return Reading::Unfit("one day of it is needed".to_owned());
+        }
+        let days = period.readings.iter().map(|(first, _)| *first).collect();
+        self.day(&When { days, times: Vec::new(), zone: Zone::Local, is_instant: false }, slot)
+    }
+
+    fn moment(&self, when: &When) -> Reading {
+        if let Zone::Unread(zone) = &when.zone {
+            return Reading::Unfit(format!(
+                "\"{zone}\" names several time zones; give an offset such as +02:00"
+            ));
+        }
+        if when.times.is_empty() {
+            return Reading::Unfit("the time of the day is not said".to_owned());
+        }
+        if when.days.is_empty() {
+            return Reading::Unfit("the day is not said".to_owned());
+        }
+        match when.moment(self.zone) {
+            Ok(moment) => {
+                Reading::Value { value: Value::String(moment), how: "by the calendar".to_owned() }
+            }
+            Err(moments) if moments.is_empty() => {
+                Reading::Unfit("the clocks skip or repeat that time on that day".to_owned())
+            }
+            Err(moments) => Reading::Several(moments),
+        }
+    }
+
+    fn time(&self, when: &When, slot: &Slot) -> Reading {
+        if !when.days.is_empty() && !self.has_time {
+            return Reading::No;
+        }
+        // The format `time` has an offset, which only a day tells for certain.
+        let form = if slot.says("hh:mm:ss") { "%H:%M:%S" } else { "%H:%M" };
+        match when.times[..] {
+            [] => Reading::No,
+            [time] => Reading::Value {
+                value: Value::String(time.strftime(form).to_string()),
+                how: "by the clock".to_owned(),
+            },
+            _ => Reading::Several(when.times.iter().map(ToString::to_string).collect()),
+        }
+    }
+}
+
+fn unsaid(said: super::decimal::Decimal, unit: &str) -> Reading {
+    Reading::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
+}
+
+/// Values that are sent as they stand.
+fn text(content: &Content, slot: &Slot, named: bool) -> Reading {
+    let as_said =
+        |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
+    match (slot.kind, content) {
+        (Kind::Email, Content::Email(text))
+        | (Kind::Url, Content::Url(text))
+        | (Kind::Path, Content::Path(text))
+        | (Kind::Place, Content::Place(text))
+        | (Kind::Currency, Content::Currency(text))
+        | (Kind::Message, Content::Rest(text))
+        | (Kind::Query | Kind::Message | Kind::Text, Content::Quoted(text)) => as_said(text),
+        (Kind::Path, Content::Quoted(text)) if named || has_path_form(text) => as_said(text),
+        (Kind::Email, Content::Quoted(text)) if text.contains('@') => as_said(text),
+        (Kind::Url, Content::Quoted(text)) if text.contains("://") => as_said(text),
+        (Kind::Place | Kind::Id, Content::Quoted(text)) if named => as_said(text),
+        (Kind::Place, Content::Token(text)) if named && text.chars().all(char::is_alphabetic) => {
+            as_said(text)
+        }
+        (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
+        (Kind::Text, Content::Path(text)) if named => as_said(text),
+        (Kind::Text, Content::Token(text))
+            if text.contains('*') && slot.has_word(&["pattern", "glob"]) =>
+        {
+            as_said(text)
+        }
+        (Kind::Id, content) => id(content, slot, named),
+        _ => Reading::No,
+    }
+}
+
+fn id(content: &Content, slot: &Slot, named: bool) -> Reading {
+    let as_said =
+        |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
+    let fits = |text: &str| slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
+    match content {
+        Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
+            let is_token = matches!(content, Content::Token(_));
+            let can_be = fits(text)
+                || (is_token && (named || (slot.pattern.is_none() && is_telling_id(text))));
+            if can_be { as_said(text) } else { Reading::No }
+        }
+        Content::Quoted(text) if fits(text) => as_said(text),
+        Content::Amount(Amount { digits: Some(digits), has_hash, .. }) => {
+            match (named, fits(digits)) {
+                (_, true) => as_said(digits),
+                (true, _) if *has_hash => {
+                    Reading::Several(vec![format!("#{digits}"), digits.clone()])
+                }
+                (true, _) => as_said(digits),
+                _ => Reading::No,
+            }
+        }
+        _ => Reading::No,
+    }
+}
+
+/// Whether a quoted text, with or without spaces, is made like a path.
+fn has_path_form(text: &str) -> bool {
+    let starts = ["/", "~/", "./", "../"].iter().any(|root| text.starts_with(root));
+    let joined: String = text.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
+    (starts || is_path(&joined)) && !text.contains("://")
+}

@@ -1,0 +1,280 @@
+//! "it", "that", "the last result": values from what came before, where the prompt says so.
+
+use serde_json::Value;
+
+use super::mention::{Content, Mention};
+use super::plan::{Doubt, Fill, Plan};
+use super::slot::{Kind, Slot};
+use super::text::Word;
+use super::{ArgumentSources, Source};
+use crate::execution::params::{alike, plain};
+
+/// Words that refer back.
+pub(super) const WORDS: &[&str] =
+    &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
+
+/// Values of the last result that are looked at.
+const DEPTH: usize = 3;
+
+/// Whether the prompt refers to something that came before.
+pub(super) fn is_named(words: &[Word], text: &str) -> bool {
+    let lower =
+        |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |word| word.lower.as_str());
+    for (at, word) in words.iter().enumerate() {
+        let (before, next) = (lower(at.checked_sub(1)), lower(Some(at + 1)));
+        let after = &text[word.span.end..];
+        match word.lower.as_str() {
+            "result" | "results" | "answer" | "output" | "response"
+                if matches!(before, "last" | "previous" | "latest" | "above") =>
+            {
+                return true;
+            }
+            // "is it cold", "it is cold", "it's" and "that I am late" refer to nothing.
+            "it" | "them" => {
+                let is_subject = matches!(
+                    before,
+                    "is" | "was"
+                        | "does"
+                        | "did"
+                        | "will"
+                        | "would"
+                        | "can"
+                        | "should"
+                        | "if"
+                        | "when"
+                        | "how"
+                        | "what"
+                ) || matches!(
+                    next,
+                    "is" | "was"
+                        | "has"
+                        | "will"
+                        | "would"
+                        | "can"
+                        | "should"
+                        | "does"
+                        | "rains"
+                        | "snows"
+                );
+                if at > 0 && !is_subject && !after.starts_with(['\'', '’']) {
+                    return true;
+                }
+            }
+            "that" | "this" | "those" | "these" => {
+                let is_conjunction = matches!(
+                    next,
+                    "i" | "i'm"
+                        | "you"
+                        | "we"
+                        | "he"
+                        | "she"
+                        | "they"
+                        | "it"
+                        | "the"
+                        | "there"
+                        | "my"
+                        | "our"
+                        | "is"
+                        | "are"
+                        | "was"
+                        | "were"
+                        | "has"
+                        | "have"
+                        | "a"
+                        | "an"
+                        | "week"
+                        | "month"
+                        | "year"
+                        | "morning"
+                        | "evening"
+                        | "afternoon"
+                        | "day"
+                        | "quarter"
+                        | "weekend"
+                        | "time"
+                );
+                if at > 0 && !is_conjunction && !after.starts_with(['\'', '’']) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A value from before, and where it stands.
+#[derive(Clone, Debug)]
+struct Candidate {
+    value: Value,
+    source: Source,
+}
+
+impl Plan<'_> {
+    /// Fills what is required and still open from the last result or from earlier prompts, if the
+    /// prompt refers to them and one value can be meant. `earlier` are the mentions of each earlier
+    /// prompt.
+    pub fn give_referred(&mut self, sources: &ArgumentSources<'_>, earlier: &[Vec<Mention>]) {
+        if !is_named(self.surroundings.words, self.surroundings.text) {
+            return;
+        }
+        let open: Vec<usize> = (0..self.slots.len())
+            .filter(|at| self.is_open(*at) && self.slots[*at].required)
+            .collect();
+        let texts = open.iter().filter(|at| self.slots[**at].kind.is_text()).count();
+        for at in open {
+            let slot = &self.slots[at];
+            if slot.is_list && !matches!(slot.kind, Kind::Email | Kind::Id | Kind::Path | Kind::Url)
+            {
+                continue;
+            }
+            let mut candidates = Vec::new();
+            if let Some(result) = sources.last_result {
+                candidates = self.of_result(slot, result, texts == 1);
+            }
+            candidates.extend(self.of_earlier(slot, sources.earlier, earlier));
+            let mut values: Vec<Candidate> = Vec::new();
+            for candidate in candidates {
+                if values.iter().all(|known| known.value != candidate.value) {
+                    values.push(candidate);
+                }
+            }
+            match <[Candidate; 1]>::try_from(values) {
+                Ok([Candidate { value, source }]) => {
+                    let how = "the prompt refers to it".to_owned();
+                    self.fills[at].push(Fill { value, source, how });
+                }
+                Err(values) if values.is_empty() => {}
+                Err(values) => {
+                    let text = |one: Candidate| match one.value {
+                        Value::String(text) => text,
+                        other => other.to_string(),
+                    };
+                    let candidates = values.into_iter().take(5).map(text).collect();
+                    let why = "several values came before".to_owned();
+                    self.doubts[at] = Some(Doubt { why, candidates });
+                }
+            }
+        }
+    }
+
+    /// What the last result has for a slot: members of its name, else the only value of its form.
+    fn of_result(&self, slot: &Slot, result: &Value, is_only_text: bool) -> Vec<Candidate> {
+        let mut leaves = Vec::new();
+        collect(result, String::new(), DEPTH, &mut leaves);
+        let fits = |value: &Value| {
+            !value.is_null()
+                && has_type(slot, value)
+                && self.reader.checker.misfit(&slot.path, slot.is_list, value).is_none()
+        };
+        let named: Vec<Candidate> = leaves
+            .iter()
+            .filter(|(pointer, value)| {
+                let name = pointer.rsplit('/').next().unwrap_or_default();
+                is_name_of(slot, name) && fits(value)
+            })
+            .map(|(pointer, value)| candidate(pointer, value))
+            .collect();
+        if !named.is_empty() {
+            return named;
+        }
+        let has_form = |value: &Value| match (slot.kind, value.as_str()) {
+            (Kind::Url, Some(text)) => text.contains("://"),
+            (Kind::Email, Some(text)) => text.contains('@') && !text.contains(char::is_whitespace),
+            (Kind::Path, Some(text)) => super::mention::is_path(text),
+            (Kind::Id, Some(text)) => {
+                slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+            }
+            _ => false,
+        };
+        let formed = leaves.iter().filter(|(_, value)| has_form(value) && fits(value));
+        let formed: Vec<Candidate> =
+            formed.map(|(pointer, value)| candidate(pointer, value)).collect();
+        let is_passed_on = matches!(slot.kind, Kind::Message | Kind::Query) && is_only_text;
+        if formed.is_empty() && is_passed_on && result.is_string() && fits(result) {
+            return vec![candidate("", result)];
+        }
+        formed
+    }
+
+    /// The values of the latest earlier prompt that has any for the slot.
+    fn of_earlier(
+        &self,
+        slot: &Slot,
+        prompts: &[&str],
+        earlier: &[Vec<Mention>],
+    ) -> Vec<Candidate> {
+        for (at, mentions) in earlier.iter().enumerate().rev() {
+            let candidates: Vec<Candidate> = mentions
+                .iter()
+                .filter(|mention| {
+                    matches!(
+                        mention.content,
+                        Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_)
+                    )
+                })
+                .filter_map(|mention| match self.reader.read(mention, slot, false) {
+                    super::reading::Reading::Value { value, .. } => {
+                        let (start, end) = (mention.span.start, mention.span.end);
+                        let text = prompts[at][start..end].to_owned();
+                        Some(Candidate {
+                            value,
+                            source: Source::Earlier { prompt: at, start, end, text },
+                        })
+                    }
+                    _ => None,
+                })
+                .collect();
+            if !candidates.is_empty() {
+                return candidates;
+            }
+        }
+        Vec::new()
+    }
+}
+
+fn candidate(pointer: &str, value: &Value) -> Candidate {
+    let pointer = pointer.to_owned();
+    Candidate { value: value.clone(), source: Source::LastResult { pointer } }
+}
+
+/// Every value that is no object or list, with its JSON pointer.
+fn collect<'a>(
+    value: &'a Value,
+    pointer: String,
+    depth: usize,
+    leaves: &mut Vec<(String, &'a Value)>,
+) {
+    match value {
+        Value::Object(members) if depth > 0 => {
+            for (name, member) in members {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                collect(member, format!("{pointer}/{name}"), depth - 1, leaves);
+            }
+        }
+        Value::Array(items) if depth > 0 => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, format!("{pointer}/{at}"), depth - 1, leaves);
+            }
+        }
+        Value::Object(_) | Value::Array(_) => {}
+        _ => leaves.push((pointer, value)),
+    }
+}
+
+fn has_type(slot: &Slot, value: &Value) -> bool {
+    match slot.kind {
+        Kind::Integer => value.is_i64() || value.is_u64(),
+        Kind::Number => value.is_number(),
+        Kind::Boolean | Kind::Other => false,
+        Kind::Choice => slot.choices.iter().any(|(_, choice)| choice == value),
+        _ => value.is_string(),
+    }
+}
+
+/// Whether a member of a result is what a slot asks for: `ticket_id` is, and so is `id`.
+fn is_name_of(slot: &Slot, name: &str) -> bool {
+    let Some(own) = slot.path.last() else { return false };
+    let is_id = slot.words.last().is_some_and(|last| last == "id") && plain(name) == "id";
+    (alike(own, name) && !name.is_empty()) || is_id
+}

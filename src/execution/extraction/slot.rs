@@ -1,0 +1,316 @@
+//! The parameters of a tool, and what each can hold.
+
+mod kind;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::super::params;
+use super::unit::Unit;
+use super::{Question, text};
+use crate::catalog::Tool;
+
+pub(super) use kind::Kind;
+
+/// Which end of a range, or of a way, a parameter or a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Start,
+    End,
+}
+
+/// One parameter, or a member of one that is an object.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// `limit`, or `location/latitude`.
+    pub name: String,
+    /// The same, name by name.
+    pub path: Vec<String>,
+    /// The words of its own name.
+    pub words: Vec<String>,
+    /// What its description says, in lower case.
+    pub description: Option<String>,
+    /// The type, or the allowed values, for a question.
+    pub type_: Option<Value>,
+    pub required: bool,
+    /// Required where its object is there at all.
+    pub required_in_object: bool,
+    /// A default or a constant stands for it where nothing is said.
+    pub has_default: bool,
+    pub is_list: bool,
+    pub kind: Kind,
+    /// Each allowed value with its words.
+    pub choices: Vec<(Vec<String>, Value)>,
+    pub role: Option<Role>,
+    pub unit: Option<Unit>,
+    /// What its description says that it is the name or the id of.
+    pub of: Option<String>,
+    /// A pattern that words of prose do not match.
+    pub pattern: Option<Regex>,
+    /// "first N lines" of its description: the words on both sides of the number.
+    pub template: Option<(String, String)>,
+    /// It goes from 0 to 1, so that percents are hundredths of it.
+    pub is_fraction: bool,
+    /// It ends at 100, so that percents are what it counts.
+    pub is_hundred: bool,
+    /// How it writes a day, as `strftime` does, where its description says so.
+    pub day_form: Option<String>,
+}
+
+/// Names whose own words are the values that they hold.
+const START: &str = "after begin beginning departure earliest from input least lower lowest min minimum old \
+     origin since source src start starts";
+const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
+     return target till to until upper";
+const LIMITS: &[&str] = &["limit", "count", "n", "top", "k", "size"];
+
+/// Words of prose, which a pattern that tells its values apart does not match.
+const PROSE: &[&str] =
+    &["search", "the", "file", "a", "Berlin", "I", "show", "report", "well-known", "12", "5"];
+
+impl Slot {
+    fn new(name: &str, outer: &Value, root: &Value, about_tool: &str) -> Self {
+        let outer = params::resolved(outer, root);
+        let schema = kind::sole_alternative(outer, root);
+        let is_list = kind::type_of(schema) == Some("array");
+        let item = if is_list { params::resolved(&schema["items"], root) } else { schema };
+        let item = kind::sole_alternative(item, root);
+        let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
+        let words = text::name_words(name);
+        let format = item["format"].as_str().and_then(pattern_of_format);
+        let pattern = item["pattern"].as_str().or(format).and_then(telling_pattern);
+        let pattern = match kind::is_zone(&words, said.unwrap_or_default()) {
+            true => telling_pattern(ZONE),
+            false => pattern,
+        };
+        let choices = kind::choices(item);
+        let given = kind::Given {
+            words: &words,
+            about: &said.unwrap_or_default().to_lowercase(),
+            has_choices: !choices.is_empty(),
+            has_pattern: pattern.is_some(),
+            about_tool,
+        };
+        let kind = kind::of(&given, item);
+        let is_number = kind.is_number();
+        Self {
+            name: name.to_owned(),
+            path: vec![name.to_owned()],
+            description: said.map(str::to_owned),
+            type_: schema.get("enum").or(item.get("enum")).or(schema.get("type")).cloned(),
+            required: false,
+            required_in_object: false,
+            has_default: outer.get("default").is_some_and(|default| !default.is_null()),
+            role: role(&words, kind),
+            unit: Unit::of_parameter(&words, said.unwrap_or_default()).filter(|_| is_number),
+            template: said.and_then(template).filter(|_| is_number),
+            of: said.and_then(named_thing),
+            day_form: said.and_then(day_form),
+            is_hundred: is_number
+                && schema["maximum"] == 100
+                && !words.contains(&"limit".to_owned()),
+            is_fraction: is_number && schema["maximum"] == 1 && schema["minimum"] == 0,
+            words,
+            is_list,
+            kind,
+            choices,
+            pattern,
+        }
+    }
+
+    /// A question about it, without candidates.
+    pub fn question(&self, why: &str) -> Question {
+        Question {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            kind: self.type_.clone(),
+            why: why.to_owned(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Whether a preposition says that a value is for it: an end of a range.
+    pub fn is_bound(&self) -> bool {
+        let is_measured = self.kind.is_number() || matches!(self.kind, Kind::Day | Kind::Moment);
+        self.role.is_some() && is_measured
+    }
+
+    /// Whether its values are short codes in capitals, such as "MSFT".
+    pub fn is_code(&self) -> bool {
+        let is_symbol = matches!(
+            self.words.last().map(String::as_str),
+            Some("symbol" | "symbols" | "ticker" | "tickers" | "iata")
+        );
+        self.kind == Kind::Id && is_symbol
+    }
+
+    /// Whether it limits how many results come.
+    pub fn is_limit(&self) -> bool {
+        let is_max_of_results = self.words.len() == 2
+            && matches!(self.words[0].as_str(), "max" | "num" | "page" | "per")
+            && matches!(
+                text::singular(&self.words[1]).as_str(),
+                "result" | "item" | "size" | "page" | "count"
+            );
+        self.kind.is_number()
+            && (is_max_of_results
+                || self.words.iter().all(|word| LIMITS.contains(&word.as_str()) || word == "max"))
+    }
+
+    /// The words of its name that say what it is, beside which end of what.
+    pub fn nouns(&self) -> impl Iterator<Item = &str> {
+        const EMPTY: &[&str] = &[
+            "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at",
+            "on", "for", "per", "with", "include", "exclude", "number", "num",
+        ];
+        let words = self.words.iter().map(String::as_str);
+        words.filter(|word| !EMPTY.contains(word) && role_of_word(word).is_none())
+    }
+
+    /// The words of its name that say which end of what it is.
+    pub fn ends(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str).filter(|word| role_of_word(word).is_some())
+    }
+
+    /// Whether its name is what it counts: `days`, `duration_minutes`.
+    pub fn counts(&self, unit: Unit) -> bool {
+        self.words.iter().any(|word| Unit::said(word).contains(&unit))
+    }
+
+    pub fn is_owner(&self) -> bool {
+        self.words.len() == 1 && self.has_word(&["owner", "org", "organization"])
+    }
+
+    /// Whether it is the name of a repository without its owner.
+    pub fn is_repository(&self) -> bool {
+        let is_it = self.words.len() == 1 && self.has_word(&["repo", "repository"]);
+        is_it && !self.says("owner/")
+    }
+
+    pub fn is_money(&self) -> bool {
+        const MONEY: &[&str] = &[
+            "amount", "price", "cost", "budget", "total", "fee", "balance", "sum", "value",
+            "salary", "payment",
+        ];
+        self.has_word(MONEY)
+    }
+
+    /// Whether a word says nothing, or is one of its name and its description.
+    pub fn is_about(&self, word: &str) -> bool {
+        let about = text::words(self.description.as_deref().unwrap_or_default());
+        let mut words = about.iter().map(|word| &word.lower).chain(&self.words);
+        text::is_function_word(word) || words.any(|own| text::stem(own) == text::stem(word))
+    }
+
+    pub fn has_word(&self, among: &[&str]) -> bool {
+        self.words.iter().any(|word| among.contains(&word.as_str()))
+    }
+
+    pub fn says(&self, what: &str) -> bool {
+        self.description
+            .as_ref()
+            .is_some_and(|description| description.to_lowercase().contains(what))
+    }
+}
+
+/// The slots of a tool's schema, in its order: its parameters, and the members of those that are
+/// objects, one level deep.
+pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
+    let about = tool.description.to_lowercase();
+    let hinted = &tool.routing.parameter_hints.required;
+    let mut slots = Vec::new();
+    for (name, schema) in params::properties(root) {
+        let is_required =
+            params::required(root).any(|other| other == name) || hinted.contains(name);
+        let resolved = kind::sole_alternative(params::resolved(schema, root), root);
+        if resolved["properties"].is_object() {
+            for (inner, schema) in params::properties(resolved) {
+                let inner_required = params::required(resolved).any(|other| other == inner);
+                let mut slot = Slot::new(inner, schema, root, &about);
+                slot.name = format!("{name}/{inner}");
+                slot.path.insert(0, name.clone());
+                slot.required = is_required && inner_required;
+                slot.required_in_object = inner_required;
+                slots.push(slot);
+            }
+        } else {
+            let mut slot = Slot::new(name, schema, root, &about);
+            slot.required = is_required;
+            slots.push(slot);
+        }
+    }
+    slots
+}
+
+fn role_of_word(word: &str) -> Option<Role> {
+    if text::is_listed(word, START) {
+        Some(Role::Start)
+    } else {
+        text::is_listed(word, END).then_some(Role::End)
+    }
+}
+
+fn role(words: &[String], kind: Kind) -> Option<Role> {
+    match words.join(" ").as_str() {
+        "check in" | "check in date" => return Some(Role::Start),
+        "check out" | "check out date" => return Some(Role::End),
+        _ => {}
+    }
+    let mut roles = words.iter().filter_map(|word| role_of_word(word));
+    let role = roles.next().filter(|_| roles.next().is_none())?;
+    // "departure_date" and "return_date" are days; a "from" that is a text says nothing of a way.
+    Some(role).filter(|_| kind != Kind::Boolean)
+}
+
+fn telling_pattern(pattern: &str) -> Option<Regex> {
+    let regex = Regex::new(pattern).ok()?;
+    // A pattern that is not anchored is found in the middle of words.
+    let whole = pattern.starts_with('^') && pattern.ends_with('$');
+    (whole && !PROSE.iter().any(|word| regex.is_match(word))).then_some(regex)
+}
+
+/// The name of a time zone, as the IANA writes it.
+const ZONE: &str = r"^(?:[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_+-]+){1,2}|UTC)$";
+
+fn pattern_of_format(format: &str) -> Option<&'static str> {
+    match format {
+        "uuid" => Some("^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"),
+        "ipv4" => Some(r"^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$"),
+        _ => None,
+    }
+}
+
+/// "The ID of the channel to post to": channel.
+fn named_thing(description: &str) -> Option<String> {
+    let words = text::words(description);
+    let mut words =
+        words.into_iter().map(|word| word.lower).filter(|word| word != "the").peekable();
+    let first = words.next()?;
+    let is_name =
+        matches!(first.as_str(), "name" | "id" | "key" | "title" | "number" | "identifier");
+    (is_name && words.next()? == "of").then(|| words.find(|word| word != "a" && word != "an"))?
+}
+
+fn template(description: &str) -> Option<(String, String)> {
+    let words: Vec<&str> = description.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "N")?;
+    let around = |at: usize| {
+        Some(words.get(at)?.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+    };
+    Some((around(at.checked_sub(1)?)?, around(at + 1)?))
+}
+
+/// "in the form DD.MM.YYYY"
+fn day_form(description: &str) -> Option<String> {
+    let upper = description.to_uppercase();
+    let is_part = |c: char| "YMD./-".contains(c);
+    let form = upper.split(|c| !is_part(c)).map(|word| word.trim_matches(['.', '/', '-']));
+    let mut forms = form.filter(|word| {
+        word.contains("YYYY")
+            && word.contains("MM")
+            && word.contains("DD")
+            && matches!(word.len(), 8 | 10)
+    });
+    let form = forms.next().filter(|first| forms.all(|other| other == *first))?;
+    Some(form.replace("YYYY", "%Y").replace("MM", "%m").replace("DD", "%d"))
+}

@@ -1,0 +1,329 @@
+//! What kind of value a parameter holds, by its type, format, name and description.
+
+use serde_json::Value;
+
+use super::super::super::params;
+use super::super::text;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One of some values.
+    Choice,
+    Boolean,
+    Integer,
+    Number,
+    Day,
+    Moment,
+    Time,
+    Email,
+    Url,
+    Path,
+    Place,
+    Currency,
+    /// An id or a code.
+    Id,
+    /// Words in the user's own language that say what is looked for or made.
+    Query,
+    /// A text that is passed on: a message, a document.
+    Message,
+    Text,
+    /// What no prompt spells: lists of objects, code.
+    Other,
+}
+
+impl Kind {
+    pub fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::Number)
+    }
+
+    /// Whether any text can be a value of it.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Query | Self::Message | Self::Text)
+    }
+}
+
+pub(super) fn type_of(schema: &Value) -> Option<&str> {
+    match &schema["type"] {
+        Value::String(one) => Some(one),
+        Value::Array(many) => {
+            let mut types = many.iter().filter_map(Value::as_str).filter(|one| *one != "null");
+            types.next().filter(|_| types.next().is_none())
+        }
+        _ => None,
+    }
+}
+
+/// The only alternative beside null, or the schema itself.
+pub(super) fn sole_alternative<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let alternatives = schema[key].as_array().into_iter().flatten();
+        let mut others =
+            alternatives.map(|one| params::resolved(one, root)).filter(|one| one["type"] != "null");
+        if let Some(one) = others.next() {
+            // Constants one by one are a choice, which is read from the whole.
+            return if others.next().is_none() { one } else { schema };
+        }
+    }
+    schema
+}
+
+/// The allowed values with their words; empty where any value is allowed.
+pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
+    let mut values: Vec<&Value> = schema["enum"].as_array().into_iter().flatten().collect();
+    values.extend(schema.get("const"));
+    for key in ["anyOf", "oneOf"] {
+        let alternatives = schema[key].as_array().into_iter().flatten();
+        let constants: Vec<Option<&Value>> = alternatives.map(|one| one.get("const")).collect();
+        if constants.iter().all(Option::is_some) {
+            values.extend(constants.into_iter().flatten());
+        }
+    }
+    let words = |value: &Value| match value {
+        Value::String(text) => Some((text::name_words(text), value.clone())),
+        Value::Number(number) => Some((vec![number.to_string()], value.clone())),
+        _ => None,
+    };
+    values.into_iter().filter_map(words).filter(|(words, _)| !words.is_empty()).collect()
+}
+
+/// What is known of a parameter beside its schema.
+pub(super) struct Given<'a> {
+    /// The words of its name.
+    pub words: &'a [String],
+    /// Its description in lower case.
+    pub about: &'a str,
+    pub has_choices: bool,
+    /// It has a pattern that words of prose do not match.
+    pub has_pattern: bool,
+    /// The tool's description in lower case, for parameters that have none.
+    pub about_tool: &'a str,
+}
+
+impl Given<'_> {
+    fn last(&self) -> &str {
+        self.words.last().map_or("", String::as_str)
+    }
+
+    fn any(&self, among: &[&str]) -> bool {
+        self.words.iter().any(|word| among.contains(&word.as_str()))
+    }
+
+    fn tells(&self, phrases: &[&str]) -> bool {
+        phrases.iter().any(|phrase| has_phrase(self.about, phrase))
+    }
+
+    /// The same, of the tool where nothing is said of the parameter.
+    fn suggests(&self, phrases: &[&str]) -> bool {
+        let about = if self.about.is_empty() { self.about_tool } else { self.about };
+        phrases.iter().any(|phrase| has_phrase(about, phrase))
+    }
+}
+
+/// Whether it takes the name of a time zone.
+pub(super) fn is_zone(words: &[String], about: &str) -> bool {
+    words.iter().any(|word| word == "zone") || has_phrase(&about.to_lowercase(), "iana")
+}
+
+pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
+    if given.has_choices {
+        return Kind::Choice;
+    }
+    match type_of(schema) {
+        Some("boolean") => Kind::Boolean,
+        // Seconds since 1970 are written by no one.
+        Some("integer" | "number") if given.tells(&["unix", "epoch"]) => Kind::Other,
+        Some("integer") => Kind::Integer,
+        Some("number") => Kind::Number,
+        Some("string") => of_string(given, schema),
+        _ => Kind::Other,
+    }
+}
+
+fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
+    const PEOPLE: &[&str] = &[
+        "to",
+        "cc",
+        "bcc",
+        "recipient",
+        "recipients",
+        "sender",
+        "from",
+        "attendee",
+        "attendees",
+        "address",
+    ];
+    if let Some(kind) = schema["format"].as_str().and_then(of_format) {
+        return kind;
+    }
+    let is_code_of_currency = given.has_pattern && given.tells(&["iso 4217", "currency"]);
+    if given.any(&["currency", "currencies"]) || is_code_of_currency {
+        return Kind::Currency;
+    }
+    if let Some(kind) = of_time(given) {
+        return kind;
+    }
+    if given.any(&["url", "uri", "link", "href", "website", "webpage"]) {
+        return Kind::Url;
+    }
+    let is_person = given.any(PEOPLE) && given.tells(&["email", "e-mail", "emails", "mail"]);
+    if given.any(&["email", "emails", "mail"]) || is_person {
+        return Kind::Email;
+    }
+    if is_path(given) {
+        return Kind::Path;
+    }
+    if given.has_pattern || is_id(given.last()) {
+        return Kind::Id;
+    }
+    if is_place(given) {
+        return Kind::Place;
+    }
+    of_text(given)
+}
+
+fn of_format(format: &str) -> Option<Kind> {
+    Some(match format {
+        "date" => Kind::Day,
+        "date-time" => Kind::Moment,
+        "time" => Kind::Time,
+        "email" | "idn-email" => Kind::Email,
+        "uri" | "url" | "iri" | "uri-reference" | "iri-reference" => Kind::Url,
+        "uuid" | "ipv4" | "ipv6" | "hostname" => Kind::Id,
+        "path" | "file-path" => Kind::Path,
+        "byte" | "binary" | "duration" | "regex" | "json-pointer" => Kind::Other,
+        _ => return None,
+    })
+}
+
+/// Days and times that no format marks: by their name, where the description contradicts nothing.
+fn of_time(given: &Given<'_>) -> Option<Kind> {
+    const MOMENTS: &[&str] = &[
+        "rfc 3339",
+        "rfc3339",
+        "iso 8601 date-time",
+        "iso 8601 datetime",
+        "iso 8601 timestamp",
+        "hh:mm:ss",
+    ];
+    const FREE: &[&str] = &["natural language", "relative", "tomorrow", "cron", "either"];
+    let is_moment = given.tells(MOMENTS);
+    let has_day_form = super::day_form(given.about).is_some();
+    let is_day = has_day_form || matches!(given.last(), "date" | "due" | "deadline" | "birthday");
+    if given.tells(FREE) {
+        return (is_day || is_moment).then_some(Kind::Other);
+    }
+    if is_moment {
+        return Some(Kind::Moment);
+    }
+    let is_time = || given.tells(&["hh:mm"]).then_some(Kind::Time);
+    if is_day { Some(Kind::Day) } else { is_time() }
+}
+
+fn is_path(given: &Given<'_>) -> bool {
+    const NOUNS: &[&str] =
+        &["path", "file", "filename", "filepath", "directory", "dir", "folder", "paths", "files"];
+    let last = given.last();
+    let is_end = ["source", "destination", "target", "src", "dst", "dest"].contains(&last);
+    let is_file_name = last == "name" && given.any(&["file"]);
+    let tells = given.suggests(&["path", "file", "files", "directory", "directories", "folder"]);
+    NOUNS.contains(&last) || is_file_name || (is_end && tells)
+}
+
+fn is_id(last: &str) -> bool {
+    const NOUNS: &[&str] = &[
+        "id", "ids", "key", "keys", "uuid", "guid", "sku", "ref", "hash", "sha", "commit", "iban",
+        "isbn", "code", "symbol", "symbols", "ticker", "tickers", "number", "slug", "ticket",
+        "serial", "zip", "postcode", "iata",
+    ];
+    NOUNS.contains(&last)
+}
+
+fn is_place(given: &Given<'_>) -> bool {
+    const WAYS: &[&str] = &["location", "place", "origin", "destination", "from", "to", "where"];
+    const TELLING: &[&str] =
+        &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
+    let is_bare_location = given.any(&["location"]) && given.about.is_empty();
+    given.any(&["city", "cities", "town", "country"])
+        || (given.any(WAYS) && given.suggests(TELLING))
+        || is_bare_location
+}
+
+fn of_text(given: &Given<'_>) -> Kind {
+    const CODE: &[&str] = &[
+        "sql",
+        "graphql",
+        "jql",
+        "cql",
+        "cypher",
+        "sparql",
+        "promql",
+        "logql",
+        "kql",
+        "soql",
+        "regex",
+        "regular expression",
+        "xpath",
+        "css",
+        "selector",
+        "jsonpath",
+        "json path",
+        "jmespath",
+        "javascript",
+        "python code",
+        "source code",
+        "lucene",
+        "odata",
+        "expression",
+        "shell command",
+        "command to run",
+        "base64",
+        "json string",
+        "yaml",
+        "html",
+        "syntax",
+        "cron",
+        "glob",
+        "pattern",
+    ];
+    const OF_CODE: &[&str] = &[
+        "sql",
+        "regex",
+        "pattern",
+        "expression",
+        "selector",
+        "script",
+        "command",
+        "code",
+        "jql",
+        "graphql",
+        "xpath",
+        "glob",
+    ];
+    const OF_SEARCH: &[&str] = &[
+        "what to search",
+        "search query",
+        "search for",
+        "question to",
+        "to look for",
+        "natural language",
+    ];
+    // Code is passed on as it is quoted, and never made of the prompt's words.
+    if given.tells(CODE) || given.any(OF_CODE) {
+        return Kind::Text;
+    }
+    let is_query = given.any(&["query", "question", "search", "keywords", "prompt", "q"]);
+    if is_query || given.tells(OF_SEARCH) {
+        return Kind::Query;
+    }
+    let is_message =
+        given.any(&["text", "body", "message", "content", "contents", "comment", "note", "msg"]);
+    if is_message { Kind::Message } else { Kind::Text }
+}
+
+/// Whether a text has a phrase as whole words.
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    let is_edge = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+    text.match_indices(phrase).any(|(at, found)| {
+        is_edge(text[..at].chars().next_back()) && is_edge(text[at + found.len()..].chars().next())
+    })
+}

@@ -1,0 +1,119 @@
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use super::*;
+use crate::catalog::Schema;
+
+fn tool(name: &str, about: &str, schema: &Value) -> Tool {
+    let mut tool = Tool::new(Some("test"), name, about);
+    tool.input_schema = Some(Schema::new(to_raw_value(schema).unwrap()));
+    tool
+}
+
+fn prepare(tool: &Tool, prompt: &str) -> PreparedArguments {
+    let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+    prepare_arguments(tool, &ArgumentSources::new(prompt, &now))
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+#[test]
+fn schemas_of_generators_are_understood() {
+    // As pydantic writes optional parameters, constants one by one, and references.
+    let schema = json!({
+        "type": "object", "required": ["path", "mode"],
+        "properties": {
+            "path": {"$ref": "#/$defs/where"},
+            "lines": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": null},
+            "mode": {"oneOf": [{"const": "fast"}, {"const": "thorough"}]},
+            "version": {"const": 2}},
+        "$defs": {"where": {"type": "string", "description": "Path of the file"}}});
+    let tool = tool("scan", "Scan a file", &schema);
+    let prepared = prepare(&tool, "scan /etc/hosts, lines 5, mode thorough");
+    assert_eq!(
+        json!(prepared.arguments),
+        json!({"path": "/etc/hosts", "lines": 5, "mode": "thorough"})
+    );
+    assert_eq!(prepared.missing, []);
+}
+
+#[test]
+fn a_tool_without_a_schema_gets_what_is_given_and_asks_nothing() {
+    let tool = Tool::new(None, "anything", "Does anything");
+    let prepared = prepare(&tool, "limit 5 of \"x\"");
+    assert!(prepared.arguments.is_empty() && prepared.missing.is_empty());
+}
+
+#[test]
+fn the_only_allowed_value_needs_no_word() {
+    let schema = object(json!({"version": {"const": "v2"}}), &["version"]);
+    let prepared = prepare(&tool("status", "Tell the status", &schema), "status");
+    assert_eq!(prepared.sources[0].source, Source::Schema);
+    assert_eq!(
+        prepared.sources[0].to_string(),
+        "`version` is \"v2\", the only value that is allowed"
+    );
+}
+
+#[test]
+fn required_members_of_an_optional_object_are_asked_for_once_it_is_begun() {
+    let range =
+        object(json!({"low": {"type": "number"}, "high": {"type": "number"}}), &["low", "high"]);
+    let tool = tool("plot", "Plot a function", &object(json!({"range": range}), &[]));
+    assert_eq!(prepare(&tool, "plot it").missing, []);
+    let begun = prepare(&tool, "plot with low -2.5");
+    assert_eq!(json!(begun.arguments), json!({"range": {"low": -2.5}}));
+    assert_eq!(begun.missing[0].name, "range/high");
+}
+
+#[test]
+fn days_are_written_in_the_form_that_the_description_tells() {
+    let schema =
+        object(json!({"day": {"type": "string", "description": "Day as DD.MM.YYYY"}}), &["day"]);
+    let prepared = prepare(&tool("menu", "The menu of a day", &schema), "menu of 3 May 2026");
+    assert_eq!(prepared.arguments["day"], "03.05.2026");
+}
+
+#[test]
+fn what_goes_nowhere_is_told() {
+    let schema = object(json!({"name": {"type": "string"}}), &[]);
+    let prepared = prepare(&tool("hello", "Say hello", &schema), "hello 7 times");
+    assert_eq!(prepared.unused, [Unused { text: "7".into(), kind: "number" }]);
+}
+
+proptest::proptest! {
+    /// Whatever is said, what is taken fits the schema, and every value has a place in the prompt.
+    #[test]
+    fn what_is_taken_fits_the_schema(parts in proptest::collection::vec(
+        proptest::sample::select(vec![
+            "limit", "5", "500", "-3", "to", "from", "a@x.org", "\"text\"", "3 May", "tomorrow", "at 5", "10 km", "$20",
+            "open", "high", "priority", ",", "and", "between", "/tmp/a", "in Berlin", "it", "#17", "EUR", "2 hours",
+            "https://x.org", "saying", ":", "not", "results",
+        ]), 0..12)) {
+        let schema = object(json!({
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100},
+            "to": {"type": "array", "items": {"type": "string", "format": "email"}},
+            "start": {"type": "string", "format": "date-time"},
+            "since": {"type": "string", "format": "date"},
+            "until": {"type": "string", "format": "date"},
+            "radius_km": {"type": "number", "exclusiveMinimum": 0},
+            "priority": {"enum": ["low", "high"]},
+            "text": {"type": "string"},
+            "city": {"type": "string"},
+            "amount": {"type": "number", "description": "in cents"}}), &["text", "limit"]);
+        let tool = tool("post_things", "Post things", &schema);
+        let prompt = parts.join(" ");
+        let prepared = prepare(&tool, &prompt);
+        let mut optional = schema.clone();
+        optional["required"] = json!([]);
+        let sent = Value::Object(prepared.arguments.clone());
+        proptest::prop_assert!(jsonschema::is_valid(&optional, &sent), "{prompt}: {sent}");
+        for taken in &prepared.sources {
+            let Source::Prompt { start, end, text } = &taken.source else { panic!("{taken}") };
+            proptest::prop_assert_eq!(&prompt[*start..*end], text);
+        }
+        proptest::prop_assert_eq!(&prepared, &prepare(&tool, &prompt));
+    }
+}

@@ -1,0 +1,123 @@
+//! The words of a prompt and of a parameter's name, and which of them are the same word.
+
+use std::ops::Range;
+
+/// A word of a prompt: where it stands, and in lower case.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub span: Range<usize>,
+    pub lower: String,
+}
+
+/// Words that say nothing of what a value is.
+const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be before between but by can could \
+     do does exactly for from get give has have how i in into is it just let make me my near \
+     need no not now of off on only onto or our out over please should show so some than that \
+     the their them then there these they this those through to under until up us use using \
+     was we were what when where which who will with within would you your";
+
+/// Whether a word is one of those that a list has between its spaces.
+pub(super) fn is_listed(word: &str, list: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
+pub(super) fn is_function_word(word: &str) -> bool {
+    is_listed(word, FUNCTION_WORDS)
+}
+
+/// The words of a text. A hyphen or an underscore parts words, an apostrophe does not.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut start = None;
+    let is_part = |c: char| c.is_alphanumeric() || c == '\'' || c == '’';
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (start, is_part(c)) {
+            (None, true) if c.is_alphanumeric() => start = Some(at),
+            (Some(from), false) => {
+                let lower = text[from..at].trim_end_matches(['\'', '’']).to_lowercase();
+                words.push(Word { span: from..from + lower_length(&text[from..at]), lower });
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+/// Bytes of a word without apostrophes at its end.
+fn lower_length(word: &str) -> usize {
+    word.trim_end_matches(['\'', '’']).len()
+}
+
+/// `maxResults`, `max_results` and `max-results` are the words `max` and `results`.
+pub(super) fn name_words(name: &str) -> Vec<String> {
+    let mut parted = String::new();
+    let mut before = ' ';
+    for c in name.chars() {
+        if c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit()) {
+            parted.push(' ');
+        }
+        parted.push(c);
+        before = c;
+    }
+    words(&parted).into_iter().flat_map(|word| split_compound(word.lower)).collect()
+}
+
+/// Names that are written as one word and said as two.
+fn split_compound(word: String) -> Vec<String> {
+    let parts: &[&str] = match word.as_str() {
+        "checkin" => &["check", "in"],
+        "checkout" => &["check", "out"],
+        "filename" => &["file", "name"],
+        "filepath" => &["file", "path"],
+        "timezone" => &["time", "zone"],
+        "datetime" => &["date", "time"],
+        "startdate" => &["start", "date"],
+        "enddate" => &["end", "date"],
+        _ => return vec![word],
+    };
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+/// A noun without the ending of its plural.
+pub(super) fn singular(word: &str) -> String {
+    let plural = word.len() > 3 && word.ends_with('s');
+    if !plural || ["ss", "us", "is"].iter().any(|ending| word.ends_with(ending)) {
+        return word.to_owned();
+    }
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
+        return format!("{stem}y");
+    }
+    let hissing = ["sses", "xes", "ches", "shes"].iter().any(|ending| word.ends_with(ending));
+    word[..word.len() - if hissing { 2 } else { 1 }].to_owned()
+}
+
+/// What the forms of a word have in common: `sorting`, `sorted`, `sorts` and `sort`.
+pub(super) fn stem(word: &str) -> String {
+    let word = singular(word);
+    let cut = ["ing", "ed"].iter().find_map(|ending| {
+        word.strip_suffix(ending).filter(|stem| stem.len() > 2 && stem.is_ascii())
+    });
+    let stem = cut.unwrap_or(&word);
+    stem.strip_suffix('e').filter(|short| short.len() > 2).unwrap_or(stem).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_forms_of_a_word_are_brought_together() {
+        assert_eq!(name_words("maxResults"), ["max", "results"]);
+        assert_eq!(name_words("check_in"), ["check", "in"]);
+        assert_eq!(name_words("page2Size"), ["page2", "size"]);
+        for (a, b) in [("sorted", "sort"), ("returning", "return"), ("pharmacies", "pharmacy")] {
+            assert_eq!(stem(a), stem(b));
+        }
+        assert_eq!(singular("status"), "status");
+        assert_eq!(singular("boxes"), "box");
+        let said = words("I'll check-in “now”, 5’");
+        let lower: Vec<&str> = said.iter().map(|word| word.lower.as_str()).collect();
+        assert_eq!(lower, ["i'll", "check", "in", "now", "5"]);
+    }
+}

@@ -1,0 +1,273 @@
+//! Units of measure and currencies: what is said, what a parameter counts in, and the way between.
+
+use super::decimal::Decimal;
+use super::text::{self, Word};
+
+/// What is measured. Units of one dimension convert into each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dimension {
+    Time,
+    Months,
+    Length,
+    Mass,
+    Volume,
+    Data,
+    Temperature,
+    Money,
+    Percent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// So many of the smallest unit of its dimension.
+    Scaled {
+        dimension: Dimension,
+        name: &'static str,
+        size: i64,
+    },
+    /// By its ISO 4217 code.
+    Currency(&'static str),
+    /// Money of a currency that is not said, as by "$": there are many dollars.
+    Money,
+    /// Hundredths of a currency.
+    Cents,
+    Celsius,
+    Fahrenheit,
+    /// Degrees of a scale that is not said.
+    Degrees,
+    Percent,
+}
+
+use Dimension::{Data, Length, Mass, Months, Time, Volume};
+
+/// Name, dimension, size, and the words that mean it. Of data only what everybody counts alike
+/// converts: a megabyte is a million bytes or 2^20 of them, so each such unit is only itself.
+const SCALED: &[(&str, Dimension, i64, &[&str])] = &[
+    ("ms", Time, 1, &["ms", "msec", "msecs", "millisecond", "milliseconds", "millis"]),
+    ("seconds", Time, 1_000, &["s", "sec", "secs", "second", "seconds"]),
+    ("minutes", Time, 60_000, &["m", "min", "mins", "minute", "minutes"]),
+    ("hours", Time, 3_600_000, &["h", "hr", "hrs", "hour", "hours"]),
+    ("days", Time, 86_400_000, &["d", "day", "days"]),
+    ("weeks", Time, 604_800_000, &["week", "weeks"]),
+    ("months", Months, 1, &["month", "months"]),
+    ("years", Months, 12, &["year", "years"]),
+    ("mm", Length, 10, &["mm", "millimeter", "millimeters", "millimetre", "millimetres"]),
+    ("cm", Length, 100, &["cm", "centimeter", "centimeters", "centimetre", "centimetres"]),
+    ("m", Length, 10_000, &["m", "meter", "meters", "metre", "metres"]),
+    ("km", Length, 10_000_000, &["km", "kilometer", "kilometers", "kilometre", "kilometres"]),
+    ("feet", Length, 3_048, &["ft", "foot", "feet"]),
+    ("miles", Length, 16_093_440, &["mi", "mile", "miles"]),
+    ("mg", Mass, 100, &["mg", "milligram", "milligrams"]),
+    ("g", Mass, 100_000, &["g", "gram", "grams"]),
+    ("kg", Mass, 100_000_000, &["kg", "kilo", "kilos", "kilogram", "kilograms"]),
+    ("lb", Mass, 45_359_237, &["lb", "lbs", "pound", "pounds"]),
+    ("ml", Volume, 1, &["ml", "milliliter", "milliliters", "millilitre", "millilitres"]),
+    ("liters", Volume, 1_000, &["l", "liter", "liters", "litre", "litres"]),
+    ("bytes", Data, 1, &["byte", "bytes"]),
+    ("KiB", Data, 1 << 10, &["kib"]),
+    ("MiB", Data, 1 << 20, &["mib"]),
+    ("GiB", Data, 1 << 30, &["gib"]),
+    ("KB", Data, 0, &["kb", "kilobyte", "kilobytes"]),
+    ("MB", Data, 0, &["mb", "megabyte", "megabytes"]),
+    ("GB", Data, 0, &["gb", "gigabyte", "gigabytes"]),
+];
+
+/// Codes of ISO 4217 that are said often, each with its sign and names where these mean no other.
+const CURRENCIES: &[(&str, &[&str])] = &[
+    ("AED", &["dirhams"]),
+    ("AUD", &[]),
+    ("BRL", &["reais"]),
+    ("CAD", &[]),
+    ("CHF", &["francs"]),
+    ("CNY", &["yuan"]),
+    ("CZK", &[]),
+    ("DKK", &[]),
+    ("EUR", &["€", "euro", "euros"]),
+    ("GBP", &["£"]),
+    ("HKD", &[]),
+    ("HUF", &["forint"]),
+    ("IDR", &[]),
+    ("ILS", &["₪", "nis", "shekel", "shekels"]),
+    ("INR", &["₹"]),
+    ("JPY", &["yen"]),
+    ("KRW", &["₩"]),
+    ("MXN", &[]),
+    ("NOK", &[]),
+    ("NZD", &[]),
+    ("PLN", &["zloty"]),
+    ("RON", &[]),
+    ("RUB", &["₽"]),
+    ("SEK", &[]),
+    ("SGD", &[]),
+    ("THB", &["baht"]),
+    ("TRY", &[]),
+    ("TWD", &[]),
+    ("UAH", &[]),
+    ("USD", &[]),
+    ("ZAR", &[]),
+];
+
+impl Unit {
+    /// What a word or sign after a number may mean. `M` and `TRY` are units only as they are
+    /// usually written.
+    pub fn said(word: &str) -> Vec<Self> {
+        let lower = word.to_lowercase();
+        let mut units = Vec::new();
+        for &(name, dimension, size, words) in SCALED {
+            let is_short_upper = lower.len() == 1 && word != lower;
+            if words.contains(&lower.as_str()) && !is_short_upper {
+                units.push(Self::Scaled { dimension, name, size });
+            }
+        }
+        units.extend(Self::currency(word).map(Self::Currency));
+        units.extend(match lower.as_str() {
+            "$" | "¥" | "dollar" | "dollars" | "pound" | "pounds" | "bucks" => Some(Self::Money),
+            "¢" | "cent" | "cents" => Some(Self::Cents),
+            "°c" | "celsius" => Some(Self::Celsius),
+            "°f" | "fahrenheit" => Some(Self::Fahrenheit),
+            "°" | "degree" | "degrees" => Some(Self::Degrees),
+            "%" | "percent" => Some(Self::Percent),
+            _ => None,
+        });
+        units
+    }
+
+    /// The code of a currency that a code, sign or name means.
+    pub fn currency(word: &str) -> Option<&'static str> {
+        let lower = word.to_lowercase();
+        let meant = |(code, names): &&(&'static str, &[&str])| {
+            *code == word || names.contains(&lower.as_str())
+        };
+        CURRENCIES.iter().find(meant).map(|(code, _)| *code)
+    }
+
+    pub fn dimension(self) -> Dimension {
+        match self {
+            Self::Scaled { dimension, .. } => dimension,
+            Self::Currency(_) | Self::Money | Self::Cents => Dimension::Money,
+            Self::Celsius | Self::Fahrenheit | Self::Degrees => Dimension::Temperature,
+            Self::Percent => Dimension::Percent,
+        }
+    }
+
+    /// Whether people leave the unit out where a parameter has it: nobody says "Celsius" to a
+    /// thermostat, but "for 10" may be seconds or minutes.
+    pub fn goes_without_saying(self) -> bool {
+        matches!(self, Self::Currency(_) | Self::Money | Self::Celsius | Self::Percent)
+    }
+
+    /// The same amount in another unit; nothing where that is not exact or is a guess.
+    pub fn convert(self, amount: Decimal, to: Self) -> Option<Decimal> {
+        match (self, to) {
+            (from, to) if from == to => Some(amount),
+            (Self::Scaled { size: 0, .. }, _) | (_, Self::Scaled { size: 0, .. }) => None,
+            (
+                Self::Scaled { dimension, size, .. },
+                Self::Scaled { dimension: other, size: target, .. },
+            ) if dimension == other => amount.times(size, target),
+            (Self::Money | Self::Currency("EUR" | "USD" | "GBP" | "ILS"), Self::Cents) => {
+                amount.times(100, 1)
+            }
+            (Self::Degrees, Self::Celsius | Self::Fahrenheit) => Some(amount),
+            (Self::Money, Self::Currency("USD")) => Some(amount),
+            (Self::Currency(_), Self::Money) => Some(amount),
+            _ => None,
+        }
+    }
+
+    /// The unit that a parameter counts in: the last word of its name, or what its description
+    /// says ("in seconds", "number of days", "(ms)").
+    pub fn of_parameter(name: &[String], description: &str) -> Option<Self> {
+        let long = |word: &str| Self::said(word).into_iter().next().filter(|_| is_telling(word));
+        if let Some(unit) = name.last().and_then(|last| long(last).or_else(|| code(last))) {
+            return Some(unit);
+        }
+        let words = text::words(description);
+        let mut found: Vec<Self> = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            let said = &description[word.span.clone()];
+            let introduced = at > 0 && introduces(&words[at - 1]);
+            let enclosed = description[..word.span.start].ends_with('(');
+            if (introduced || enclosed)
+                && let Some(unit) = Self::said(said).into_iter().next()
+                && !found.contains(&unit)
+            {
+                found.push(unit);
+            }
+        }
+        match found[..] {
+            [unit] => Some(unit),
+            _ => None,
+        }
+    }
+}
+
+fn introduces(word: &Word) -> bool {
+    matches!(word.lower.as_str(), "in" | "of" | "as" | "degrees")
+}
+
+/// Whether a word at the end of a name is a unit rather than a letter of something else.
+fn is_telling(word: &str) -> bool {
+    word.len() > 1
+        && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")
+}
+
+/// A currency's code in lower case, as names have it.
+fn code(word: &str) -> Option<Unit> {
+    Unit::currency(&word.to_uppercase()).filter(|_| word.len() == 3).map(Unit::Currency)
+}
+
+impl std::fmt::Display for Unit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Scaled { name, .. } => name,
+            Self::Currency(code) => code,
+            Self::Money => "of a currency",
+            Self::Cents => "cents",
+            Self::Celsius => "°C",
+            Self::Fahrenheit => "°F",
+            Self::Degrees => "degrees",
+            Self::Percent => "%",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(word: &str) -> Unit {
+        Unit::said(word)[0]
+    }
+
+    #[test]
+    fn amounts_convert_exactly_or_not() {
+        let convert = |amount, from: &str, to: &str| {
+            one(from).convert(Decimal::whole(amount), one(to)).map(|n| n.to_string())
+        };
+        assert_eq!(convert(90, "minutes", "hours").as_deref(), Some("1.5"));
+        assert_eq!(convert(3, "miles", "km").as_deref(), Some("4.828032"));
+        assert_eq!(convert(10, "minutes", "days"), None);
+        assert_eq!(convert(5, "MB", "GB"), None);
+        assert_eq!(convert(5, "MB", "MB").as_deref(), Some("5"));
+        assert_eq!(convert(20, "$", "cents").as_deref(), Some("2000"));
+        assert_eq!(convert(20, "USD", "EUR"), None);
+        assert_eq!(convert(70, "°F", "°C"), None);
+        assert_eq!(convert(1, "month", "days"), None);
+    }
+
+    #[test]
+    fn a_parameter_says_what_it_counts_in() {
+        let of = |name: &str, description: &str| {
+            Unit::of_parameter(&text::name_words(name), description).map(|unit| unit.to_string())
+        };
+        assert_eq!(of("timeout_ms", "").as_deref(), Some("ms"));
+        assert_eq!(of("duration", "Length in minutes").as_deref(), Some("minutes"));
+        assert_eq!(of("amount", "Amount to refund in cents").as_deref(), Some("cents"));
+        assert_eq!(of("days", "").as_deref(), Some("days"));
+        assert_eq!(of("temperature", "Degrees Celsius").as_deref(), Some("°C"));
+        assert_eq!(of("price_eur", "").as_deref(), Some("EUR"));
+        assert_eq!(of("wait", "in seconds or in minutes"), None);
+        assert_eq!(of("limit", "Items in a page"), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! Arguments from the prompt: a set of prompts with what each must give, through the library, the
+//! command line and HTTP.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use toolroute::catalog::LoadOptions;
+use toolroute::execution::{ArgumentSources, LocalTime, PreparedArguments, prepare_arguments};
+use toolroute::{Catalog, Tool};
+
+use crate::http::{Server, post};
+use crate::stand_ins::{journal, scripted};
+use crate::support::{Sandbox, repo};
+
+/// A Monday.
+const NOW: &str = "2026-04-20T10:30:00+02:00";
+
+/// A prompt, and what it must give.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    tool: String,
+    prompt: String,
+    #[serde(default)]
+    given: Map<String, Value>,
+    #[serde(default)]
+    earlier: Vec<String>,
+    last_result: Option<Value>,
+    #[serde(default)]
+    expect: Map<String, Value>,
+    /// Parameters that must be asked for, and no other.
+    #[serde(default)]
+    ask: BTreeSet<String>,
+    /// Other values that are right as well, or right where none is expected.
+    #[serde(default)]
+    accept: Map<String, Value>,
+    #[serde(default)]
+    note: String,
+}
+
+impl Row {
+    fn prepare(&self, tools: &[Arc<Tool>]) -> PreparedArguments {
+        let tool = tools.iter().find(|tool| tool.name == self.tool);
+        let tool = tool.unwrap_or_else(|| panic!("no tool {}", self.tool));
+        let now: LocalTime = NOW.parse().unwrap();
+        let earlier: Vec<&str> = self.earlier.iter().map(String::as_str).collect();
+        let sources = ArgumentSources {
+            given: Some(&self.given),
+            earlier: &earlier,
+            last_result: self.last_result.as_ref(),
+            ..ArgumentSources::new(&self.prompt, &now)
+        };
+        prepare_arguments(tool, &sources)
+    }
+
+    fn is_right(&self, name: &str, value: &Value) -> bool {
+        let accepted = self.accept.get(name).and_then(Value::as_array);
+        self.expect.get(name) == Some(value)
+            || accepted.is_some_and(|values| values.contains(value))
+    }
+}
+
+/// The tools of some files below `tests/data`.
+fn tools(files: &[&str]) -> Vec<Arc<Tool>> {
+    let paths: Vec<_> = files.iter().map(|file| repo("tests/data").join(file)).collect();
+    let loaded = Catalog::load(&paths, &LoadOptions::default()).unwrap();
+    loaded.catalog.tools().to_vec()
+}
+
+fn rows(file: &str) -> Vec<Row> {
+    let text = std::fs::read_to_string(repo("tests/data/arguments").join(file)).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+/// What a set came to.
+#[derive(Debug, Default)]
+struct Score {
+    prompts: usize,
+    /// All values and all questions as expected, and nothing else.
+    exact: usize,
+    expected_values: usize,
+    right_values: usize,
+    /// Values that were taken and are not what the prompt says.
+    wrong: Vec<String>,
+}
+
+fn score(file: &str, tools: &[&str]) -> Score {
+    let tools = self::tools(tools);
+    let mut score = Score::default();
+    for row in rows(file) {
+        let prepared = row.prepare(&tools);
+        let asked: BTreeSet<String> =
+            prepared.missing.iter().map(|question| question.name.clone()).collect();
+        let is_whole = row.expect.keys().all(|name| prepared.arguments.contains_key(name));
+        for (name, value) in &prepared.arguments {
+            if !row.is_right(name, value) {
+                score.wrong.push(format!("{}: {name} = {value}", row.prompt));
+            }
+        }
+        let right = prepared.arguments.iter().filter(|(name, value)| row.is_right(name, value));
+        let right = right.filter(|(name, _)| row.expect.contains_key(*name)).count();
+        let all_right = prepared.arguments.iter().all(|(name, value)| row.is_right(name, value));
+        let is_exact = is_whole && all_right && asked == row.ask;
+        if !is_exact {
+            eprintln!(
+                "not exact: {} · {}\n    {}\n    got {} asks {asked:?}\n    expected {} asks {:?}",
+                row.tool,
+                row.prompt,
+                row.note,
+                json!(prepared.arguments),
+                json!(row.expect),
+                row.ask
+            );
+            for question in &prepared.missing {
+                eprintln!("    ? {question}");
+            }
+        }
+        score.prompts += 1;
+        score.exact += usize::from(is_exact);
+        score.expected_values += row.expect.len();
+        score.right_values += right;
+    }
+    eprintln!(
+        "{file}: {} of {} prompts exact, {} of {} values found, {} wrong",
+        score.exact,
+        score.prompts,
+        score.right_values,
+        score.expected_values,
+        score.wrong.len()
+    );
+    score
+}
+
+#[test]
+fn no_value_is_guessed_and_most_are_found() {
+    let score = score("first.jsonl", &["arguments/first_tools.json"]);
+    assert_eq!(score.wrong, [] as [&str; 0]);
+    assert!(score.exact * 100 >= score.prompts * 95, "{} of {}", score.exact, score.prompts);
+}
+
+/// Written after the reader had been made on the other set, with tools as their authors publish
+/// them.
+#[test]
+fn no_value_is_guessed_for_tools_that_were_not_looked_at() {
+    let files = [
+        "arguments/second_tools.json",
+        "captured/filesystem.json",
+        "captured/everything.json",
+        "captured/memory.json",
+    ];
+    let score = score("second.jsonl", &files);
+    assert_eq!(score.wrong, [] as [&str; 0]);
+}
+
+/// Two tools of one server that note what they are called with.
+fn home() -> Sandbox {
+    let timer = json!({"type": "object", "required": ["seconds"], "properties": {
+        "seconds": {"type": "integer", "minimum": 1, "maximum": 7200, "description": "How long, in seconds"},
+        "label": {"type": "string"}}});
+    let note = json!({"type": "object", "required": ["path", "text"], "properties": {
+        "path": {"type": "string", "description": "Path of the file"},
+        "text": {"type": "string", "description": "The text to keep"}}});
+    scripted(&[(
+        "home",
+        json!([
+            {"name": "set_timer", "description": "Sets a kitchen timer", "inputSchema": timer,
+             "does": {"answer": "rings in {seconds} s"}},
+            {"name": "keep_note", "description": "Keeps a note in a text file", "inputSchema": note,
+             "does": {"answer": "kept in {path}"}},
+        ]),
+    )])
+}
+
+/// A command over the sandbox's servers, without `--servers`.
+fn typed(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let own = args.iter().map(|arg| (*arg).to_owned());
+    own.chain(["--servers".to_owned(), servers]).collect()
+}
+
+fn json_of(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let args = typed(sandbox, args);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    sandbox.json(&args)
+}
+
+fn output_of(sandbox: &Sandbox, args: &[&str]) -> std::process::Output {
+    sandbox.toolroute().args(typed(sandbox, args)).output().unwrap()
+}
+
+const RUN: [&str; 5] = ["run", "--model", "static", "--min-confidence", "0"];
+
+#[test]
+fn run_takes_the_arguments_from_the_prompt_and_says_where_from() {
+    let sandbox = home();
+    let prompt = "set a timer for 1 hour and 5 minutes with the label \"Bread\"";
+    let report = json_of(&sandbox, &[&RUN[..], &[prompt]].concat());
+    assert_eq!(
+        (&report["outcome"], &report["text"]),
+        (&json!("answered"), &json!("rings in 3900 s"))
+    );
+    let sources = &report["arguments"]["sources"];
+    assert_eq!(sources[0]["name"], "seconds");
+    assert_eq!(sources[0]["from"], "prompt");
+    assert_eq!(sources[0]["text"], "1 hour and 5 minutes");
+    assert_eq!(sources[0]["how"], "65 minutes are 3900 seconds");
+    assert_eq!(sources[1]["value"], "Bread");
+
+    let given = ["--args", r#"{"label": "Eggs"}"#];
+    let output = output_of(
+        &sandbox,
+        &[&RUN[..], &["set a timer for 5 minutes and 3 jokes"], &given].concat(),
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "rings in 300 s\n", "{said}");
+    assert!(
+        said.contains("`seconds` is 300, from \"5 minutes\" (5 minutes are 300 seconds)"),
+        "{said}"
+    );
+    assert!(said.contains("not used: 3 (number)"), "{said}");
+    let calls = journal(&sandbox, "home");
+    let expected = [
+        r#"set_timer {"label": "Bread", "seconds": 3900}"#,
+        r#"set_timer {"label": "Eggs", "seconds": 300}"#,
+    ];
+    assert_eq!(calls, expected);
+}
+
+#[test]
+fn what_the_prompt_does_not_say_for_certain_is_asked_and_nothing_is_called() {
+    let sandbox = home();
+    for (prompt, question) in [
+        ("set a kitchen timer", "`seconds` (How long, in seconds) is needed"),
+        ("set a kitchen timer for 10", "the unit of 10 is not said, and it counts in seconds: 10"),
+        (
+            "set a kitchen timer for 5 or 6 minutes",
+            "several values are said; which: 5 or 6 minutes?",
+        ),
+        ("set a kitchen timer for 3 hours", "10800 is greater than the maximum of 7200: 3 hours"),
+    ] {
+        let output = output_of(&sandbox, &[&RUN[..], &[prompt]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(question), "{said}");
+        assert!(output.stdout.is_empty());
+    }
+    let asked =
+        output_of(&sandbox, &[&RUN[..], &["set a kitchen timer for 10", "--json"]].concat());
+    let report: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(
+        (&report["outcome"], &report["tool"]),
+        (&json!("clarify"), &json!("home__set_timer"))
+    );
+    assert_eq!(report["arguments"]["questions"][0]["name"], "seconds");
+    assert_eq!(report["arguments"]["questions"][0]["candidates"], json!(["10"]));
+    assert_eq!(report["attempts"], json!([]));
+    assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
+}
+
+#[test]
+fn call_reads_a_prompt_too_and_a_dry_run_calls_nothing() {
+    let sandbox = home();
+    let result = sandbox.write("result.txt", "Rain tomorrow.\n");
+    let prompt = [
+        "call",
+        "home:keep_note",
+        "--prompt",
+        "keep that in it",
+        "--earlier",
+        "make ~/notes/weather.txt",
+    ];
+    let with = [&prompt[..], &["--last-result", result.to_str().unwrap()]].concat();
+    let dry = json_of(&sandbox, &[&with[..], &["--dry-run"]].concat());
+    let expected = json!({"path": "~/notes/weather.txt", "text": "Rain tomorrow."});
+    assert_eq!(dry["arguments"]["arguments"], expected, "{dry}");
+    assert_eq!(dry["arguments"]["sources"][0]["from"], "earlier");
+    assert_eq!(dry["arguments"]["sources"][1]["from"], "last_result");
+    assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
+    assert_eq!(json_of(&sandbox, &with)["text"], "kept in ~/notes/weather.txt");
+    assert_eq!(journal(&sandbox, "home").len(), 1);
+    let alone = output_of(&sandbox, &["call", "home:keep_note", "--dry-run"]);
+    let said = String::from_utf8(alone.stderr).unwrap();
+    assert!(alone.status.code() == Some(2) && said.contains("expected --prompt"), "{said}");
+}
+
+#[test]
+fn http_reads_arguments_and_calls_nothing() {
+    let sandbox = home();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let ask = |body: &Value| post(server.port, "/v1/arguments", body);
+    let body = json!({"tool": "home:keep_note", "prompt": "keep it in /tmp/a.txt", "last_result": {"text": "Rain"}});
+    let read = ask(&body).ok();
+    assert_eq!(read["arguments"], json!({"path": "/tmp/a.txt", "text": "Rain"}), "{read}");
+    assert_eq!(read["sources"][1]["pointer"], "/text");
+    assert!(read["questions"].is_null(), "{read}");
+    let body = json!({"tool": "home:set_timer", "prompt": "timer", "arguments": "{\"label\": \"x\"}", "now": NOW});
+    let asked = ask(&body).ok();
+    assert_eq!(asked["questions"][0]["name"], "seconds");
+    assert_eq!(asked["sources"][0]["from"], "given");
+    for (wrong, status) in [
+        (json!({"tool": "home:set_timer", "prompt": "x", "now": "soon"}), 400),
+        (json!({"tool": "home:set_timer", "prompt": "x", "later": 1}), 400),
+        (json!({"tool": "home:nothing", "prompt": "x"}), 404),
+    ] {
+        assert_eq!(ask(&wrong).error().0, status, "{wrong}");
+    }
+    assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
+}
