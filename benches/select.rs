@@ -35,7 +35,8 @@ fn renamed(copy: usize, tool: &Tool) -> Tool {
         tool.id = ToolId::scoped(Some(&server), &tool.name);
         tool.server = Some(server);
         let routing = &mut tool.routing;
-        for id in routing.fallbacks.iter_mut().chain(&mut routing.conflicts_with) {
+        let fallbacks = routing.fallbacks.iter_mut().map(|fallback| &mut fallback.tool);
+        for id in fallbacks.chain(&mut routing.conflicts_with) {
             *id = id.replacen("__", &format!("{copy}__"), 1);
         }
         // Of so many tools that alone serve an intent, one would be enough.
