@@ -39,6 +39,7 @@ mod problem;
 mod routing;
 mod row;
 mod sanitize;
+mod satisfies;
 mod source;
 mod suspicion;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub use load::LoadOptions;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use problem::{Problem, Severity};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
+pub use satisfies::covers;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{

@@ -24,6 +24,7 @@ mod model;
 mod proxy;
 mod route;
 mod serve;
+mod serve_conduct;
 mod serve_servers;
 mod signals;
 mod snapshot;
