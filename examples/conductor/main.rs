@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     // The latest request, with an answer to what it asked.
     conduct(&json!({"answers": {"expression": "7 * 6"}}).to_string(), Begin::Resume)?;
-    let utterance = json!({"utterance": "Who is in the \"mail\" team, and what is 17 * 23?"});
+    let utterance =
+        json!({"utterance": "What is 17 * 23? And list the people in the \"mail\" team."});
     conduct(&utterance.to_string(), Begin::Anew)?;
     println!("{} runs are in the ledger", ledger.runs()?.len());
     Ok(())

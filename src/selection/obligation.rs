@@ -40,6 +40,13 @@ pub struct Candidacies {
     pub excluded: Vec<(ToolId, Exclusion)>,
 }
 
+impl Candidacies {
+    /// Whether no tool satisfies the obligation at all.
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_none() && self.unsatisfied.is_empty() && self.excluded.is_empty()
+    }
+}
+
 /// The tools that satisfy an obligation ([`covers`]) and that `admit` lets pass, in the policy's
 /// order, and those that it keeps out. `seen` tells what was seen of a row's runs.
 pub fn satisfying<'o>(
