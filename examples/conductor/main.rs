@@ -1,43 +1,42 @@
 //! The conductor on the examples of its documents: `cargo run --example conductor`.
 //!
-//! Makes `people.sqlite` in this folder, so that `toolroute conduct` can ask it too, and answers
-//! `math.json`, `people.json`, `complex.json` and `everything.json` with the tools of `tools.jsonl`.
+//! Answers `math.json`, `people.json`, `complex.json` and `everything.json` with the tools of
+//! `tools.jsonl`, then the question that `everything.json` left open, then an utterance.
 
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 
+use serde_json::json;
 use toolroute::catalog::LoadOptions;
 use toolroute::conductor::{Begin, Builtins, Conductor, Ledger};
+use toolroute::embedding::{DEFAULT_MODEL, EncoderOptions, ModelFiles, load};
 use toolroute::{Catalog, Engine};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/conductor");
-    make_people(&folder)?;
     let loaded = Catalog::load(&[folder.join("tools.jsonl")], &LoadOptions::default())?;
-    let engine = Engine::builder(loaded.catalog).build()?;
+    let model = ModelFiles::built_in(DEFAULT_MODEL).ok_or("the default model is not built in")?;
+    let model = load(&model, EncoderOptions::default())?;
+    let engine = Engine::builder(loaded.catalog).embedder(Arc::from(model)).build()?;
     let table = std::fs::read_to_string(folder.join("runners.toml"))?;
     let runners = Builtins::from_toml(&table, &folder)?;
     let scratch = tempfile::tempdir()?;
     let mut ledger = Ledger::open(&scratch.path().join("ledger.sqlite"))?;
+    let mut conduct = |request: &str, begin: Begin| -> Result<(), Box<dyn Error>> {
+        let answer = Conductor::new(&engine, &runners, &mut ledger).conduct(request, begin)?;
+        println!("{}\n{}\n", answer.utterance, answer.text);
+        Ok(())
+    };
     for name in ["math", "people", "complex", "everything"] {
         let request = std::fs::read_to_string(folder.join(name).with_extension("json"))?;
-        let mut conductor = Conductor::new(&engine, &runners, &mut ledger);
-        let answer = conductor.conduct(&request, Begin::Anew)?;
-        println!("{}\n{}\n", answer.utterance, answer.text);
+        conduct(&request, Begin::Anew)?;
     }
+    // The latest request, with an answer to what it asked.
+    conduct(&json!({"answers": {"expression": "7 * 6"}}).to_string(), Begin::Resume)?;
+    let utterance =
+        json!({"utterance": "What is 17 * 23? And list the people in the \"mail\" team."});
+    conduct(&utterance.to_string(), Begin::Anew)?;
     println!("{} runs are in the ledger", ledger.runs()?.len());
-    Ok(())
-}
-
-/// A database that is there is left alone.
-fn make_people(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let path = folder.join("people.sqlite");
-    if !path.exists() {
-        let made = tempfile::NamedTempFile::new_in(folder)?;
-        let people = rusqlite::Connection::open(made.path())?;
-        people.execute_batch(&std::fs::read_to_string(folder.join("people.sql"))?)?;
-        people.close().map_err(|(_, error)| error)?;
-        made.persist(path)?;
-    }
     Ok(())
 }

@@ -40,6 +40,7 @@ mod problem;
 mod routing;
 mod row;
 mod sanitize;
+mod satisfies;
 mod source;
 mod suspicion;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use needs::Need;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use problem::{Problem, Severity};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
+pub use satisfies::covers;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, parameter_names, split_identifier};
 pub use tool::{

@@ -1,5 +1,6 @@
 //! `toolroute candidates`: the tools for an obligation, policy first.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -7,11 +8,12 @@ use serde::Serialize;
 
 use super::args::{CatalogArgs, Global, HistoryArgs, PolicyArgs};
 use super::{feedback, render, setup};
+use crate::catalog::covers;
 use crate::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strategy};
 
 #[derive(Args)]
 pub struct CandidatesArgs {
-    /// What is owed: a type such as `REPORT`, or one with its subject, `REPORT(query.math)`
+    /// What is owed, such as `REPORT(query.math)`; `query.math` is the same
     pub obligation: String,
     #[command(flatten)]
     pub catalog: CatalogArgs,
@@ -44,8 +46,24 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
         render::json(&Answer { obligation: &args.obligation, found: &found })?;
     } else {
         show(&found)?;
+        if found.is_empty() {
+            tell_narrower(&args.obligation, &engine, global);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells which kinds there are, where a type was asked for without one.
+fn tell_narrower(asked: &str, engine: &Engine, global: &Global) {
+    let catalog = engine.catalog();
+    let declared = catalog.tools().iter().flat_map(|tool| &tool.satisfies);
+    let narrower: BTreeSet<&str> =
+        declared.map(String::as_str).filter(|declared| covers(asked, declared)).collect();
+    if !narrower.is_empty() {
+        let known: Vec<&str> = narrower.into_iter().collect();
+        let said = format!("tools satisfy it for one kind alone; name one of {}", known.join(", "));
+        render::warn(global, &render::plain(&said));
+    }
 }
 
 fn show(found: &Candidacies) -> anyhow::Result<()> {

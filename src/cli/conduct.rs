@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde::Serialize;
+use serde_json::json;
 
 use super::args::{ConductArgs, Global};
 #[cfg(feature = "mcp")]
@@ -13,10 +14,15 @@ use super::conduct_servers::with_runner;
 use super::limit::Limit;
 use super::setup::{self, STREAM, Wanted};
 use super::{paths, render};
-use crate::conductor::{Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Runner};
+use crate::conductor::{
+    Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Runner, default_tools,
+};
 use crate::engine::DEFAULT_LIMIT;
 #[cfg(not(feature = "mcp"))]
 use crate::engine::Engine;
+
+/// Stands for the ledger's latest request.
+const LATEST: &str = "{}";
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -27,20 +33,28 @@ struct Told<'a> {
 }
 
 pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let Some(file) = args.file.as_ref().filter(|_| !args.schema) else {
+    if args.schema {
         render::line(OBLIGATIONS_SCHEMA.trim_end())?;
         return Ok(ExitCode::SUCCESS);
-    };
-    let document = document(file)?;
-    let builtins = builtins(args.runners.as_deref())?;
+    }
+    let document = args.request.as_deref().map_or_else(|| Ok(LATEST.to_owned()), document)?;
     let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT));
     #[cfg(feature = "mcp")]
     let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
+    let (wanted, builtins) = match (setup::names_sources(&args.catalog), &args.runners) {
+        (false, None) => {
+            let (catalog, builtins) = default_tools();
+            (Wanted { catalog: Some(catalog), ..wanted }, builtins)
+        }
+        (_, runners) => (wanted, self::builtins(runners.as_deref())?),
+    };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let mut ledger = Ledger::open(&paths::ledger(args.ledger.ledger.as_deref())?)?;
     let begin = if args.resume { Begin::Resume } else { Begin::Anew };
     let work = |runner: &dyn Runner| {
-        Conductor::new(&engine, runner, &mut ledger).conduct(&document, begin)
+        let conductor = Conductor::new(&engine, runner, &mut ledger);
+        let mut conductor = conductor.scope(args.scope).replies(args.answer.iter().cloned());
+        conductor.conduct(&document, begin)
     };
     let answer = with_runner(args, global, (&engine, builtins), work)??;
     engine.close();
@@ -49,18 +63,31 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     } else {
         render::line(&render::plain_lines(&answer.text))?;
     }
+    if answer.asks() {
+        render::warn(
+            global,
+            "answer with: toolroute conduct --resume --answer ID=VALUE, with the same tools and ledger",
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn document(file: &Path) -> anyhow::Result<String> {
-    if file != Path::new(STREAM) {
-        let read = std::fs::read_to_string(file);
-        return read.with_context(|| format!("cannot read the request {}", file.display()));
+/// A file that is there, stdin, or words, which have a space between them.
+fn document(request: &str) -> anyhow::Result<String> {
+    let path = Path::new(request);
+    if request == STREAM {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.context("cannot read the request from stdin; expected JSON in UTF-8")?;
+        return Ok(text);
     }
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    read.context("cannot read the request from stdin; expected JSON in UTF-8")?;
-    Ok(text)
+    if request.trim().contains(char::is_whitespace) && !path.exists() {
+        return Ok(json!({ "utterance": request }).to_string());
+    }
+    let read = std::fs::read_to_string(path);
+    read.with_context(|| {
+        format!("cannot read the request {request}; expected a file, or several words")
+    })
 }
 
 #[cfg(not(feature = "mcp"))]

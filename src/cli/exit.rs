@@ -239,7 +239,11 @@ fn of_eval(error: &eval::Error) -> u8 {
 fn of_conductor(error: &conductor::Error) -> u8 {
     use conductor::Error as Of;
     match error {
-        Of::Unfinished { .. } => BAD_ARGUMENTS,
+        Of::Unfinished { .. }
+        | Of::NothingToResume { .. }
+        | Of::RepliesAnew
+        | Of::NoSuchQuestion { .. }
+        | Of::SeveralInputs { .. } => BAD_ARGUMENTS,
         Of::Io { .. } | Of::Ledger { .. } | Of::Missing { .. } | Of::Busy { .. } => IO,
         Of::Engine(error) => of_engine(error),
         _ => BAD_DATA,

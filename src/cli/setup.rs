@@ -61,8 +61,14 @@ pub fn tell_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
 }
 
 /// Whether any source of tools is named.
+pub fn names_sources(args: &CatalogArgs) -> bool {
+    !args.tools.is_empty() || args.live.servers().is_some()
+}
+
+/// # Errors
+/// Where none is.
 pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
-    if args.tools.is_empty() && args.live.servers().is_none() {
+    if !names_sources(args) {
         let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     }
@@ -119,6 +125,9 @@ pub struct Wanted {
     pub feedback: Option<PathBuf>,
     /// A model that is loaded already; else it is the one of the arguments.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// A catalog that is at hand already, and whose vectors are not worth keeping; else it is the
+    /// one of the arguments.
+    pub catalog: Option<Catalog>,
 }
 
 impl Wanted {
@@ -137,6 +146,7 @@ impl Wanted {
             usage: None,
             feedback: None,
             embedder: None,
+            catalog: None,
         }
     }
 
@@ -156,6 +166,7 @@ impl Wanted {
             usage: select.usage.usage.clone(),
             feedback: None,
             embedder: None,
+            catalog: None,
         }
     }
 }
@@ -182,13 +193,16 @@ pub fn build(
     wanted: Wanted,
     global: &Global,
 ) -> anyhow::Result<Engine> {
+    let mut wanted = wanted;
+    let given = wanted.catalog.take();
+    let is_given = given.is_some();
     // The model does not wait for the tools.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading = scope.spawn(|| match wanted.embedder.clone() {
             None => embedder(args, wanted.strategy, global),
             loaded => Ok(loaded),
         });
-        (catalog(catalog_args, global), joined(loading))
+        (given.map_or_else(|| catalog(catalog_args, global), Ok), joined(loading))
     });
     let config = config(args, &wanted, global);
     let mut builder = Engine::builder(catalog?).config(config);
@@ -197,7 +211,9 @@ pub fn build(
     }
     if let Some(embedder) = model? {
         builder = builder.embedder(embedder);
-        builder = snapshot(builder, catalog_args, args);
+        if !is_given {
+            builder = snapshot(builder, catalog_args, args);
+        }
         let progress = Progress::new("embedding", "tools", global.quiet);
         builder = builder.on_progress(move |done, total| progress.tell(done, total));
         if let Some(path) = &wanted.usage {

@@ -1,11 +1,13 @@
 //! What comes back: every obligation with what became of it, and the words for it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Error;
+use super::continuation::asks_of;
 use super::ledger::{Ledger, ObligationRow, Standing};
-use super::obligation::{ObligationType, Status};
+use super::lineage::{INPUT, Lineage};
+use super::obligation::{Duty, ObligationType, Status};
 
 /// The answer to a request. It holds no times and no numbers of rows: the same request over the
 /// same tools gives the same bytes, however often it was interrupted.
@@ -37,10 +39,25 @@ pub struct Entry {
     pub uncertain: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Under which names an open question is answered: those of its inputs, and its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answer_as: Vec<String>,
     #[serde(skip)]
     pub say: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought_about: Vec<Entry>,
+    /// Questions that were answered on the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<Exchange>,
+}
+
+/// A question and the reply to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    pub id: String,
+    pub question: String,
+    /// By the names of the inputs, or the one value.
+    pub reply: Value,
 }
 
 impl Answer {
@@ -49,37 +66,95 @@ impl Answer {
         self.entries.iter().all(|e| e.status == Status::Resolved && e.uncertain.is_none())
     }
 
+    /// Whether a question is open.
+    pub fn asks(&self) -> bool {
+        let all =
+            self.entries.iter().flat_map(|entry| [entry].into_iter().chain(&entry.brought_about));
+        all.into_iter().any(|entry| !entry.answer_as.is_empty())
+    }
+
     /// What the ledger holds of a request; its words are yet to come.
     pub(super) fn gather(ledger: &Ledger, request: i64) -> Result<Self, Error> {
-        let rows = ledger.obligations(Some(request))?;
+        let lineage = Lineage::read(ledger, request)?;
         let mut entries = Vec::new();
-        for row in rows.iter().filter(|row| row.parent.is_none()) {
-            let mut entry = entry(ledger, row)?;
-            for child in rows.iter().filter(|child| child.parent == Some(row.id)) {
-                entry.brought_about.push(self::entry(ledger, child)?);
-            }
-            entries.push(entry);
+        for row in lineage.rows().iter().filter(|row| row.parent.is_none()) {
+            entries.push(Gathering { ledger, lineage: &lineage }.whole(row)?);
         }
         let utterance = ledger.request(request)?.utterance.unwrap_or_default();
         Ok(Self { utterance, text: String::new(), entries })
     }
 }
 
-fn entry(ledger: &Ledger, row: &ObligationRow) -> Result<Entry, Error> {
-    let result = ledger.result(row.id)?.filter(|_| row.status == Status::Resolved);
-    let disputed = result.as_ref().filter(|result| result.standing == Standing::Disputed);
-    let uncertain = disputed.map(|result| result.because.clone().unwrap_or_default());
-    Ok(Entry {
-        id: row.name.clone(),
-        what: row.what.clone(),
-        status: row.status,
-        source: result.as_ref().map(|result| result.source.clone()),
-        standing: result.as_ref().map(|result| result.standing),
-        // What is in doubt is replaced by the doubt; the ledger keeps it.
-        output: result.filter(|_| uncertain.is_none()).map(|result| result.value),
-        uncertain,
-        note: row.note.clone(),
-        say: row.say.clone(),
-        brought_about: Vec::new(),
-    })
+/// The ledger, and what went on as what in it.
+struct Gathering<'a> {
+    ledger: &'a Ledger,
+    lineage: &'a Lineage,
+}
+
+impl Gathering<'_> {
+    /// An obligation as it came out at last, under the name that it had at first.
+    fn whole(&self, first: &ObligationRow) -> Result<Entry, Error> {
+        let last = self.lineage.latest(first);
+        let mut entry = self.entry(last)?;
+        (entry.id, entry.say) = (first.name.clone(), first.say.clone().or(entry.say));
+        let ancestors: Vec<&ObligationRow> = self.lineage.ancestors(last).collect();
+        for row in ancestors.into_iter().rev() {
+            let asked = self.lineage.left_behind(row).unwrap_or(row);
+            entry.answered.extend(self.exchange(asked)?);
+        }
+        for child in self.lineage.children(last.id) {
+            match self.exchange(child)? {
+                Some(exchange) => entry.answered.push(exchange),
+                None => entry.brought_about.push(self.entry(child)?),
+            }
+        }
+        Ok(entry)
+    }
+
+    fn entry(&self, row: &ObligationRow) -> Result<Entry, Error> {
+        let is_question = row.what.duty == Duty::Clarify;
+        let result = self.ledger.result(row.id)?;
+        let result = result.filter(|_| is_question || row.status == Status::Resolved);
+        let is_open = is_question && result.is_none() && row.status == Status::Escalated;
+        let disputed = result.as_ref().filter(|result| result.standing == Standing::Disputed);
+        let uncertain = disputed.map(|result| result.because.clone().unwrap_or_default());
+        let inputs = asks_of(row).into_iter().map(|ask| ask.input).filter(|_| is_open);
+        Ok(Entry {
+            id: row.name.clone(),
+            what: row.what.clone(),
+            // The ledger keeps that a question was handed over; who answers it has done with it.
+            status: if is_question && result.is_some() { Status::Resolved } else { row.status },
+            source: result.as_ref().map(|result| result.source.clone()),
+            standing: result.as_ref().map(|result| result.standing),
+            answer_as: inputs.chain(is_open.then(|| row.name.clone())).collect(),
+            // What is in doubt is replaced by the doubt; the ledger keeps it.
+            output: result.filter(|_| uncertain.is_none()).map(|result| result.value),
+            uncertain,
+            note: row.note.clone(),
+            say: row.say.clone(),
+            brought_about: Vec::new(),
+            answered: Vec::new(),
+        })
+    }
+
+    /// A question with the reply of the user, if there is one.
+    fn exchange(&self, asked: &ObligationRow) -> Result<Option<Exchange>, Error> {
+        if asked.what.duty != Duty::Clarify {
+            return Ok(None);
+        }
+        let replies = self.ledger.replies(asked.id)?;
+        let mut inputs = Map::new();
+        let mut whole = None;
+        for reply in replies {
+            let fact = asks_of(asked).iter().any(|ask| ask.fact && ask.input == reply.kind);
+            match reply.subject[INPUT].as_str() {
+                Some(input) => drop(inputs.insert(input.to_owned(), reply.value)),
+                None if fact => drop(inputs.insert(reply.kind, reply.value)),
+                None => whole = Some(reply.value),
+            }
+        }
+        let inputs = (!inputs.is_empty()).then(|| Value::Object(inputs));
+        let question = asked.note.clone().unwrap_or_default();
+        Ok(inputs.or(whole).map(|reply| Exchange { id: asked.name.clone(), question, reply }))
+    }
 }

@@ -33,8 +33,9 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 pub enum Builtin {
     /// Evaluates the argument `expression` or `expr`; gives `result`.
     Math {},
-    /// Asks a SQLite file one fixed question, whose `:name` are arguments; gives `rows`.
-    Sql { database: PathBuf, query: String },
+    /// Asks a SQLite file one fixed question, whose `:name` are arguments; gives `rows`. In the place
+    /// of the file may be a script, which makes a database in memory for each question.
+    Sql { database: Option<PathBuf>, script: Option<PathBuf>, query: String },
     /// Appends a line with the call's key and arguments to a file; gives `written`. A tool that
     /// changes something, to try things out with.
     Journal {
@@ -70,7 +71,16 @@ impl Builtins {
                 error.to_string().trim_end()
             ),
         };
-        Ok(Self::new(toml::from_str(text).map_err(wrong)?, folder))
+        let tools: BTreeMap<String, Builtin> = toml::from_str(text).map_err(wrong)?;
+        for (id, tool) in &tools {
+            if let Builtin::Sql { database, script, .. } = tool
+                && database.is_some() == script.is_some()
+            {
+                let said = format!("[{id}] has to name a `database` or a `script`, one of the two");
+                return Err(Error::Builtin { said });
+            }
+        }
+        Ok(Self::new(tools, folder))
     }
 }
 
@@ -92,8 +102,9 @@ impl Runner for Builtins {
                 Err((said, Effect::None))
             }
             Some(Builtin::Math {}) => math(call.arguments).map_err(harmless),
-            Some(Builtin::Sql { database, query }) => {
-                ask(&self.folder.join(database), query, call.arguments).map_err(harmless)
+            Some(Builtin::Sql { database, script, query }) => {
+                let opened = self.database(database.as_deref(), script.as_deref());
+                opened.and_then(|base| ask(&base, query, call.arguments)).map_err(harmless)
             }
             Some(Builtin::Journal { file, wait_ms }) => {
                 let wait = Duration::from_millis(*wait_ms);
@@ -137,10 +148,34 @@ fn math(arguments: &Value) -> Result<Value, String> {
     Ok(if whole { json!({"result": found as i64}) } else { json!({"result": found}) })
 }
 
-fn ask(database: &Path, query: &str, arguments: &Value) -> Result<Value, String> {
-    let said = |error: rusqlite::Error| format!("{}: {error}", database.display());
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(database, flags).map_err(said)?;
+impl Builtins {
+    /// A file, opened to be read, or a database in memory that a script makes.
+    fn database(&self, file: Option<&Path>, script: Option<&Path>) -> Result<Database, String> {
+        let path = self.folder.join(file.or(script).unwrap_or(Path::new("")));
+        let said = |error: rusqlite::Error| format!("{}: {error}", path.display());
+        let connection = if file.is_some() {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            Connection::open_with_flags(&path, flags).map_err(said)?
+        } else {
+            let script = std::fs::read_to_string(&path);
+            let script = script.map_err(|error| format!("{}: {error}", path.display()))?;
+            let connection = Connection::open_in_memory().map_err(said)?;
+            connection.execute_batch(&script).map_err(said)?;
+            connection
+        };
+        Ok(Database { connection, path })
+    }
+}
+
+/// A database, and where it comes from.
+struct Database {
+    connection: Connection,
+    path: PathBuf,
+}
+
+fn ask(database: &Database, query: &str, arguments: &Value) -> Result<Value, String> {
+    let Database { connection, path } = database;
+    let said = |error: rusqlite::Error| format!("{}: {error}", path.display());
     let mut statement = connection.prepare(query).map_err(said)?;
     if !statement.readonly() {
         return Err("the query would change the database; only one that reads is run".to_owned());
@@ -244,6 +279,10 @@ mod tests {
         )
         .unwrap();
         let query = "SELECT name FROM person WHERE team = :team ORDER BY name";
+        let tools = Builtins::default();
+        let ask = |path: &Path, query: &str, arguments: &Value| {
+            ask(&tools.database(Some(path), None)?, query, arguments)
+        };
         let found = ask(&path, query, &json!({"team": "search"}));
         assert_eq!(found, Ok(json!({"rows": [{"name": "Noa"}]})));
         let sly = json!({"team": "x' OR '1'='1"});
@@ -263,6 +302,8 @@ mod tests {
         let Outcome::Failed { effect, .. } = tools.run(&call) else { panic!("it ran") };
         assert_eq!(effect, Effect::None);
         assert!(Builtins::from_toml("[X]\nbuiltin = \"shell\"", ".").is_err());
+        let neither = Builtins::from_toml("[X]\nbuiltin = \"sql\"\nquery = \"SELECT 1\"", ".");
+        assert!(neither.unwrap_err().to_string().contains("`script`"));
         assert!(Builtins::from_toml("[X]\nbuiltin = \"math\"\nfile = \"y\"", ".").is_err());
     }
 }

@@ -31,7 +31,7 @@ pub struct Scene<'a> {
     pub outputs: &'a Value,
     /// `id`, `type` and `payload` of the obligation.
     pub obligation: &'a Value,
-    /// What the ledger holds of this request: a list of `kind`, `subject`, `value`, `source`.
+    /// The facts that count for this request: a list of `kind`, `subject`, `value`, `source`.
     pub ledger: &'a Value,
 }
 
@@ -59,9 +59,9 @@ impl Scene<'_> {
 /// Why not, in a line.
 pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
     let said = |why: String| format!("`{}`: {why}", shortened(condition));
-    if is_bare_name(condition) {
+    if let Some(name) = bare_name(condition) {
         let bare = || said("neither the outputs nor a fact say that it is true".to_owned());
-        return scene.says(condition.trim()).then_some(()).ok_or_else(bare);
+        return scene.says(name).then_some(()).ok_or_else(bare);
     }
     let program = compile(condition).map_err(said)?;
     let variables = scene.variables();
@@ -94,15 +94,17 @@ fn shortened(text: &str) -> String {
 
 /// Whether the facts of the ledger can matter to a condition.
 pub(super) fn asks_the_ledger(condition: &str) -> bool {
-    condition.contains("ledger") || is_bare_name(condition)
+    condition.contains("ledger") || bare_name(condition).is_some()
 }
 
-fn is_bare_name(condition: &str) -> bool {
+/// The condition, where it is no expression but a name.
+pub(super) fn bare_name(condition: &str) -> Option<&str> {
     let name = condition.trim();
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    starts
+    let is_name = starts
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !["true", "false", "null"].contains(&name)
+        && !["true", "false", "null"].contains(&name);
+    is_name.then_some(name)
 }
 
 fn compile(condition: &str) -> Result<Program, String> {

@@ -2,10 +2,14 @@
 
 use super::Error;
 use super::answer::Answer;
+use super::facts::Scope;
 use super::ledger::{Ledger, RequestRow, RequestStatus};
+use super::obligation::Request;
+use super::reply::Reply;
 use super::runner::Runner;
-use super::translate::{JsonTranslator, Templates, TranslatorIn, TranslatorOut};
-use crate::engine::{Engine, fingerprint};
+use super::translate::{Document, JsonTranslator, TranslatorIn, is_utterance, tell};
+use super::utterance::RouterTranslator;
+use crate::engine::Engine;
 
 /// What to do with a document that the ledger knows already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,49 +26,77 @@ pub struct Conductor<'a> {
     pub(super) engine: &'a Engine,
     pub(super) runner: &'a dyn Runner,
     pub(super) ledger: &'a mut Ledger,
-    reading: &'a dyn TranslatorIn,
-    telling: &'a dyn TranslatorOut,
+    pub(super) scope: Scope,
+    replies: Vec<Reply>,
 }
 
 impl<'a> Conductor<'a> {
-    /// One that reads JSON and tells by templates.
     pub fn new(engine: &'a Engine, runner: &'a dyn Runner, ledger: &'a mut Ledger) -> Self {
-        Self { engine, runner, ledger, reading: &JsonTranslator, telling: &Templates }
+        Self { engine, runner, ledger, scope: Scope::default(), replies: Vec::new() }
     }
 
-    /// Other translators: a language model, say.
+    /// How far back facts are looked for.
     #[must_use]
-    pub fn translators(
-        mut self,
-        reading: &'a dyn TranslatorIn,
-        telling: &'a dyn TranslatorOut,
-    ) -> Self {
-        (self.reading, self.telling) = (reading, telling);
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
         self
     }
 
-    /// Does what a document asks for, and answers.
+    /// Replies to what a request that is gone on with asked, beside those in its document.
+    #[must_use]
+    pub fn replies(mut self, replies: impl IntoIterator<Item = Reply>) -> Self {
+        self.replies.extend(replies);
+        self
+    }
+
+    /// Does what a document asks for, and answers: JSON with obligations, or with an utterance that
+    /// the router finds obligations for. To go on, an empty object stands for the ledger's latest
+    /// request.
     ///
     /// # Errors
     /// Where the document is no request ([`Error::NotJson`], [`Error::Schema`] and others),
-    /// [`Error::Unfinished`], or the ledger cannot be written. A tool that fails is no error: the
-    /// answer says so.
+    /// [`Error::Unfinished`], replies to what nobody asked ([`Error::NoSuchQuestion`] and others), or
+    /// the ledger cannot be written. A tool that fails is no error: the answer says so.
     pub fn conduct(&mut self, document: &str, begin: Begin) -> Result<Answer, Error> {
-        let digest = fingerprint(&[document]);
-        let known = self.ledger.latest(&digest)?;
-        let unfinished = |row: &RequestRow| {
-            matches!(row.status, RequestStatus::Received | RequestStatus::Planned)
+        let document = Document::read(document);
+        let mut replies = document.replies;
+        replies.append(&mut self.replies);
+        if begin == Begin::Anew && !replies.is_empty() {
+            return Err(Error::RepliesAnew);
+        }
+        let known = match (document.is_empty, begin) {
+            (true, Begin::Resume) => self.ledger.latest_of_all()?,
+            _ => self.ledger.latest(&document.digests)?,
         };
-        let request = match (known, begin) {
-            (Some(row), Begin::Resume) if row.status == RequestStatus::Answered => {
-                return self.kept(row);
+        let known = known.filter(|row| row.status != RequestStatus::Refused);
+        match (known, begin) {
+            (Some(row), Begin::Resume) => self.resume(row, &replies),
+            (Some(row), Begin::Anew) if row.status != RequestStatus::Answered => {
+                Err(Error::Unfinished { path: self.ledger.path().to_owned() })
             }
-            (Some(row), Begin::Resume) if unfinished(&row) => row.id,
-            (Some(row), Begin::Anew) if unfinished(&row) => {
-                return Err(Error::Unfinished { path: self.ledger.path().to_owned() });
+            (None, Begin::Resume) if document.is_empty || !replies.is_empty() => {
+                Err(Error::NothingToResume { path: self.ledger.path().to_owned() })
             }
-            _ => self.ledger.receive(&digest, document)?,
+            _ => {
+                let request = self.ledger.receive(&document.digests[0], &document.text)?;
+                self.go_on(request)
+            }
+        }
+    }
+
+    /// Takes a request that stopped to its end, then takes in the replies, and goes on where
+    /// something can.
+    fn resume(&mut self, row: RequestRow, replies: &[Reply]) -> Result<Answer, Error> {
+        let request = row.id;
+        let answer = match row.status {
+            RequestStatus::Answered => self.kept(row)?,
+            _ => self.go_on(request)?,
         };
+        let changes = self.take(request, replies)?;
+        if changes.is_empty() && self.continuations(request)?.is_empty() {
+            return Ok(answer);
+        }
+        self.ledger.reopen(request, &changes)?;
         self.go_on(request)
     }
 
@@ -76,7 +108,7 @@ impl<'a> Conductor<'a> {
     fn go_on(&mut self, request: i64) -> Result<Answer, Error> {
         let row = self.ledger.request(request)?;
         if row.status == RequestStatus::Received {
-            match self.reading.translate(&row.document) {
+            match self.translate(&row.document) {
                 Ok(wanted) => self.ledger.plan(request, &wanted)?,
                 Err(error) => {
                     self.ledger.refuse(request, &error.to_string())?;
@@ -88,13 +120,18 @@ impl<'a> Conductor<'a> {
             while let Some(obligation) = self.ledger.next_active(request)? {
                 self.satisfy(&obligation)?;
             }
-            match self.ledger.next_unverified(request)? {
-                Some(found) => self.verify(request, &found)?,
-                None => break,
+            if let Some(found) = self.ledger.next_unverified(request)? {
+                self.verify(request, &found)?;
+                continue;
             }
+            let next = self.continuations(request)?;
+            if next.is_empty() {
+                break;
+            }
+            self.ledger.commit(request, &next)?;
         }
         let mut answer = Answer::gather(self.ledger, request)?;
-        answer.text = self.telling.tell(&answer);
+        answer.text = tell(&answer);
         let kept = serde_json::to_value(&answer);
         let kept = kept.map_err(|error| Error::Ledger {
             action: "take the answer",
@@ -102,5 +139,12 @@ impl<'a> Conductor<'a> {
         })?;
         self.ledger.answer(request, &kept)?;
         Ok(answer)
+    }
+
+    fn translate(&self, document: &str) -> Result<Request, Error> {
+        let router = RouterTranslator::new(self.engine);
+        let reader: &dyn TranslatorIn =
+            if is_utterance(document) { &router } else { &JsonTranslator };
+        reader.translate(document)
     }
 }

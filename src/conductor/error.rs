@@ -31,6 +31,24 @@ pub enum Error {
     )]
     Unfinished { path: PathBuf },
 
+    #[error("nothing in {} is to be gone on with; expected a request that was made before: leave out --resume to make one", .path.display())]
+    NothingToResume { path: PathBuf },
+
+    #[error(
+        "answers go with a request that asked for something; expected --resume (`?resume=true` over HTTP) beside them"
+    )]
+    RepliesAnew,
+
+    #[error(
+        "no question is open for `{id}`; expected {}", if .open.is_empty() { "none: nothing is asked".to_owned() } else { format!("one of {}", .open) }
+    )]
+    NoSuchQuestion { id: String, open: String },
+
+    #[error(
+        "`{id}` asks for several inputs; expected an answer for each of `{inputs}`, or a JSON object of them"
+    )]
+    SeveralInputs { id: String, inputs: String },
+
     #[error("another conductor is at work in {}; wait for its end, or name another ledger", .path.display())]
     Busy { path: PathBuf },
 

@@ -3,17 +3,43 @@
 
 use std::cell::OnceCell;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::condition::{self, Scene, check};
-use super::ledger::{AssertionRow, Ledger, ObligationRow, Standing};
-use super::obligation::Status;
+use super::facts::{FactQuery, Scope, is_sound};
+use super::ledger::{AssertionRow, Ledger, ObligationRow};
+use super::lineage::Lineage;
+use super::obligation::{Duty, Status};
 use super::translate::{Reference, reference};
 use super::{Error, schema};
 use crate::catalog::Tool;
 
+/// Something that a question asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// The name of an argument, or the kind of a fact that a precondition wants.
+    pub input: String,
+    /// The kind of data that the tool consumes under this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its `type` in the tool's JSON Schema.
+    #[serde(rename = "type", default, skip_serializing_if = "Value::is_null")]
+    pub schema_type: Value,
+    /// Whether it is a fact, and no argument.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fact: bool,
+}
+
+impl Ask {
+    /// Whether it is asked for under this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.input == name || self.kind.as_deref() == Some(name)
+    }
+}
+
 /// What stands between a tool and its call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lack {
     /// Inputs that nobody gave, with what the tool says of them.
     pub missing: Vec<String>,
@@ -21,11 +47,31 @@ pub struct Lack {
     pub wrong: Vec<String>,
     /// Preconditions that do not hold.
     pub unmet: Vec<String>,
+    /// What would cure it, as far as a value can.
+    pub asks: Vec<Ask>,
 }
 
 impl Lack {
     fn is_none(&self) -> bool {
         self.missing.is_empty() && self.wrong.is_empty() && self.unmet.is_empty()
+    }
+
+    fn ask(&mut self, input: &str, kind: Option<&str>, schema: &Value) {
+        if !self.asks.iter().any(|ask| ask.input == input) {
+            self.asks.push(Ask {
+                input: input.to_owned(),
+                kind: kind.filter(|kind| *kind != input).map(str::to_owned),
+                schema_type: schema["properties"][input]["type"].clone(),
+                fact: false,
+            });
+        }
+    }
+
+    /// A condition that is a bare name holds where a fact of that kind is true.
+    fn ask_for_fact(&mut self, condition: &str) {
+        let name = condition::bare_name(condition).map(str::to_owned);
+        let schema_type = json!("boolean");
+        self.asks.extend(name.map(|input| Ask { input, kind: None, schema_type, fact: true }));
     }
 
     /// In words, for a person.
@@ -45,33 +91,36 @@ impl Lack {
 
 /// What is known at one moment of a request.
 pub struct Known<'a> {
-    pub ledger: &'a Ledger,
-    pub obligation: &'a ObligationRow,
+    ledger: &'a Ledger,
+    obligation: &'a ObligationRow,
+    scope: Scope,
     facts: OnceCell<Vec<AssertionRow>>,
 }
 
 impl<'a> Known<'a> {
-    pub fn new(ledger: &'a Ledger, obligation: &'a ObligationRow) -> Self {
-        Self { ledger, obligation, facts: OnceCell::new() }
+    pub fn new(ledger: &'a Ledger, obligation: &'a ObligationRow, scope: Scope) -> Self {
+        Self { ledger, obligation, scope, facts: OnceCell::new() }
     }
 
-    /// Read only where somebody asks: most tools want nothing of them.
-    fn facts(&self) -> Result<&[AssertionRow], Error> {
-        if let Some(facts) = self.facts.get() {
-            return Ok(facts);
-        }
-        let mut facts = self.ledger.assertions(Some(self.obligation.request))?;
-        facts.retain(|fact| matches!(fact.standing, Standing::Held | Standing::Verified));
-        Ok(self.facts.get_or_init(|| facts))
+    fn facts_of(&self, kind: Option<&str>) -> Result<Vec<AssertionRow>, Error> {
+        let (request, scope) = (self.obligation.request, self.scope);
+        let mut facts = self.ledger.facts(&FactQuery { request, scope, kind, subject: None })?;
+        facts.retain(is_sound);
+        Ok(facts)
     }
 
-    /// The facts as conditions see them.
+    /// The facts as conditions see them, the oldest first. Read only where somebody asks: most
+    /// tools want nothing of them.
     fn as_json(&self) -> Result<Value, Error> {
+        if self.facts.get().is_none() {
+            let found = self.facts_of(None)?;
+            self.facts.get_or_init(|| found);
+        }
         let fact = |fact: &AssertionRow| {
             let AssertionRow { kind, subject, value, source, .. } = fact;
             json!({"kind": kind, "subject": subject, "value": value, "source": source})
         };
-        Ok(self.facts()?.iter().map(fact).collect())
+        Ok(self.facts.get().into_iter().flatten().rev().map(fact).collect())
     }
 
     /// The obligation as conditions see it.
@@ -80,52 +129,78 @@ impl<'a> Known<'a> {
         json!({"id": name, "type": what, "payload": payload})
     }
 
-    /// The latest fact of a kind.
-    fn fact(&self, kind: &str) -> Result<Option<&Value>, Error> {
-        let latest = self.facts()?.iter().rev().find(|fact| fact.kind == kind);
-        Ok(latest.map(|fact| &fact.value))
+    /// The latest fact of a kind: of this request, else of the others in scope.
+    fn fact(&self, kind: &str) -> Result<Option<Value>, Error> {
+        let latest = self.facts_of(Some(kind))?.into_iter().next();
+        Ok(latest.map(|fact| fact.value))
     }
 
-    /// A part of what an earlier obligation came to.
+    /// A part of what an earlier obligation came to: its result, or the reply to its question.
     fn refer(&self, to: Reference<'_>) -> Result<Option<Value>, Error> {
-        let found = self.ledger.obligation(self.obligation.request, to.id)?;
-        let Some(found) = found.filter(|found| found.status == Status::Resolved) else {
+        let request = self.obligation.request;
+        let Some(mut found) = self.ledger.obligation(request, to.id)? else { return Ok(None) };
+        if found.status == Status::Escalated {
+            let lineage = Lineage::read(self.ledger, request)?;
+            found = lineage.latest(&found).clone();
+        }
+        if found.status != Status::Resolved && found.what.duty != Duty::Clarify {
             return Ok(None);
-        };
+        }
         let result = self.ledger.result(found.id)?;
         Ok(result.and_then(|result| result.value.pointer(to.at).cloned()))
     }
 
     /// The arguments for a tool, or what it lacks.
     pub fn arguments(&self, tool: &Tool) -> Result<Result<Value, Lack>, Error> {
+        let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
+        let schema = schema.unwrap_or(Value::Null);
         let mut lack = Lack::default();
+        let mut given = self.payload(&schema, &mut lack)?;
+        self.consume(tool, &schema, &mut given, &mut lack)?;
+        keep_what_is_taken(&schema, &mut given);
+        for name in required(&schema).filter(|name| !given.contains_key(*name)) {
+            lack.missing.push(described(name, &schema, tool));
+            lack.ask(name, None, &schema);
+        }
+        let arguments = Value::Object(given);
+        if lack.missing.is_empty() && schema.is_object() {
+            for fault in schema::faults_of_arguments(&schema, &arguments) {
+                if let Some(input) = fault.place.split('/').nth(1) {
+                    lack.ask(input, None, &schema);
+                }
+                lack.wrong.push(fault.said);
+            }
+        }
+        if lack.is_none() {
+            for condition in &tool.preconditions {
+                let unmet =
+                    self.unmet(std::slice::from_ref(condition), &arguments, &Value::Null)?;
+                if !unmet.is_empty() {
+                    lack.ask_for_fact(condition);
+                }
+                lack.unmet.extend(unmet);
+            }
+        }
+        lack.missing.dedup();
+        Ok(if lack.is_none() { Ok(arguments) } else { Err(lack) })
+    }
+
+    /// The payload, with parts of earlier results in the place of references.
+    fn payload(&self, schema: &Value, lack: &mut Lack) -> Result<Map<String, Value>, Error> {
         let mut given = Map::new();
         for (name, value) in &self.obligation.payload {
             match reference(value) {
                 None => drop(given.insert(name.clone(), value.clone())),
                 Some(to) => match self.refer(to)? {
                     Some(value) => drop(given.insert(name.clone(), value)),
-                    None => lack.missing.push(format!("`{name}`, which `{}` did not give", to.id)),
+                    None => {
+                        lack.missing.push(format!("`{name}`, which `{}` did not give", to.id));
+                        lack.ask(name, None, schema);
+                    }
                 },
             }
         }
-        let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
-        let schema = schema.unwrap_or(Value::Null);
-        self.consume(tool, &schema, &mut given, &mut lack)?;
-        keep_what_is_taken(&schema, &mut given);
-        for name in required(&schema).filter(|name| !given.contains_key(*name)) {
-            lack.missing.push(described(name, &schema, tool));
-        }
-        let arguments = Value::Object(given);
-        if lack.missing.is_empty() && schema.is_object() {
-            let faults = schema::faults_of_arguments(&schema, &arguments);
-            lack.wrong.extend(faults.into_iter().map(|fault| fault.said));
-        }
-        if lack.is_none() {
-            lack.unmet = self.unmet(&tool.preconditions, &arguments, &Value::Null)?;
-        }
-        lack.missing.dedup();
-        Ok(if lack.is_none() { Ok(arguments) } else { Err(lack) })
+        Ok(given)
     }
 
     /// Takes what a tool consumes from the payload, or else from the facts.
@@ -144,8 +219,11 @@ impl<'a> Known<'a> {
             let full = schema["properties"].get(kind).is_some();
             let name = if full { kind.as_str() } else { short };
             match self.fact(kind)? {
-                Some(value) => drop(given.insert(name.to_owned(), value.clone())),
-                None => lack.missing.push(described(name, schema, tool)),
+                Some(value) => drop(given.insert(name.to_owned(), value)),
+                None => {
+                    lack.missing.push(described(name, schema, tool));
+                    lack.ask(name, Some(kind), schema);
+                }
             }
         }
         Ok(())

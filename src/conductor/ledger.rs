@@ -25,7 +25,7 @@ pub use rows::{
 };
 pub use write::{Assert, Change, Finish, Settle, Start};
 
-use tables::{APPLICATION, TABLES, VERSION};
+use tables::{APPLICATION, INDEXES, TABLES, VERSION};
 
 /// How long a reader waits for a writer's moment.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -94,7 +94,8 @@ impl Ledger {
         self.recognise()?;
         // FULL, not NORMAL: a completed run must outlive a power cut as well.
         let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
-        self.connection.execute_batch(settings).map_err(self.failed("open"))
+        self.connection.execute_batch(settings).map_err(self.failed("open"))?;
+        self.connection.execute_batch(INDEXES).map_err(self.failed("open"))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {

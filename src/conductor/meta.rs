@@ -3,13 +3,15 @@
 
 use serde_json::{Value, json};
 
+use super::facts::FactQuery;
 use super::inputs::Known;
 use super::json::{canonical, contradict, shown};
 use super::ledger::{Assert, Change, ObligationRow, Origin, Purpose, Standing};
+use super::lineage::Lineage;
 use super::obligation::{Duty, ObligationType, Status};
 use super::plan::{settle, why_not};
 use super::{Conductor, Error};
-use crate::catalog::Tool;
+use crate::catalog::{Tool, covers};
 use crate::engine::SelectRequest;
 
 /// Near tools that are told.
@@ -25,7 +27,13 @@ impl Conductor<'_> {
             }
             Duty::DiscoverOp => Ok(self.near(obligation)?),
             Duty::Justify => self.reasons(obligation)?,
-            Duty::Verify => self.checked(obligation)?,
+            Duty::Verify => match self.waits_for(obligation)? {
+                Some(note) => {
+                    let waits = settle(obligation, Status::Escalated, Some(note));
+                    return self.ledger.commit(obligation.request, &[waits]);
+                }
+                None => self.checked(obligation)?,
+            },
         };
         let changes = match found {
             Ok(output) => {
@@ -51,15 +59,20 @@ impl Conductor<'_> {
         })
     }
 
+    /// What is asked, and under which name it is answered; a question that a report brought about
+    /// says that itself.
     fn question(&self, obligation: &ObligationRow) -> String {
-        match obligation.payload.get("question").and_then(Value::as_str) {
+        let ObligationRow { name, what, payload, .. } = obligation;
+        let question = match payload.get("question").and_then(Value::as_str) {
+            Some(question) if payload.contains_key("of") => return question.to_owned(),
             Some(question) => question.to_owned(),
-            None if obligation.payload.is_empty() => match &obligation.what.kind {
+            None if payload.is_empty() => match &what.kind {
                 Some(kind) => format!("please say more: {kind}"),
                 None => "please say more".to_owned(),
             },
-            None => format!("please say more: {}", shown(&json!(obligation.payload))),
-        }
+            None => format!("please say more: {}", shown(&json!(payload))),
+        };
+        format!("{question} (answer as `{name}`)")
     }
 
     /// The tools that the router finds nearest, and what each lacks.
@@ -116,8 +129,9 @@ impl Conductor<'_> {
         wanted: Option<&ObligationType>,
     ) -> Result<Vec<String>, Error> {
         let mut lacks = Vec::new();
-        let names = wanted.map(ObligationType::names).unwrap_or_default();
-        if let Some(wanted) = wanted.filter(|_| !tool.satisfies.iter().any(|n| names.contains(n))) {
+        let asked = wanted.map(ToString::to_string).unwrap_or_default();
+        let declares = tool.satisfies.iter().any(|declared| covers(declared, &asked));
+        if let Some(wanted) = wanted.filter(|_| !declares) {
             lacks.push(format!("does not declare that it satisfies {wanted}"));
         }
         if let Err(because) =
@@ -126,18 +140,33 @@ impl Conductor<'_> {
             lacks.push(format!("is kept out by the policy: {because}"));
         }
         let about = self.of(obligation)?.unwrap_or_else(|| obligation.clone());
-        if let Err(lack) = Known::new(self.ledger, &about).arguments(tool)? {
+        if let Err(lack) = Known::new(self.ledger, &about, self.scope).arguments(tool)? {
             lacks.push(lack.told());
         }
         Ok(lacks)
     }
 
-    /// The obligation that a payload is `of`.
+    /// The obligation that a payload is `of`, as far as it has gone on.
     fn of(&self, obligation: &ObligationRow) -> Result<Option<ObligationRow>, Error> {
-        match obligation.payload.get("of").and_then(Value::as_str) {
-            Some(name) => self.ledger.obligation(obligation.request, name),
-            None => Ok(None),
+        let Some(name) = obligation.payload.get("of").and_then(Value::as_str) else {
+            return Ok(None);
+        };
+        match self.ledger.obligation(obligation.request, name)? {
+            Some(found) if found.status == Status::Escalated => {
+                let lineage = Lineage::read(self.ledger, obligation.request)?;
+                Ok(Some(lineage.latest(&found).clone()))
+            }
+            found => Ok(found),
         }
+    }
+
+    /// Why a check cannot be made yet: what it is of waits for an answer or for a tool.
+    fn waits_for(&self, obligation: &ObligationRow) -> Result<Option<String>, Error> {
+        let Some(of) = self.of(obligation)?.filter(|of| of.status == Status::Escalated) else {
+            return Ok(None);
+        };
+        let lineage = Lineage::read(self.ledger, obligation.request)?;
+        Ok(lineage.is_open(&of).then(|| format!("it waits for `{}`", of.name)))
     }
 
     /// Why an obligation came out as it did, from what was recorded.
@@ -196,9 +225,9 @@ impl Conductor<'_> {
             return Ok(Err(why.to_owned()));
         };
         let subject = payload.get("subject").cloned().unwrap_or_else(|| json!({}));
-        let mut facts =
-            self.ledger.assertions_of(obligation.request, kind, &canonical(&subject))?;
-        facts.retain(|fact| fact.standing != Standing::Rejected);
+        let (request, scope, subject) = (obligation.request, self.scope, canonical(&subject));
+        let (kind, subject) = (Some(kind.as_str()), Some(subject.as_str()));
+        let facts = self.ledger.facts(&FactQuery { request, scope, kind, subject })?;
         let against = facts.iter().find(|fact| contradict(&fact.value, value));
         let (holds, text) = match (against, facts.first()) {
             (Some(fact), _) => (false, format!("{} says {}", fact.source, shown(&fact.value))),

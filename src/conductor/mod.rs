@@ -1,7 +1,7 @@
 //! Plan, act, check, repeat: discharges obligations by tools and proves what it tells.
 //!
-//! A request is a list of obligations such as `REPORT(query.math)`. For each, the conductor takes
-//! the tools that declare to satisfy it, in the order of the policy, sees whether their inputs are
+//! A request is a list of obligations such as `REPORT(query.math)`, or an utterance that the router
+//! finds obligations for. For each, the conductor takes the tools that satisfy it, in the order of the policy, sees whether their inputs are
 //! at hand and their preconditions hold, calls the first that can run, checks its postconditions,
 //! and goes on to the next where they fail. Before it answers it looks at every result again. There
 //! is no model in it and no score: sets, conditions and an order. `docs/conductor.md` has it all.
@@ -42,37 +42,45 @@ mod arithmetic;
 mod builtin;
 mod condition;
 mod conduct;
+mod continuation;
+mod default_tools;
 mod error;
 #[cfg(feature = "execution")]
 mod executed;
+mod facts;
 mod inputs;
 mod json;
 mod ledger;
+mod lineage;
 mod meta;
 mod obligation;
 mod plan;
+mod reply;
 mod runner;
 mod schema;
 mod success;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod utterance;
 mod verify;
+mod words;
 
-pub use answer::{Answer, Entry};
+pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins};
 pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
+pub use default_tools::default_tools;
 pub use error::Error;
 #[cfg(feature = "execution")]
 pub use executed::Executed;
-pub use inputs::Lack;
+pub use facts::Scope;
 pub use ledger::{
     AssertionRow, EventRow, Ledger, ObligationRow, Origin, Purpose, RequestRow, RequestStatus,
     RunRow, RunStatus, Standing,
 };
 pub use obligation::{Duty, Fact, NewObligation, ObligationType, Request, Status};
+pub use reply::{Reply, ReplyValue};
 pub use runner::{Call, Effect, Outcome, Runner};
 pub use schema::OBLIGATIONS_SCHEMA;
 pub use success::PlanSuccess;
-pub use translate::{JsonTranslator, Templates, TranslatorIn, TranslatorOut};

@@ -45,16 +45,6 @@ impl ObligationType {
     pub fn new(duty: Duty, kind: &str) -> Self {
         Self { duty, kind: Some(kind.to_owned()) }
     }
-
-    /// Under which names a tool may declare that it satisfies this. A bare kind, as most catalogs
-    /// write it, is something to report.
-    pub fn names(&self) -> Vec<String> {
-        let mut names = vec![self.to_string()];
-        if let (Duty::Report, Some(kind)) = (self.duty, &self.kind) {
-            names.push(kind.clone());
-        }
-        names
-    }
 }
 
 impl fmt::Display for ObligationType {
@@ -134,6 +124,7 @@ pub struct Request {
     pub utterance: String,
     #[serde(default)]
     pub facts: Vec<Fact>,
+    #[serde(default)]
     pub obligations: Vec<NewObligation>,
 }
 

@@ -1,40 +1,95 @@
 //! The plan loop: one obligation, from its candidates to its end.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::inputs::{Known, Lack};
+use super::inputs::{Ask, Known, Lack};
+use super::json::canonical;
 use super::ledger::{
     Assert, Change, Finish, ObligationRow, Origin, Purpose, RunRow, RunStatus, Settle, Standing,
     Start,
 };
+use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, NewObligation, ObligationType, Status};
 use super::runner::{Call, Effect, Outcome};
 use super::{Conductor, Error};
 use crate::catalog::Tool;
 
+/// What stands behind the dot in the name of a question that an obligation brings about.
+pub(super) const CLARIFY: &str = "clarify";
+
+/// What the candidates of an obligation come to.
+pub(super) enum Choice {
+    /// The first that can run, with its arguments.
+    Ready(Arc<Tool>, Value),
+    /// None can; those that lack something, each with what it lacks.
+    Short(Vec<(Arc<Tool>, Lack)>),
+}
+
 impl Conductor<'_> {
     /// Takes the obligation one step on: calls one tool, or settles it.
     pub(super) fn satisfy(&mut self, obligation: &ObligationRow) -> Result<(), Error> {
-        let tried = self.ledger.runs_for(obligation.id, Purpose::Plan)?;
+        let mut tried = self.ledger.runs_for(obligation.id, Purpose::Plan)?;
         if let Some(run) = tried.iter().find(|run| run.status == RunStatus::Started) {
             return self.recover(obligation, run);
         }
-        let untried = |tool: &Tool| tried.iter().all(|run| run.tool != tool.id.as_str());
-        let mut candidates = self.engine.satisfying(&obligation.what.names());
-        candidates.retain(|tool| untried(tool));
+        let mut before = match obligation.parent {
+            None => Vec::new(),
+            Some(_) => {
+                self.tried_before(&Lineage::read(self.ledger, obligation.request)?, obligation)?
+            }
+        };
+        match self.choose(obligation, &tried, &before)? {
+            Choice::Ready(tool, inputs) => self.attempt(obligation, &tool, &inputs),
+            Choice::Short(short) => {
+                before.append(&mut tried);
+                self.give_up(obligation, &before, &short)
+            }
+        }
+    }
+
+    /// The first tool that satisfies the obligation and can run. None is tried twice for it, nor
+    /// once more with what it was given `before`.
+    pub(super) fn choose(
+        &self,
+        obligation: &ObligationRow,
+        tried: &[RunRow],
+        before: &[RunRow],
+    ) -> Result<Choice, Error> {
+        let known = Known::new(self.ledger, obligation, self.scope);
         let mut short = Vec::new();
-        let known = Known::new(self.ledger, obligation);
-        for tool in candidates {
+        for tool in self.engine.satisfying(&obligation.what.to_string()) {
+            let of_tool = |run: &&RunRow| run.tool == tool.id.as_str();
+            if tried.iter().any(|run| of_tool(&run)) {
+                continue;
+            }
             match known.arguments(&tool)? {
-                Ok(inputs) => return self.attempt(obligation, &tool, &inputs),
+                Ok(inputs) => {
+                    let given = canonical(&inputs);
+                    if !before.iter().filter(of_tool).any(|run| canonical(&run.inputs) == given) {
+                        return Ok(Choice::Ready(tool, inputs));
+                    }
+                }
                 Err(lack) => short.push((tool, lack)),
             }
         }
-        let short: Vec<(&Tool, Lack)> =
-            short.iter().map(|(tool, lack)| (tool.as_ref(), lack.clone())).collect();
-        self.give_up(obligation, &tried, &short)
+        Ok(Choice::Short(short))
+    }
+
+    /// The runs for the obligations that this one goes on from.
+    pub(super) fn tried_before(
+        &self,
+        lineage: &Lineage,
+        obligation: &ObligationRow,
+    ) -> Result<Vec<RunRow>, Error> {
+        let mut runs = Vec::new();
+        for row in lineage.ancestors(obligation) {
+            runs.extend(self.ledger.runs_for(row.id, Purpose::Plan)?);
+        }
+        runs.sort_by_key(|run| run.id);
+        Ok(runs)
     }
 
     fn attempt(
@@ -72,7 +127,7 @@ impl Conductor<'_> {
                 changes
             }
             Outcome::Done(output) => {
-                let known = Known::new(self.ledger, obligation);
+                let known = Known::new(self.ledger, obligation, self.scope);
                 let unmet = known.unmet(&tool.postconditions, &run.inputs, &output)?;
                 let said = (!unmet.is_empty()).then(|| unmet.join("; "));
                 let finished = finish(RunStatus::Completed, Some(output.clone()), said.clone());
@@ -118,14 +173,15 @@ impl Conductor<'_> {
         &mut self,
         obligation: &ObligationRow,
         tried: &[RunRow],
-        short: &[(&Tool, Lack)],
+        short: &[(Arc<Tool>, Lack)],
     ) -> Result<(), Error> {
         if obligation.what.duty != Duty::Report {
             return self.answer_ourselves(obligation);
         }
         let (status, note, owed) = if !short.is_empty() {
-            let note = question(short);
-            (Status::Escalated, note.clone(), clarify(obligation, &note, short))
+            let asks = asks(short);
+            let note = question(obligation, short, &asks);
+            (Status::Escalated, note.clone(), clarify(obligation, &note, short, &asks))
         } else if tried.is_empty() {
             let note = format!("no tool of the catalog satisfies {}", obligation.what);
             (Status::Escalated, note, discover(obligation))
@@ -199,13 +255,39 @@ pub(super) fn why_not(run: &RunRow) -> String {
     }
 }
 
-/// What to ask, and for the best tool first.
-fn question(short: &[(&Tool, Lack)]) -> String {
+/// What would cure what the tools lack, each thing once.
+fn asks(short: &[(Arc<Tool>, Lack)]) -> Vec<Ask> {
+    let mut asks: Vec<Ask> = Vec::new();
+    for ask in short.iter().flat_map(|(_, lack)| &lack.asks) {
+        if asks.iter().all(|known| known.input != ask.input) {
+            asks.push(ask.clone());
+        }
+    }
+    asks
+}
+
+/// What to ask, for the best tool first, and under which names it is answered.
+fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask]) -> String {
     let told: Vec<String> =
         short.iter().map(|(tool, lack)| format!("`{}` {}", tool.id, lack.told())).collect();
     let example = short.iter().find_map(|(tool, _)| tool.examples.first());
     let example = example.map(|example| format!("; for example: {example}")).unwrap_or_default();
-    format!("more is needed: {}{example}", told.join("; or "))
+    let names = answer_names(&clarify_name(obligation), asks);
+    format!("more is needed: {}{example}; answer as {names}", told.join("; or "))
+}
+
+/// Under which names a question can be answered: its own, or those of the inputs that it asks for.
+fn answer_names(question: &str, asks: &[Ask]) -> String {
+    let inputs: Vec<String> = asks.iter().map(|ask| format!("`{}`", ask.input)).collect();
+    match &inputs[..] {
+        [] => format!("`{question}`"),
+        [input] => format!("{input} or `{question}`"),
+        inputs => format!("{}, or all of them as `{question}`", inputs.join(", ")),
+    }
+}
+
+fn clarify_name(obligation: &ObligationRow) -> String {
+    format!("{}.{CLARIFY}", obligation.name)
 }
 
 /// An obligation that another brings about; the dot keeps its name apart from those of requests.
@@ -222,14 +304,20 @@ pub(super) fn brought_about(
     NewObligation { id: format!("{}.{word}", parent.name), what, payload, say: None }
 }
 
-fn clarify(obligation: &ObligationRow, question: &str, short: &[(&Tool, Lack)]) -> NewObligation {
+fn clarify(
+    obligation: &ObligationRow,
+    question: &str,
+    short: &[(Arc<Tool>, Lack)],
+    asks: &[Ask],
+) -> NewObligation {
     let lacking = short.iter().map(|(tool, lack)| {
         json!({"tool": tool.id, "missing": lack.missing, "wrong": lack.wrong, "unmet": lack.unmet})
     });
     let payload = json!({
-        "of": obligation.name, "question": question, "tools": lacking.collect::<Vec<_>>(),
+        "of": obligation.name, "question": question, "asks": asks,
+        "tools": lacking.collect::<Vec<_>>(),
     });
-    brought_about(obligation, "clarify", ObligationType::new(Duty::Clarify, "input"), payload)
+    brought_about(obligation, CLARIFY, ObligationType::new(Duty::Clarify, INPUT), payload)
 }
 
 fn discover(obligation: &ObligationRow) -> NewObligation {

@@ -127,9 +127,14 @@ impl World {
     }
 
     /// Runs to the end, over as many processes as it takes; after each the ledger is opened anew.
-    fn conduct(&self, path: &Path, crashes: &HashSet<Crash>) -> (Answer, Record) {
-        let record = Mutex::new(Record::default());
-        let runner = Fake { plans: &self.plans, record: &record, crashes };
+    fn conduct(
+        &self,
+        path: &Path,
+        crashes: &HashSet<Crash>,
+        replies: &[Reply],
+        record: &Mutex<Record>,
+    ) -> Answer {
+        let runner = Fake { plans: &self.plans, record, crashes };
         for _ in 0..=crashes.len() {
             let mut ledger = Ledger::open(path).unwrap();
             let runs = ledger.runs().unwrap();
@@ -138,6 +143,7 @@ impl World {
             let before = record.lock().unwrap().made.len();
             let done = catch_unwind(AssertUnwindSafe(|| {
                 Conductor::new(&self.engine, &runner, &mut ledger)
+                    .replies(replies.iter().cloned())
                     .conduct(&self.document, Begin::Resume)
                     .unwrap()
             }));
@@ -146,10 +152,22 @@ impl World {
             assert!(repeated.is_none(), "a run that had ended was made again: {repeated:?}");
             drop(again);
             if let Ok(answer) = done {
-                return (answer, record.into_inner().unwrap());
+                return answer;
             }
         }
         panic!("more processes than crashes, and no answer");
+    }
+
+    /// To the end, and with an answer to what was asked to the end again.
+    fn conduct_and_reply(&self, path: &Path, crashes: &HashSet<Crash>) -> (Answer, Record) {
+        let record = Mutex::new(Record::default());
+        let mut answer = self.conduct(path, crashes, &[], &record);
+        check_ledger(path, answer.entries.len());
+        if answer.asks() {
+            answer = self.conduct(path, crashes, &["more=1".parse().unwrap()], &record);
+            assert!(!answer.asks(), "{answer:?}");
+        }
+        (answer, record.into_inner().unwrap())
     }
 }
 
@@ -180,10 +198,10 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let world = World::new(plans, &kinds);
         let clean = folder.path().join("clean");
-        let (undisturbed, _) = world.conduct(&clean, &HashSet::new());
+        let (undisturbed, _) = world.conduct_and_reply(&clean, &HashSet::new());
         check_ledger(&clean, kinds.len());
         let path = folder.path().join("killed");
-        let (answer, record) = world.conduct(&path, &crashes);
+        let (answer, record) = world.conduct_and_reply(&path, &crashes);
         check_ledger(&path, kinds.len());
 
         let mut calls: HashMap<&str, usize> = HashMap::new();
@@ -192,12 +210,16 @@ proptest! {
             prop_assert!(calls[key.as_str()] == 1 || world.plans[*number].repeatable());
         }
         let ledger = Ledger::look(&path).unwrap();
-        let mut changed: HashMap<i64, HashSet<&str>> = HashMap::new();
+        let mut changed: HashMap<String, HashSet<&str>> = HashMap::new();
         let runs = ledger.runs().unwrap();
+        let owed = ledger.obligations(None).unwrap();
         for (key, _, effect) in &record.made {
             let run = runs.iter().find(|run| run.key == *key).unwrap();
+            let of = owed.iter().find(|owed| owed.id == run.obligation).unwrap();
             if *effect {
-                changed.entry(run.obligation).or_default().insert(key);
+                // What went on after an answer is the same obligation.
+                let first = of.name.split('.').next().unwrap().to_owned();
+                changed.entry(first).or_default().insert(key);
             }
         }
         prop_assert!(changed.values().all(|keys| keys.len() == 1), "two writes for one obligation");
@@ -260,6 +282,7 @@ fn a_missing_input_is_a_question() {
     let asked = &answer.entries[0].brought_about[0];
     assert_eq!(asked.what.to_string(), "CLARIFY(input)");
     assert!(asked.note.as_ref().unwrap().contains("`expr`; for example: what is 2+2"));
+    assert_eq!(asked.answer_as, ["expr", "sum.clarify"]);
 
     let runner = |call: &Call<'_>| Outcome::Done(call.arguments["expr"].clone());
     let known = json!({"utterance": "how much", "facts": [{"kind": "math.expr", "value": "1+1"}],

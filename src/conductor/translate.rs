@@ -1,22 +1,67 @@
-//! From words to obligations, and from what came of them to words: two traits, and what is built in.
-//!
-//! The built-in ones read JSON and fill templates. Nothing here calls a language model; a program
-//! that has one fulfils the traits with it.
+//! From a document to obligations, and from what came of them to words.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::answer::{Answer, Entry};
-use super::json::shown;
+use super::json::{canonical, shown};
 use super::obligation::{Duty, Request, Status};
+use super::reply::{Reply, ReplyValue};
 use super::{Error, schema};
+use crate::engine::fingerprint;
 
 /// The key of a payload value that is taken from an earlier obligation.
 pub const FROM: &str = "$from";
 
-/// Makes obligations of what a user said.
-pub trait TranslatorIn: Send + Sync {
+/// A document as it was handed in: a request, and replies to the questions of one that was made.
+pub struct Document {
+    /// The request alone.
+    pub text: String,
+    pub replies: Vec<Reply>,
+    /// Of the request in its canonical spelling, and as it was written: what earlier versions of
+    /// this program know it by.
+    pub digests: [String; 2],
+    /// Whether there is nothing in it but replies.
+    pub is_empty: bool,
+}
+
+impl Document {
+    /// What is no JSON, or no object, stays as it is: a translator says what is wrong with it.
+    pub fn read(text: &str) -> Self {
+        let as_written = fingerprint(&[text]);
+        let Ok(Value::Object(mut members)) = serde_json::from_str(text) else {
+            let digests = [as_written.clone(), as_written];
+            let (text, replies) = (text.to_owned(), Vec::new());
+            return Self { text, replies, digests, is_empty: false };
+        };
+        let replies = match members.get("answers") {
+            Some(Value::Object(given)) => given.iter().map(reply).collect(),
+            _ => Vec::new(),
+        };
+        if members.get("answers").is_some_and(Value::is_object) {
+            members.shift_remove("answers");
+        }
+        let is_empty = members.is_empty();
+        let request = Value::Object(members);
+        let digests = [fingerprint(&[&canonical(&request)]), as_written];
+        let text = if replies.is_empty() { text.to_owned() } else { request.to_string() };
+        Self { text, replies, digests, is_empty }
+    }
+}
+
+fn reply((id, value): (&String, &Value)) -> Reply {
+    Reply { id: id.clone(), value: ReplyValue::Json(value.clone()) }
+}
+
+/// Whether a document has words alone: somebody has to find out what they oblige to.
+pub fn is_utterance(document: &str) -> bool {
+    let read = serde_json::from_str::<Map<String, Value>>(document);
+    read.is_ok_and(|members| !members.contains_key("obligations"))
+}
+
+/// Makes obligations of a document.
+pub trait TranslatorIn {
     /// The same text must give the same obligations: one that was received and not yet planned is
     /// translated again after a crash.
     ///
@@ -25,12 +70,8 @@ pub trait TranslatorIn: Send + Sync {
     fn translate(&self, text: &str) -> Result<Request, Error>;
 }
 
-/// Puts an answer into words.
-pub trait TranslatorOut: Send + Sync {
-    fn tell(&self, answer: &Answer) -> String;
-}
-
-/// Reads obligations that are JSON already, and holds them to the shipped schema.
+/// Reads obligations that are JSON already, and holds them to the shipped schema. A document without
+/// any gives a request without any.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonTranslator;
 
@@ -49,7 +90,7 @@ impl TranslatorIn for JsonTranslator {
 }
 
 /// Gives each obligation a name of its own, and looks that values come from earlier ones.
-fn name(request: &mut Request) -> Result<(), Error> {
+pub fn name(request: &mut Request) -> Result<(), Error> {
     let mut known = HashSet::new();
     for (place, obligation) in request.obligations.iter_mut().enumerate() {
         if obligation.id.is_empty() {
@@ -81,14 +122,17 @@ pub fn reference(value: &Value) -> Option<Reference<'_>> {
     Some(Reference { id, at: value.get("at").and_then(Value::as_str).unwrap_or_default() })
 }
 
-/// Fills the `say` of each obligation, or a sentence of its own where there is none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Templates;
-
-impl TranslatorOut for Templates {
-    fn tell(&self, answer: &Answer) -> String {
-        let lines: Vec<String> = answer.entries.iter().flat_map(lines).collect();
-        lines.join("\n")
+/// Puts an answer into words: by the `say` of each obligation, or by a sentence of its own where
+/// there is none.
+pub fn tell(answer: &Answer) -> String {
+    match &answer.entries[..] {
+        // Nobody named the one obligation that there is, so nobody needs to hear a name.
+        [only] if only.id == "o1" => {
+            let lines = lines(only);
+            let told = lines.iter().map(|line| line.strip_prefix("o1: ").unwrap_or(line));
+            told.collect::<Vec<_>>().join("\n")
+        }
+        entries => entries.iter().flat_map(lines).collect::<Vec<_>>().join("\n"),
     }
 }
 
@@ -123,6 +167,9 @@ fn told(entry: &Entry) -> String {
     match output {
         Value::Object(fields) => match fields.get("text").and_then(Value::as_str) {
             Some(text) => format!("{}: {text}", entry.id),
+            None if fields.len() == 1 && fields.contains_key("result") => {
+                format!("{}: {}", entry.id, shown(&fields["result"]))
+            }
             None => format!("{}: {}", entry.id, members(fields)),
         },
         other => format!("{}: {}", entry.id, shown(other)),

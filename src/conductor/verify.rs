@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use super::facts::{FactQuery, Scope, teller};
 use super::json::{canonical, contradict, shown};
 use super::ledger::{
     AssertionRow, Change, Finish, ObligationRow, Purpose, RunRow, RunStatus, Standing, Start,
 };
-use super::obligation::{Duty, ObligationType};
-use super::plan::brought_about;
+use super::lineage::CONTRADICTION;
+use super::obligation::{Duty, NewObligation, ObligationType};
+use super::plan::{CLARIFY, brought_about};
 use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
 use crate::catalog::{Reliability, Tool};
@@ -20,7 +22,7 @@ const VOLATILE: &str = "volatile";
 /// What speaks against an assertion.
 enum Doubt {
     /// Somebody else says otherwise.
-    Contradicted(String),
+    Contradicted { by: Box<AssertionRow>, why: String },
     /// It is not what its source says, or its source does not say it again.
     Unfounded(String),
 }
@@ -35,13 +37,14 @@ impl Conductor<'_> {
         };
         let (standing, because) = match &doubt {
             None => (Standing::Verified, None),
-            Some(Doubt::Contradicted(why) | Doubt::Unfounded(why)) => {
+            Some(Doubt::Contradicted { why, .. } | Doubt::Unfounded(why)) => {
                 (Standing::Disputed, Some(why.clone()))
             }
         };
         changes.push(Change::Judge { assertion: found.id, standing, because });
         if let (Some(doubt), Some(parent)) = (doubt, self.owner(found)?) {
-            changes.push(Change::Owe { parent: parent.id, obligation: cleared_up(&parent, doubt) });
+            let obligation = cleared_up(&parent, found, doubt);
+            changes.push(Change::Owe { parent: parent.id, obligation });
         }
         self.ledger.commit(request, &changes)
     }
@@ -66,21 +69,26 @@ impl Conductor<'_> {
             let why = format!("the ledger has no run of `{}` that said so", found.source);
             return Ok(Some(Doubt::Unfounded(why)));
         }
-        let others = self.ledger.assertions_of(request, &found.kind, &canonical(&found.subject))?;
-        let against = others.iter().find(|other| {
-            other.id != found.id
-                && other.standing != Standing::Rejected
-                && contradict(&other.value, &found.value)
-        });
-        Ok(against.map(|other| {
-            Doubt::Contradicted(format!(
-                "`{}` says {}, and {} says {}",
-                found.source,
-                shown(&found.value),
-                other.source,
-                shown(&other.value)
-            ))
+        let against = self
+            .others_on(request, found)?
+            .into_iter()
+            .find(|other| other.id != found.id && contradict(&other.value, &found.value));
+        Ok(against.map(|by| {
+            let (value, other) = (shown(&found.value), shown(&by.value));
+            let why = format!("`{}` says {value}, and {} says {other}", found.source, teller(&by));
+            Doubt::Contradicted { by: Box::new(by), why }
         }))
+    }
+
+    /// What is said of the same subject. Where the answer changes with time, what was said in other
+    /// requests is no evidence.
+    fn others_on(&self, request: i64, found: &AssertionRow) -> Result<Vec<AssertionRow>, Error> {
+        let tool = self.engine.catalog().get(&found.source).cloned();
+        let scope =
+            if tool.is_some_and(|tool| is_volatile(&tool)) { Scope::Request } else { self.scope };
+        let subject = canonical(&found.subject);
+        let (kind, subject) = (Some(found.kind.as_str()), Some(subject.as_str()));
+        self.ledger.facts(&FactQuery { request, scope, kind, subject })
     }
 
     /// Asks a deterministic tool again and compares.
@@ -155,16 +163,31 @@ impl Conductor<'_> {
 fn is_deterministic(tool: &Tool) -> bool {
     tool.effects().declares_reads_only()
         && tool.reliability == Some(Reliability::High)
-        && tool.tags.iter().all(|tag| tag != VOLATILE)
+        && !is_volatile(tool)
 }
 
-fn cleared_up(parent: &ObligationRow, doubt: Doubt) -> super::obligation::NewObligation {
+fn is_volatile(tool: &Tool) -> bool {
+    tool.tags.iter().any(|tag| tag == VOLATILE)
+}
+
+fn cleared_up(parent: &ObligationRow, found: &AssertionRow, doubt: Doubt) -> NewObligation {
     match doubt {
-        Doubt::Contradicted(why) => {
-            let question = format!("which is right? {why}");
-            let payload = json!({"of": parent.name, "question": question});
-            let what = ObligationType::new(Duty::Clarify, "contradiction");
-            brought_about(parent, "clarify", what, payload)
+        Doubt::Contradicted { by, why } => {
+            let name = format!("{}.{CLARIFY}", parent.name);
+            let question = format!(
+                "which is right? {why}; answer as `{name}` with 1 for the first, 2 for the second, or with what is right"
+            );
+            let choice = |fact: &AssertionRow| json!({"source": fact.source, "value": fact.value, "assertion": fact.id});
+            let payload = json!({
+                "of": parent.name, "question": question, "kind": found.kind,
+                "subject": found.subject, "choices": [choice(found), choice(&by)],
+            });
+            brought_about(
+                parent,
+                CLARIFY,
+                ObligationType::new(Duty::Clarify, CONTRADICTION),
+                payload,
+            )
         }
         Doubt::Unfounded(why) => {
             let payload = json!({"of": parent.name, "because": why});

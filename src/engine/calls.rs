@@ -208,7 +208,7 @@ mod tests {
             found.tools.iter().map(|found| found.tool.id.to_string()).collect()
         };
         let discharging = || -> Vec<String> {
-            let found = engine.satisfying(&["move".to_owned()]);
+            let found = engine.satisfying("move");
             found.iter().map(|tool| tool.id.to_string()).collect()
         };
         assert_eq!(names().len(), 2);

@@ -4,26 +4,25 @@ use std::sync::Arc;
 
 use super::Engine;
 use crate::catalog::Tool;
-use crate::selection::order;
+use crate::selection::satisfying;
 
 impl Engine {
-    /// The tools that declare one of these names under `satisfies` and that the policy admits:
-    /// higher reliability first, then lower cost, lower latency, and the name.
+    /// The tools that satisfy an obligation such as `REPORT(query.math)` and that the policy admits,
+    /// in the order in which [`Engine::candidates_for`] has them: higher reliability first, then lower
+    /// cost, lower latency, and the name.
     ///
-    /// No scores: a tool either declares it or is no candidate. Tools that are left alone for a while,
-    /// because they or their servers failed lately, come last.
-    pub fn satisfying(&self, names: &[String]) -> Vec<Arc<Tool>> {
+    /// Tools that are left alone for a while, because they or their servers failed lately, come last.
+    pub fn satisfying(&self, obligation: &str) -> Vec<Arc<Tool>> {
         self.listen();
-        let declares = |tool: &Tool| tool.satisfies.iter().any(|said| names.contains(said));
         let (policy, state) = (self.config().policy, self.state());
-        let tools = state.catalog.tools().iter();
-        let mut found: Vec<Arc<Tool>> = tools
-            .filter(|tool| declares(tool) && policy.admit(tool, None).is_ok())
-            .cloned()
-            .collect();
-        let is_blocked = |tool: &Tool| state.inputs.blocked.admit(tool).is_err();
-        found.sort_by(|a, b| is_blocked(a).cmp(&is_blocked(b)).then_with(|| order(a, b)));
-        found
+        let seen = |row: u32| state.observed.of(row);
+        let admit = |row: u32, tool: &Tool| policy.admit(tool, seen(row));
+        let tools = state.catalog.tools();
+        let (found, _) = satisfying(tools, obligation, admit, seen);
+        let found = found.into_iter().map(|found| Arc::clone(&tools[found.row as usize]));
+        let is_blocked = |tool: &Arc<Tool>| state.inputs.blocked.admit(tool).is_err();
+        let (blocked, free): (Vec<_>, Vec<_>) = found.partition(is_blocked);
+        free.into_iter().chain(blocked).collect()
     }
 }
 
@@ -54,12 +53,11 @@ mod tests {
             tool("Dear", high, Cost::High, 1),
             other,
         ];
-        let names = ["query.complex".to_owned()];
         let found = |policy| {
             let config = EngineConfig { policy, ..EngineConfig::default() };
             let catalog = Catalog::from_tools(tools.clone()).catalog;
             let engine = Engine::builder(catalog).config(config).build().unwrap();
-            let found = engine.satisfying(&names);
+            let found = engine.satisfying("REPORT(query.complex)");
             found.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
         };
         assert_eq!(found(Policy::default()), ["A", "B", "Slow", "Dear", "Simple"]);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::*;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::catalog::{Cost, LatencyTier, Reliability, Tool, covers};
 use crate::feedback::Observed;
 use crate::query::Stage;
 

@@ -45,7 +45,7 @@ pub use factory::{retrievers, settle};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
-pub use obligation::{Candidacies, Candidacy, candidates_for, covers};
+pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use policy::{Exclusion, Policy, PolicyOrder, Undeclared, order};
 pub use retriever::{
     Candidate, Clause, Error, Features, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,

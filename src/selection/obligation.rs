@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::policy::Exclusion;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
+use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId, covers};
 use crate::feedback::Observed;
 
 /// One tool that can discharge an obligation.
@@ -40,31 +40,36 @@ pub struct Candidacies {
     pub excluded: Vec<(ToolId, Exclusion)>,
 }
 
-/// Whether a declared obligation covers one that is asked for.
-///
-/// `REPORT` covers every report, and `REPORT(query.math)` that one alone; asked for `REPORT`, both
-/// are candidates, as conductors ask by type.
-pub fn covers(declared: &str, asked: &str) -> bool {
-    let (declared, asked) = (split(declared), split(asked));
-    declared.0.eq_ignore_ascii_case(asked.0)
-        && match (declared.1, asked.1) {
-            (Some(declared), Some(asked)) => declared == asked,
-            _ => true,
-        }
-}
-
-/// `REPORT(query.math)` as `REPORT` and `query.math`.
-fn split(obligation: &str) -> (&str, Option<&str>) {
-    let obligation = obligation.trim();
-    match obligation.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
-        Some((kind, about)) if !about.trim().is_empty() => (kind.trim(), Some(about.trim())),
-        Some((kind, _)) => (kind.trim(), None),
-        None => (obligation, None),
+impl Candidacies {
+    /// Whether no tool satisfies the obligation at all.
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_none() && self.unsatisfied.is_empty() && self.excluded.is_empty()
     }
 }
 
-/// The tools for an obligation, in the policy's order. `have` are the kinds of data at hand, `admit`
-/// says which may be chosen at all, and `seen` tells what was seen of a row's runs.
+/// The tools that satisfy an obligation ([`covers`]) and that `admit` lets pass, in the policy's
+/// order, and those that it keeps out. `seen` tells what was seen of a row's runs.
+pub fn satisfying<'o>(
+    tools: &[Arc<Tool>],
+    obligation: &str,
+    admit: impl Fn(u32, &Tool) -> Result<(), Exclusion>,
+    seen: impl Fn(u32) -> Option<&'o Observed>,
+) -> (Vec<Candidacy>, Vec<(ToolId, Exclusion)>) {
+    let (mut able, mut excluded) = (Vec::new(), Vec::new());
+    for (row, tool) in (0u32..).zip(tools) {
+        if !tool.satisfies.iter().any(|declared| covers(declared, obligation)) {
+            continue;
+        }
+        match admit(row, tool) {
+            Ok(()) => able.push(candidacy(row, tool, seen(row))),
+            Err(because) => excluded.push((tool.id.clone(), because)),
+        }
+    }
+    able.sort_by(|a, b| order(a, b, tools));
+    (able, excluded)
+}
+
+/// [`satisfying`], by whether they can run. `have` are the kinds of data at hand.
 pub fn candidates_for<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
@@ -72,18 +77,12 @@ pub fn candidates_for<'o>(
     admit: impl Fn(u32, &Tool) -> Result<(), Exclusion>,
     seen: impl Fn(u32) -> Option<&'o Observed>,
 ) -> Candidacies {
-    let mut found = Candidacies::default();
-    let mut able = Vec::new();
-    for (row, tool) in (0u32..).zip(tools) {
-        if !tool.satisfies.iter().any(|declared| covers(declared, obligation)) {
-            continue;
-        }
-        match admit(row, tool) {
-            Ok(()) => able.push(candidacy(row, tool, have, seen(row))),
-            Err(because) => found.excluded.push((tool.id.clone(), because)),
-        }
+    let (mut able, excluded) = satisfying(tools, obligation, admit, seen);
+    let mut found = Candidacies { excluded, ..Candidacies::default() };
+    for candidacy in &mut able {
+        let consumed = tools[candidacy.row as usize].consumes.iter();
+        candidacy.missing = consumed.filter(|kind| !have.contains(kind)).cloned().collect();
     }
-    able.sort_by(|a, b| order(a, b, tools));
     let (ready, unsatisfied): (Vec<_>, Vec<_>) =
         able.into_iter().partition(|candidacy| candidacy.missing.is_empty());
     let mut ready = ready.into_iter();
@@ -93,12 +92,11 @@ pub fn candidates_for<'o>(
     found
 }
 
-fn candidacy(row: u32, tool: &Tool, have: &[String], seen: Option<&Observed>) -> Candidacy {
-    let is_missing = |kind: &&String| !have.contains(kind);
+fn candidacy(row: u32, tool: &Tool, seen: Option<&Observed>) -> Candidacy {
     let latency = Observed::latency_ms(seen, tool);
     Candidacy {
         id: tool.id.clone(),
-        missing: tool.consumes.iter().filter(is_missing).cloned().collect(),
+        missing: Vec::new(),
         reliability: Observed::reliability(seen, tool.reliability),
         cost: tool.cost.unwrap_or(Cost::Medium),
         latency_ms: latency.map_or(LatencyTier::Medium.floor_ms(), |ms| ms.max(0.0) as u64),
@@ -132,20 +130,6 @@ mod tests {
         let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
         let have: Vec<String> = have.iter().map(|kind| kind.to_string()).collect();
         candidates_for(&tools, obligation, &have, anything, |_| None)
-    }
-
-    #[test]
-    fn types_are_covered_with_and_without_their_subject() {
-        for (declared, asked, yes) in [
-            ("REPORT", "REPORT(query.math)", true),
-            ("REPORT(query.math)", "REPORT", true),
-            ("REPORT(query.math)", "report( query.math )", true),
-            ("REPORT(query.math)", "REPORT(query.people)", false),
-            ("REPORT", "VERIFY", false),
-            ("REPORT()", "REPORT(query.math)", true),
-        ] {
-            assert_eq!(covers(declared, asked), yes, "{declared} for {asked}");
-        }
     }
 
     #[test]

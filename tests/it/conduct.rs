@@ -11,7 +11,12 @@ use toolroute::conductor::{Ledger, RunStatus, Status};
 use crate::drill::{left_over, python};
 use crate::support::{Sandbox, repo};
 
-/// The examples' folder in a sandbox, with the database that they ask.
+mod choice;
+mod facts;
+mod questions;
+mod words;
+
+/// The examples' folder in a sandbox.
 pub fn examples(sandbox: &Sandbox) -> String {
     let folder = sandbox.path("conductor");
     std::fs::create_dir_all(&folder).unwrap();
@@ -19,10 +24,6 @@ pub fn examples(sandbox: &Sandbox) -> String {
         let from = entry.unwrap().path();
         std::fs::copy(&from, folder.join(from.file_name().unwrap())).unwrap();
     }
-    let _ = std::fs::remove_file(folder.join("people.sqlite"));
-    let people = rusqlite::Connection::open(folder.join("people.sqlite")).unwrap();
-    let made = std::fs::read_to_string(folder.join("people.sql")).unwrap();
-    people.execute_batch(&made).unwrap();
     folder.to_str().unwrap().to_owned()
 }
 
@@ -49,6 +50,97 @@ fn answer(sandbox: &Sandbox, folder: &str, name: &str) -> Value {
     sandbox.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// Tools of a test with what runs them, and a ledger.
+struct Desk {
+    sandbox: Sandbox,
+    fixed: Vec<String>,
+}
+
+impl Desk {
+    /// The tools of the source documents, and some that note their calls in the file `journal`.
+    fn of_the_documents(more: &[Value]) -> Self {
+        let sandbox = Sandbox::new();
+        let folder = examples(&sandbox);
+        for (file, text) in [("tools.jsonl", rows_of(more)), ("runners.toml", journals(more))] {
+            let path = format!("{folder}/{file}");
+            std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + &text).unwrap();
+        }
+        let fixed = arguments(&sandbox, &folder, "math").split_off(2);
+        Self { sandbox, fixed }
+    }
+
+    /// Tools that note their calls in the file `journal`.
+    fn with(tools: &[Value]) -> Self {
+        let sandbox = Sandbox::new();
+        let path = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
+        let tables = (path("tools.jsonl", &rows_of(tools)), path("runners.toml", &journals(tools)));
+        let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+        let fixed = ["--tools", &tables.0, "--runners", &tables.1, "--ledger", &ledger];
+        let fixed = fixed.map(str::to_owned).to_vec();
+        Self { sandbox, fixed }
+    }
+
+    fn arguments<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        let fixed = self.fixed.iter().map(String::as_str);
+        ["conduct"].into_iter().chain(more.iter().copied()).chain(fixed).collect()
+    }
+
+    /// A request's file.
+    fn request(&self, request: &Value) -> String {
+        let path = self.sandbox.write("request.json", request.to_string());
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn conduct(&self, more: &[&str]) -> Value {
+        self.sandbox.json(&self.arguments(more))
+    }
+
+    /// [`Desk::conduct`] with a request of its own.
+    fn ask(&self, request: &Value, more: &[&str]) -> Value {
+        let request = self.request(request);
+        self.conduct(&[&[request.as_str()], more].concat())
+    }
+
+    fn fails(&self, code: i32, more: &[&str]) -> String {
+        self.sandbox.fails(code, &self.arguments(more))
+    }
+
+    /// The arguments of the calls that were noted.
+    fn noted(&self) -> Vec<Value> {
+        let beside = Path::new(&self.fixed[3]).with_file_name("journal");
+        let journal = std::fs::read_to_string(beside).unwrap_or_default();
+        let line = |line: &str| serde_json::from_str::<Value>(line).unwrap()["arguments"].clone();
+        journal.lines().map(line).collect()
+    }
+}
+
+fn rows_of(tools: &[Value]) -> String {
+    tools.iter().map(|tool| format!("{tool}\n")).collect()
+}
+
+fn journals(tools: &[Value]) -> String {
+    let runner = |tool: &Value| {
+        let name = tool["name"].as_str().unwrap();
+        format!("[{name}]\nbuiltin = \"journal\"\nfile = \"journal\"\nwait_ms = 3\n")
+    };
+    tools.iter().map(runner).collect()
+}
+
+/// A tool that changes something, needs these inputs and satisfies `REPORT(set.it)`.
+fn setter(name: &str, inputs: &[(&str, &str)]) -> Value {
+    let properties: serde_json::Map<String, Value> =
+        inputs.iter().map(|(name, kind)| (name.to_string(), json!({"type": kind}))).collect();
+    let required: Vec<&str> = inputs.iter().map(|(name, _)| *name).collect();
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    json!({"id": name, "name": name, "description": "Sets a value", "input_schema": schema,
+        "satisfies": ["REPORT(set.it)"], "hints": {"read_only": false}})
+}
+
+/// One obligation.
+fn one(what: &str, payload: Value) -> Value {
+    json!({"utterance": "x", "obligations": [{"id": "o", "type": what, "payload": payload}]})
+}
+
 fn rows(sandbox: &Sandbox, what: &str) -> Vec<Value> {
     let ledger = sandbox.path("ledger.sqlite");
     let shown = sandbox.json(&["ledger", "show", what, "--ledger", ledger.to_str().unwrap()]);
@@ -73,6 +165,15 @@ fn the_documents_own_examples_run_with_real_tools() {
     let runs = rows(&sandbox, "--runs");
     assert_eq!(runs.len(), 6, "three runs, and each once more to verify");
     assert!(runs.iter().all(|run| run["status"] == "completed"));
+    // The same from a database in a file.
+    let path = |name: &str| format!("{folder}/{name}");
+    let made = rusqlite::Connection::open(path("people.sqlite")).unwrap();
+    made.execute_batch(&std::fs::read_to_string(path("people.sql")).unwrap()).unwrap();
+    let runners = std::fs::read_to_string(path("runners.toml")).unwrap();
+    let runners = runners.replace("script = \"people.sql\"", "database = \"people.sqlite\"");
+    std::fs::write(path("runners.toml"), runners).unwrap();
+    let again = answer(&sandbox, &folder, "people");
+    assert_eq!(again["text"], people["text"]);
 }
 
 #[test]
@@ -152,7 +253,7 @@ fn wrong_requests_and_files_have_codes_of_their_own() {
     sandbox.fails(5, &["ledger", "show", "--ledger", missing.to_str().unwrap()]);
     let schema = sandbox.run(&["conduct", "--schema"]).stdout;
     let schema: Value = serde_json::from_slice(&schema).unwrap();
-    assert_eq!(schema["required"], json!(["utterance", "obligations"]));
+    assert_eq!(schema["required"], json!(["utterance"]));
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod model;
 mod proxy;
 mod route;
 mod serve;
+mod serve_conduct;
 mod serve_servers;
 mod sessions;
 mod signals;

@@ -510,34 +510,6 @@ fn tools_are_called_and_feedback_is_taken() {
     assert_eq!(left, [] as [&str; 0]);
 }
 
-#[test]
-fn obligations_are_discharged() {
-    let sandbox = Sandbox::new();
-    let folder = crate::conduct::examples(&sandbox);
-    let conductor = |name: &str| format!("{folder}/{name}");
-    let (tools, runners) = (conductor("tools.jsonl"), conductor("runners.toml"));
-    let ledger = sandbox.path("ledger.sqlite");
-    let args = [
-        "serve",
-        "--tools",
-        &tools,
-        "--strategy",
-        "keyword",
-        "--conduct",
-        "--runners",
-        &runners,
-        "--ledger",
-        ledger.to_str().unwrap(),
-    ];
-    let server = Server::start(&sandbox, &args);
-    let request = std::fs::read(conductor("math.json")).unwrap();
-    let answer = post_text(server.port, "/v1/conduct", &request).ok();
-    assert_eq!(answer["complete"], true, "{answer}");
-    let again = post_text(server.port, "/v1/conduct?resume=true", &request).ok();
-    assert_eq!(again, answer);
-    assert_eq!(post(server.port, "/v1/conduct", &json!({"no": "request"})).error().0, 400);
-}
-
 #[cfg(unix)]
 #[test]
 fn what_never_ends_keeps_no_server_from_ending() {
@@ -546,9 +518,8 @@ fn what_never_ends_keeps_no_server_from_ending() {
     let conductor = |name: &str| format!("{folder}/{name}");
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i > 0) \
                    SELECT count(*) AS people FROM n";
-    let runners = format!(
-        "[PeopleSQL]\nbuiltin = \"sql\"\ndatabase = \"people.sqlite\"\nquery = \"{endless}\"\n"
-    );
+    let runners =
+        format!("[PeopleSQL]\nbuiltin = \"sql\"\nscript = \"people.sql\"\nquery = \"{endless}\"\n");
     std::fs::write(conductor("runners.toml"), runners).unwrap();
     let (tools, runners) = (conductor("tools.jsonl"), conductor("runners.toml"));
     let ledger = sandbox.path("ledger.sqlite");

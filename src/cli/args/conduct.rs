@@ -4,19 +4,30 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CatalogArgs, EngineArgs, SelectArgs};
+use super::{CatalogArgs, EngineArgs, SelectArgs, tier};
+use crate::conductor::{Reply, Scope};
 
 #[derive(Args)]
 pub struct ConductArgs {
-    /// A request: what was said and what it obliges to, as JSON; `-` is stdin
-    #[arg(value_name = "FILE", required_unless_present = "schema")]
-    pub file: Option<PathBuf>,
+    /// A file with a request: what was said and what it obliges to, as JSON; `-` is stdin. Or what
+    /// was said itself, in several words: the tools that fit it say what it obliges to
+    #[arg(value_name = "FILE|WORDS", required_unless_present_any = ["schema", "resume"])]
+    pub request: Option<String>,
     /// Print the JSON Schema of a request and do nothing else
     #[arg(long)]
     pub schema: bool,
-    /// Go on with this request where it stopped; one that is finished gives its answer again
+    /// Go on with this request where it stopped, or with the ledger's latest where none is named.
+    /// One that is finished gives its answer again, unless it is answered what it asked, or a tool
+    /// has come that it lacked
     #[arg(long)]
     pub resume: bool,
+    /// Answer what the request asked; repeatable. ID is the name of a question or of an input that
+    /// it asks for, as the question tells them
+    #[arg(long, value_name = "ID=VALUE", requires = "resume")]
+    pub answer: Vec<Reply>,
+    /// How far back facts are looked for: in all requests of the ledger, or in this one alone
+    #[arg(long, default_value = "ledger", value_name = "ledger|request", value_parser = tier(&[("ledger", Scope::Ledger), ("request", Scope::Request)]))]
+    pub scope: Scope,
     /// How tools are run: a table for each by its id, TOML, such as builtin = "math"
     #[arg(long, value_name = "FILE")]
     pub runners: Option<PathBuf>,

@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::{AssertionRow, EventRow, Ledger, ObligationRow, Purpose, RequestRow, RunRow};
 use crate::conductor::Error;
+use crate::conductor::facts::FactQuery;
 
 impl Ledger {
     /// A name for this file that no other has: part of every idempotency key.
@@ -13,13 +14,22 @@ impl Ledger {
         self.connection.query_row(ask, [], |row| row.get(0)).map_err(self.failed("say its name"))
     }
 
-    /// The latest request made of such a document.
-    pub fn latest(&self, digest: &str) -> Result<Option<RequestRow>, Error> {
+    /// The latest request made of a document that has one of these digests.
+    pub fn latest(&self, digests: &[String; 2]) -> Result<Option<RequestRow>, Error> {
         let ask = format!(
-            "SELECT {} FROM requests WHERE digest = ?1 ORDER BY id DESC LIMIT 1",
+            "SELECT {} FROM requests WHERE digest IN (?1, ?2) ORDER BY id DESC LIMIT 1",
             RequestRow::COLUMNS
         );
-        self.one(&ask, &[&digest], RequestRow::read)
+        self.one(&ask, &[&digests[0], &digests[1]], RequestRow::read)
+    }
+
+    /// The latest request of all that could be made out.
+    pub fn latest_of_all(&self) -> Result<Option<RequestRow>, Error> {
+        let ask = format!(
+            "SELECT {} FROM requests WHERE status <> 'refused' ORDER BY id DESC LIMIT 1",
+            RequestRow::COLUMNS
+        );
+        self.one(&ask, &[], RequestRow::read)
     }
 
     /// # Errors
@@ -77,19 +87,47 @@ impl Ledger {
         self.all(&ask, &[&request], AssertionRow::read)
     }
 
-    /// What is said in a request of one subject; `subject` in its canonical spelling.
-    pub fn assertions_of(
+    /// What a request holds, the latest first, without what a postcondition rejected.
+    pub(in crate::conductor) fn facts_of_request(
         &self,
-        request: i64,
-        kind: &str,
-        subject: &str,
+        query: &FactQuery<'_>,
     ) -> Result<Vec<AssertionRow>, Error> {
         let ask = format!(
-            "{} WHERE assertions.request = ?1 AND assertions.kind = ?2 \
-             AND assertions.subject = ?3 ORDER BY assertions.id",
+            "{} WHERE assertions.request = ?1 AND standing <> 'rejected' \
+             AND (?2 IS NULL OR assertions.kind = ?2) \
+             AND (?3 IS NULL OR assertions.subject = ?3) ORDER BY assertions.id DESC",
             AssertionRow::QUERY
         );
-        self.all(&ask, &[&request, &kind, &subject], AssertionRow::read)
+        self.all(&ask, &[&query.request, &query.kind, &query.subject], AssertionRow::read)
+    }
+
+    /// What users said in other requests, and what was found there and looked at twice; the latest
+    /// first, `most` at most.
+    pub(in crate::conductor) fn facts_of_others(
+        &self,
+        query: &FactQuery<'_>,
+        most: usize,
+    ) -> Result<Vec<AssertionRow>, Error> {
+        let of_kind = if query.kind.is_some() { "assertions.kind = ?2" } else { "?2 IS NULL" };
+        let ask = format!(
+            "{} WHERE {of_kind} AND (?3 IS NULL OR assertions.subject = ?3) \
+             AND assertions.request <> ?1 AND standing <> 'rejected' \
+             AND (sources.kind = 'user' OR (sources.kind = 'tool' AND standing <> 'held')) \
+             ORDER BY assertions.id DESC LIMIT ?4",
+            AssertionRow::QUERY
+        );
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let with: [&dyn ToSql; 4] = [&query.request, &query.kind, &query.subject, &most];
+        self.all(&ask, &with, AssertionRow::read)
+    }
+
+    /// What the user replied to a question, in order.
+    pub fn replies(&self, question: i64) -> Result<Vec<AssertionRow>, Error> {
+        let ask = format!(
+            "{} WHERE assertions.obligation = ?1 AND sources.kind = 'user' ORDER BY assertions.id",
+            AssertionRow::QUERY
+        );
+        self.all(&ask, &[&question], AssertionRow::read)
     }
 
     /// What an obligation came to: the latest that no postcondition has rejected.

@@ -6,6 +6,10 @@ pub const VERSION: i64 = 1;
 /// "tlrl": tells our files from others'.
 pub const APPLICATION: i64 = 0x746c_726c;
 
+/// Made at each start: a ledger of an earlier toolroute lacks it.
+pub const INDEXES: &str =
+    "CREATE INDEX IF NOT EXISTS assertions_by_kind ON assertions (kind, subject)";
+
 /// A settled obligation stays what it is, and so does a run that ended: the triggers hold that for
 /// whoever writes.
 pub const TABLES: &str = "

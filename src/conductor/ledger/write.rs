@@ -165,6 +165,17 @@ impl Ledger {
         })
     }
 
+    /// Takes up a request again that was answered, with what is new about it.
+    pub fn reopen(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
+        self.write("take up the request again", |tx| {
+            log(tx, request, None, None, "request_resumed", &json!({}))?;
+            changes.iter().try_for_each(|change| apply(tx, request, change))?;
+            let set = "UPDATE requests SET status = ?1, answer = NULL WHERE id = ?2";
+            tx.execute(set, params![RequestStatus::Planned, request])?;
+            Ok(())
+        })
+    }
+
     pub fn answer(&mut self, request: i64, answer: &Value) -> Result<(), Error> {
         self.write("take the answer", |tx| {
             tx.execute(

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
-use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger};
+use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
 use crate::engine::Session;
 use crate::execution::{Blocking, Report};
 use crate::server::Service;
@@ -29,8 +29,13 @@ pub struct Conduct {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct ConductParams {
-    /// Go on with this request where it stopped; one that is finished gives its answer again.
+    /// Go on with this request where it stopped, or with the ledger's latest where the body has
+    /// nothing but `answers`. One that is finished gives its answer again, unless it is answered what
+    /// it asked, or a tool has come that it lacked.
     resume: Option<bool>,
+    /// How far back facts are looked for: `ledger`, all requests, or `request`, this one alone.
+    #[param(value_type = Option<String>)]
+    scope: Option<Scope>,
 }
 
 #[derive(Serialize)]
@@ -56,9 +61,10 @@ pub struct ConductedDoc {
     obligations: Vec<Value>,
 }
 
-/// Discharges the obligations of a request, one request at a time, and keeps a ledger of it.
+/// Discharges the obligations of a request, one request at a time, and keeps a ledger of it. A request
+/// without obligations gets those of the tools that fit its `utterance`.
 #[utoipa::path(post, path = "/v1/conduct", tag = "tools", params(ConductParams),
-    request_body(content = Obligations, description = "a request: what was said and what it obliges to; `toolroute conduct --schema` prints its schema"),
+    request_body(content = Obligations, description = "a request: what was said, what it obliges to, and answers to what it asked; `toolroute conduct --schema` prints its schema"),
     responses((status = 200, body = ConductedDoc), (status = 400, body = ErrorBody),
         (status = 409, description = "no ledger is configured, or the request is unfinished", body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
@@ -75,11 +81,12 @@ pub async fn conduct(
     let document = String::from_utf8(body.to_vec());
     let document = document.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
     let begin = if params.resume == Some(true) { Begin::Resume } else { Begin::Anew };
+    let scope = params.scope.unwrap_or_default();
     let _one_at_a_time = app.conducting.lock().await;
     let service = app.service();
     // Not in its turn: it waits for tools, not for the processor.
     let conducting =
-        tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, begin));
+        tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, (begin, scope)));
     let answer =
         conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
     Ok(json(Told { complete: answer.is_complete(), answer }))
@@ -91,18 +98,18 @@ impl Conduct {
         self,
         service: &Service,
         document: &str,
-        begin: Begin,
+        (begin, scope): (Begin, Scope),
     ) -> Result<Answer, ApiError> {
         let (engine, mut ledger) = (service.engine(), Ledger::open(&self.ledger)?);
         let Some(executor) = service.executor() else {
-            let mut conductor = Conductor::new(engine, &self.builtins, &mut ledger);
-            return Ok(conductor.conduct(document, begin)?);
+            let conductor = Conductor::new(engine, &self.builtins, &mut ledger);
+            return Ok(conductor.scope(scope).conduct(document, begin)?);
         };
         let calls = Blocking::new(Arc::clone(executor));
         let calls = calls.map_err(|error| ApiError::internal(&error))?;
         let session = Session::default();
         let note = |report: &Report| engine.record_report(report, &session, "");
         let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
-        Ok(Conductor::new(engine, &runner, &mut ledger).conduct(document, begin)?)
+        Ok(Conductor::new(engine, &runner, &mut ledger).scope(scope).conduct(document, begin)?)
     }
 }

@@ -154,6 +154,7 @@ impl From<conductor::Error> for ApiError {
             Of::Unfinished { .. } => {
                 Self::new(StatusCode::CONFLICT, "unfinished", error.to_string())
             }
+            Of::NothingToResume { .. } => Self::not_found(error.to_string()),
             Of::Busy { .. } => Self::busy(1),
             Of::Io { .. } | Of::Ledger { .. } | Of::Missing { .. } => Self::internal(&error),
             Of::Engine(error) => error.into(),

@@ -1,0 +1,129 @@
+//! What goes on after it was settled: a report whose question is answered or that a tool serves by
+//! now, a check of such a report, and an utterance that was said in other words.
+
+use serde_json::{Map, Value};
+
+use super::inputs::Ask;
+use super::ledger::{Change, ObligationRow, Purpose};
+use super::lineage::{INPUT, Lineage, UTTERANCE};
+use super::obligation::{Duty, NewObligation, Status};
+use super::plan::Choice;
+use super::utterance::RouterTranslator;
+use super::{Conductor, Error};
+
+impl Conductor<'_> {
+    /// What can go on now, as obligations to add; nothing, where nothing has changed.
+    pub(super) fn continuations(&self, request: i64) -> Result<Vec<Change>, Error> {
+        let lineage = Lineage::read(self.ledger, request)?;
+        let mut found = Vec::new();
+        for row in lineage.rows() {
+            if row.status != Status::Escalated || lineage.next(row).is_some() {
+                continue;
+            }
+            let next = match row.what.duty {
+                Duty::Report => self.report_again(&lineage, row)?,
+                Duty::Clarify => self.translated_again(row)?.map(|next| (row.id, next)),
+                Duty::Verify => self.check_again(&lineage, row)?.map(|next| (row.id, next)),
+                Duty::DiscoverOp | Duty::Justify => None,
+            };
+            found.extend(next.map(|(parent, next)| {
+                let obligation = NewObligation { id: lineage.next_name(row), ..next };
+                Change::Owe { parent, obligation }
+            }));
+        }
+        Ok(found)
+    }
+
+    /// A report goes on below the question that was answered, or the search that was for nothing.
+    fn report_again(
+        &self,
+        lineage: &Lineage,
+        row: &ObligationRow,
+    ) -> Result<Option<(i64, NewObligation)>, Error> {
+        let Some(left_behind) = lineage.left_behind(row) else { return Ok(None) };
+        let mut next = row.clone();
+        let goes_on = if left_behind.what.duty == Duty::DiscoverOp {
+            !self.engine.satisfying(&row.what.to_string()).is_empty()
+        } else {
+            let replies = self.ledger.replies(left_behind.id)?;
+            for reply in &replies {
+                next.payload.extend(input_of(&reply.subject, &reply.value));
+            }
+            if replies.is_empty() && left_behind.status == Status::Resolved {
+                // A tool that asks people has answered.
+                let said = self.ledger.result(left_behind.id)?.map(|result| result.value);
+                next.payload.extend(inputs_of_a_tool(left_behind, said));
+            }
+            !replies.is_empty() || self.can_run(lineage, row, &next)?
+        };
+        Ok(goes_on.then(|| (left_behind.id, anew(&next))))
+    }
+
+    /// Whether a tool can run that was not tried with the same inputs.
+    fn can_run(
+        &self,
+        lineage: &Lineage,
+        row: &ObligationRow,
+        next: &ObligationRow,
+    ) -> Result<bool, Error> {
+        let mut tried = self.tried_before(lineage, row)?;
+        tried.extend(self.ledger.runs_for(row.id, Purpose::Plan)?);
+        Ok(matches!(self.choose(next, &[], &tried)?, Choice::Ready(..)))
+    }
+
+    /// An utterance that no tool fitted, in the words of the reply.
+    fn translated_again(&self, row: &ObligationRow) -> Result<Option<NewObligation>, Error> {
+        if row.what.kind.as_deref() != Some(UTTERANCE) {
+            return Ok(None);
+        }
+        let replies = self.ledger.replies(row.id)?;
+        let Some(reply) = replies.last() else { return Ok(None) };
+        RouterTranslator::new(self.engine).reply(&row.payload, &reply.value).map(Some)
+    }
+
+    /// A check that waited for a report; one that a tool began is not begun again.
+    fn check_again(
+        &self,
+        lineage: &Lineage,
+        row: &ObligationRow,
+    ) -> Result<Option<NewObligation>, Error> {
+        let of = row.payload.get("of").and_then(Value::as_str);
+        let Some(of) = of.and_then(|name| lineage.named(name)) else { return Ok(None) };
+        let untouched = self.ledger.runs_for(row.id, Purpose::Plan)?.is_empty();
+        Ok((untouched && !lineage.is_open(of)).then(|| anew(row)))
+    }
+}
+
+/// The same obligation, without its name.
+fn anew(row: &ObligationRow) -> NewObligation {
+    let ObligationRow { what, payload, say, .. } = row.clone();
+    NewObligation { id: String::new(), what, payload, say }
+}
+
+/// What a question for inputs asks for.
+pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
+    let asks = question.payload.get("asks").cloned().unwrap_or_default();
+    serde_json::from_value(asks).unwrap_or_default()
+}
+
+/// The argument that a reply is for; a reply that is a fact is found among the facts.
+fn input_of(subject: &Value, value: &Value) -> Option<(String, Value)> {
+    Some((subject[INPUT].as_str()?.to_owned(), value.clone()))
+}
+
+/// The arguments in what a tool said that satisfies `CLARIFY(input)`: by their names, or the one
+/// that was asked for as its `result` or `text`.
+fn inputs_of_a_tool(question: &ObligationRow, said: Option<Value>) -> Map<String, Value> {
+    let asks = asks_of(question);
+    let Some(Value::Object(said)) = said else { return Map::new() };
+    let named = said.iter().filter(|(name, _)| asks.iter().any(|ask| ask.is_called(name)));
+    let named: Map<String, Value> = named.map(|(name, v)| (name.clone(), v.clone())).collect();
+    match (&asks[..], named.is_empty()) {
+        ([ask], true) => {
+            let text = || Some(Value::String(said.get("text")?.as_str()?.trim().to_owned()));
+            let value = said.get("result").cloned().or_else(text);
+            value.map(|value| (ask.input.clone(), value)).into_iter().collect()
+        }
+        _ => named,
+    }
+}

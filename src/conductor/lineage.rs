@@ -1,0 +1,126 @@
+//! How an obligation goes on after it was settled: as a row of its own.
+//!
+//! What is settled stays settled, so a report that is taken up again (its question is answered, or
+//! there is a tool for it now) is a new obligation below the question or the search that it left
+//! behind: `sum`, `sum.clarify`, `sum.2`.
+
+use std::collections::HashMap;
+
+use super::Error;
+use super::ledger::{Ledger, ObligationRow};
+use super::obligation::{Duty, Status};
+
+/// The kind of a question for inputs, which a report brings about.
+pub const INPUT: &str = "input";
+/// The kind of a question which of two facts is right.
+pub const CONTRADICTION: &str = "contradiction";
+/// The kind of a question what an utterance asks for.
+pub const UTTERANCE: &str = "utterance";
+
+/// The obligations of one request, in the order in which they came up.
+pub struct Lineage {
+    rows: Vec<ObligationRow>,
+    /// Where the row of an id is.
+    places: HashMap<i64, usize>,
+    /// Where the rows are that a row brought about.
+    below: HashMap<i64, Vec<usize>>,
+}
+
+impl Lineage {
+    pub fn read(ledger: &Ledger, request: i64) -> Result<Self, Error> {
+        let rows = ledger.obligations(Some(request))?;
+        let places = rows.iter().enumerate().map(|(place, row)| (row.id, place)).collect();
+        let mut below: HashMap<i64, Vec<usize>> = HashMap::new();
+        for (place, row) in rows.iter().enumerate() {
+            if let Some(parent) = row.parent {
+                below.entry(parent).or_default().push(place);
+            }
+        }
+        Ok(Self { rows, places, below })
+    }
+
+    pub fn rows(&self) -> &[ObligationRow] {
+        &self.rows
+    }
+
+    pub fn children(&self, of: i64) -> impl Iterator<Item = &ObligationRow> {
+        self.below.get(&of).into_iter().flatten().map(|place| &self.rows[*place])
+    }
+
+    /// By its id.
+    pub fn row(&self, id: i64) -> Option<&ObligationRow> {
+        self.places.get(&id).map(|place| &self.rows[*place])
+    }
+
+    /// By its name.
+    pub fn named(&self, name: &str) -> Option<&ObligationRow> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    /// What a report left behind that it can go on from: a question for inputs, or a search.
+    pub fn left_behind(&self, report: &ObligationRow) -> Option<&ObligationRow> {
+        self.children(report.id).find(|child| match child.what.duty {
+            Duty::Clarify => child.what.kind.as_deref() == Some(INPUT),
+            duty => duty == Duty::DiscoverOp,
+        })
+    }
+
+    /// The row that an obligation goes on as.
+    pub fn next(&self, row: &ObligationRow) -> Option<&ObligationRow> {
+        let below = match row.what.duty {
+            Duty::Report => self.left_behind(row)?.id,
+            Duty::Clarify | Duty::Verify => row.id,
+            Duty::DiscoverOp | Duty::Justify => return None,
+        };
+        self.children(below).next()
+    }
+
+    /// The last row that an obligation went on as; itself where it did not.
+    pub fn latest<'a>(&'a self, row: &'a ObligationRow) -> &'a ObligationRow {
+        let mut latest = row;
+        while let Some(next) = self.next(latest) {
+            latest = next;
+        }
+        latest
+    }
+
+    /// The row that this one goes on from.
+    pub fn before(&self, row: &ObligationRow) -> Option<&ObligationRow> {
+        let parent = self.row(row.parent?)?;
+        match parent.what.duty {
+            // What a report brings about is its consequence, and does not continue it.
+            Duty::Report | Duty::Justify => None,
+            _ => {
+                let report = parent.parent.and_then(|id| self.row(id));
+                Some(report.filter(|row| row.what.duty == Duty::Report).unwrap_or(parent))
+            }
+        }
+    }
+
+    /// The rows that this one goes on from, the nearest first.
+    pub fn ancestors<'a>(
+        &'a self,
+        row: &'a ObligationRow,
+    ) -> impl Iterator<Item = &'a ObligationRow> {
+        std::iter::successors(self.before(row), |row| self.before(row))
+    }
+
+    /// A name for the row that this one goes on as: the first one's with a number behind it.
+    pub fn next_name(&self, row: &ObligationRow) -> String {
+        let ancestors: Vec<&ObligationRow> = self.ancestors(row).collect();
+        let first = ancestors.last().map_or(row, |first| first);
+        format!("{}.{}", first.name, ancestors.len() + 2)
+    }
+
+    /// Whether an obligation waits for an answer or for a tool.
+    pub fn is_open(&self, row: &ObligationRow) -> bool {
+        let latest = self.latest(row);
+        latest.status == Status::Escalated
+            && match latest.what.duty {
+                Duty::Report => self.left_behind(latest).is_some(),
+                Duty::Clarify => latest.what.kind.as_deref() == Some(UTTERANCE),
+                Duty::Verify => true,
+                Duty::DiscoverOp | Duty::Justify => false,
+            }
+    }
+}

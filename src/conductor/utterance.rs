@@ -1,0 +1,147 @@
+//! From an utterance to obligations: the router finds the tool that fits, its `satisfies` says what
+//! is owed, and the words give the inputs. No language model, and nothing is guessed: where no tool
+//! fits that says what it satisfies, the user is asked.
+
+use serde_json::{Map, Value, json};
+
+use super::Error;
+use super::lineage::UTTERANCE;
+use super::obligation::{Duty, NewObligation, ObligationType, Request};
+use super::translate::{JsonTranslator, TranslatorIn, name};
+use super::words;
+use crate::catalog::{Tool, covers};
+use crate::engine::{Engine, SelectRequest};
+use crate::query::clauses;
+
+/// Near tools that are looked at, for what else could be meant.
+const NEAR: usize = 5;
+
+/// Reads the `utterance` of a document without obligations.
+pub struct RouterTranslator<'a> {
+    engine: &'a Engine,
+}
+
+impl TranslatorIn for RouterTranslator<'_> {
+    fn translate(&self, text: &str) -> Result<Request, Error> {
+        let mut request = JsonTranslator.translate(text)?;
+        let needs = match self.engine.config().clauses {
+            true => clauses(&request.utterance),
+            false => vec![request.utterance.clone()],
+        };
+        for need in needs {
+            let owed = self.obligation(&need)?;
+            let is_known = |known: &NewObligation| {
+                (&known.what, &known.payload) == (&owed.what, &owed.payload)
+            };
+            if !request.obligations.iter().any(is_known) {
+                request.obligations.push(owed);
+            }
+        }
+        name(&mut request)?;
+        Ok(request)
+    }
+}
+
+impl<'a> RouterTranslator<'a> {
+    pub fn new(engine: &'a Engine) -> Self {
+        Self { engine }
+    }
+
+    /// What the words oblige to: what the best tool satisfies, if it fits, else a question.
+    fn obligation(&self, words: &str) -> Result<NewObligation, Error> {
+        let found = self.engine.select(&SelectRequest::new(words).limit(NEAR))?;
+        // Without a model there is no confidence, and a shared word is no reason to run a tool.
+        let fits = !found.abstained && found.confidence.is_some();
+        let best = found.tools.first().filter(|_| fits).and_then(|best| reported(&best.tool));
+        if let Some(what) = best {
+            return Ok(self.owed(what, &[words]));
+        }
+        let nearest = found.tools.iter().map(|near| near.tool.id.as_str());
+        let nearest = nearest.chain(found.excluded.iter().map(|near| near.id.as_str()));
+        let catalog = self.engine.catalog();
+        let mut nearest: Vec<&Tool> = nearest.take(NEAR).filter_map(|id| catalog.get(id)).collect();
+        if nearest.is_empty() {
+            nearest.extend(catalog.tools().iter().map(|tool| &**tool));
+        }
+        let mut choices: Vec<(ObligationType, &Tool)> = Vec::new();
+        for tool in nearest {
+            if let Some(what) = reported(tool)
+                && choices.len() < NEAR
+                && choices.iter().all(|(known, _)| *known != what)
+            {
+                choices.push((what, tool));
+            }
+        }
+        Ok(question(words, &choices))
+    }
+
+    /// What the reply to such a question obliges to: one of the choices, by its number or its type,
+    /// or what other words oblige to.
+    pub fn reply(&self, asked: &Map<String, Value>, reply: &Value) -> Result<NewObligation, Error> {
+        let before = asked.get("words").and_then(Value::as_str).unwrap_or_default();
+        let said = reply.as_str().map_or_else(|| reply.to_string(), str::to_owned);
+        let said = said.trim();
+        let choices = asked.get("choices").and_then(Value::as_array).into_iter().flatten();
+        let choices: Vec<&str> = choices.filter_map(Value::as_str).collect();
+        let number = said.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let chosen = number.and_then(|place| choices.get(place));
+        let chosen = chosen.or_else(|| choices.iter().find(|choice| covers(choice, said)));
+        let chosen = chosen.and_then(|choice| choice.parse().ok());
+        let is_served = |what: &ObligationType| {
+            what.duty == Duty::Report && !self.engine.satisfying(said).is_empty()
+        };
+        match chosen.or_else(|| said.parse().ok().filter(is_served)) {
+            Some(what) => Ok(self.owed(what, &[before])),
+            None if said.is_empty() => self.obligation(before),
+            None => {
+                let owed = self.obligation(said)?;
+                let is_report = owed.what.duty == Duty::Report;
+                // What was said before may have the inputs that the new words lack.
+                Ok(if is_report { self.owed(owed.what, &[said, before]) } else { owed })
+            }
+        }
+    }
+
+    /// An obligation with the inputs that the words give for the tools that satisfy it.
+    fn owed(&self, what: ObligationType, words: &[&str]) -> NewObligation {
+        let mut payload = Map::new();
+        for tool in self.engine.satisfying(&what.to_string()) {
+            for words in words {
+                for (name, value) in words::inputs(words, &tool) {
+                    payload.entry(name).or_insert(value);
+                }
+            }
+        }
+        NewObligation { id: String::new(), what, payload, say: None }
+    }
+}
+
+/// The first thing to report that a tool declares.
+fn reported(tool: &Tool) -> Option<ObligationType> {
+    let read = |declared: &String| {
+        let declared = declared.trim();
+        let bare = || format!("{}({declared})", Duty::Report);
+        declared.parse().or_else(|_| bare().parse::<ObligationType>()).ok()
+    };
+    tool.satisfies.iter().filter_map(read).find(|what| what.duty == Duty::Report)
+}
+
+fn question(words: &str, choices: &[(ObligationType, &Tool)]) -> NewObligation {
+    let question = if choices.is_empty() {
+        format!(
+            "no tool that declares what it satisfies comes near `{words}`; say it in other words"
+        )
+    } else {
+        let told = choices
+            .iter()
+            .zip(1..)
+            .map(|((what, tool), n)| format!("{n}. {what}, as by `{}`", tool.id));
+        let told = told.collect::<Vec<_>>().join("; ");
+        format!("what is wanted by `{words}`? {told}; or say it in other words")
+    };
+    let choices: Vec<&ObligationType> = choices.iter().map(|(what, _)| what).collect();
+    let payload = json!({"question": question, "words": words, "choices": choices});
+    let payload = payload.as_object().cloned().unwrap_or_default();
+    let what = ObligationType::new(Duty::Clarify, UTTERANCE);
+    NewObligation { id: String::new(), what, payload, say: None }
+}

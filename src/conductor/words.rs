@@ -1,0 +1,313 @@
+//! The inputs of a tool that an utterance says: arithmetic, `name = value`, texts in quotes, names,
+//! numbers and values of a list. Deterministic, and where two values fit one input, none is taken.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use serde_json::{Map, Value};
+
+use super::arithmetic;
+use crate::catalog::Tool;
+
+/// Signs and numbers of an expression: each end of it is tried.
+const MOST_TOKENS: usize = 200;
+
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"\b([A-Za-z_][\w.-]*)\s*[=:]\s*(?:"([^"]+)"|“([^”]+)”|'([^']+)'|([^\s,;"'“?!]+))"#)
+});
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#""([^"]+)"|“([^”]+)”|`([^`]+)`|(?:^|[\s(])'([^']+)'(?:$|[\s).,;?!])"#)
+});
+/// A capital letter that begins no sentence, and those that follow it.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[^\s.!?:][\s,(]+(\p{Lu}[\p{L}\p{N}'-]+(?:\s+\p{Lu}[\p{L}\p{N}'-]+)*)")
+});
+static NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:^|[\s(])(-?\d+(?:\.\d+)?)(?:$|[\s),;?!]|\.(?:\s|$))"));
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+|[-+*/^(),]|[A-Za-zπτ]+\d*)")
+});
+/// Signs of arithmetic as people write them.
+static SPOKEN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let signs = [
+        (r"(?i)\b(?:multiplied\s+by|times)\b|×|·", "*"),
+        (r"(?i)\bdivided\s+by\b|÷", "/"),
+        (r"(?i)\bplus\b", "+"),
+        (r"(?i)\bminus\b|−", "-"),
+        (r"(?i)\bto\s+the\s+power\s+of\b", "^"),
+        (r"(?i)\b(?:the\s+)?square\s+root\s+of\b", "sqrt"),
+    ];
+    signs.map(|(spoken, sign)| (pattern(spoken), sign)).to_vec()
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+/// An input of a tool.
+struct Input {
+    name: String,
+    /// Other names under which a value may be given: the kind that is consumed.
+    kind: Option<String>,
+    schema: Value,
+}
+
+impl Input {
+    fn is_called(&self, name: &str) -> bool {
+        let is = |known: &str| known.eq_ignore_ascii_case(name);
+        is(&self.name) || self.kind.as_deref().is_some_and(is)
+    }
+
+    fn is_expression(&self) -> bool {
+        ["expression", "expr", "formula", "calculation"].iter().any(|name| self.is_called(name))
+    }
+
+    fn has_type(&self, name: &str) -> bool {
+        self.schema["type"] == name
+    }
+
+    fn is_text(&self) -> bool {
+        self.schema["type"].is_null() || self.has_type("string")
+    }
+
+    /// A text of which nothing more is known.
+    fn is_any_text(&self) -> bool {
+        self.is_text() && self.schema["enum"].is_null() && !self.is_expression()
+    }
+}
+
+/// The inputs of a tool that the words say, by the names of its arguments.
+pub fn inputs(words: &str, tool: &Tool) -> Map<String, Value> {
+    let mut open = inputs_of(tool);
+    let mut found = Map::new();
+    open.retain(|input| match stated(words, input) {
+        Some(value) => found.insert(input.name.clone(), value).is_some(),
+        None => true,
+    });
+    let rest = ASSIGNED.replace_all(words, " ");
+    // One text and one number at most: which of two is meant, the words do not say.
+    let quoted = only(captured(&QUOTED, &rest));
+    let named = || only(captured(&NAME, &QUOTED.replace_all(&rest, " ")));
+    let texts: Vec<&Input> = open.iter().filter(|input| input.is_any_text()).collect();
+    if let [input] = texts[..]
+        && let Some(text) = quoted.or_else(named)
+    {
+        found.insert(input.name.clone(), Value::String(text));
+    }
+    let is_number = |input: &&Input| input.has_type("number") || input.has_type("integer");
+    let numbers: Vec<&Input> = open.iter().filter(is_number).collect();
+    if let [input] = numbers[..]
+        && let Some(number) = only(captured(&NUMBER, &rest))
+        && let Some(number) = typed(&number, input)
+    {
+        found.insert(input.name.clone(), number);
+    }
+    found
+}
+
+/// What a tool cannot do without: its required arguments, and what it consumes.
+fn inputs_of(tool: &Tool) -> Vec<Input> {
+    let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
+    let schema = schema.unwrap_or(Value::Null);
+    let mut inputs: Vec<Input> = Vec::new();
+    let mut add = |name: &str, kind: Option<&str>| {
+        if !inputs.iter().any(|input| input.name == name) {
+            let schema = schema["properties"][name].clone();
+            inputs.push(Input { name: name.to_owned(), kind: kind.map(str::to_owned), schema });
+        }
+    };
+    for kind in &tool.consumes {
+        let full = schema["properties"].get(kind).is_some();
+        let short = kind.rsplit('.').next().unwrap_or(kind);
+        add(if full { kind } else { short }, Some(kind));
+    }
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    required.for_each(|name| add(name, None));
+    inputs
+}
+
+/// A value that the words say for an input and for no other.
+fn stated(words: &str, input: &Input) -> Option<Value> {
+    if input.is_expression() {
+        return only(expressions(words)).map(Value::String);
+    }
+    let assigned = ASSIGNED.captures_iter(words).filter(|found| input.is_called(&found[1]));
+    let assigned: Vec<String> = assigned.filter_map(|found| group(&found, 2)).collect();
+    if let Some(value) = only(assigned) {
+        return typed(value.trim_end_matches(['.', ')']), input);
+    }
+    let listed = input.schema["enum"].as_array()?.iter().filter_map(Value::as_str);
+    only(listed.filter(|value| has_word(words, value)).map(str::to_owned).collect())
+        .map(Value::String)
+}
+
+/// A value of an input's type; none, where the text is none.
+fn typed(text: &str, input: &Input) -> Option<Value> {
+    if input.is_text() {
+        return Some(Value::String(text.to_owned()));
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let fits = match &value {
+        Value::Number(number) => {
+            input.has_type("number") || (input.has_type("integer") && !number.is_f64())
+        }
+        Value::Bool(_) => input.has_type("boolean"),
+        _ => false,
+    };
+    fits.then_some(value)
+}
+
+fn has_word(words: &str, value: &str) -> bool {
+    let lower = words.to_lowercase();
+    let mut split =
+        lower.split(|sign: char| !(sign.is_alphanumeric() || sign == '_' || sign == '-'));
+    split.any(|word| word == value.to_lowercase())
+}
+
+/// The one of them, if there is one.
+fn only(mut found: Vec<String>) -> Option<String> {
+    found.dedup();
+    if found.len() == 1 { found.pop() } else { None }
+}
+
+fn captured(pattern: &Regex, words: &str) -> Vec<String> {
+    pattern.captures_iter(words).filter_map(|found| group(&found, 1)).collect()
+}
+
+/// The first group from a number on that took part.
+fn group(found: &Captures<'_>, from: usize) -> Option<String> {
+    let group = (from..found.len()).find_map(|group| found.get(group))?;
+    Some(group.as_str().trim().to_owned())
+}
+
+/// The arithmetic expressions in a text, each as long as it can be: a number alone is none.
+fn expressions(words: &str) -> Vec<String> {
+    let mut text = words.to_owned();
+    for (spoken, sign) in SPOKEN.iter() {
+        text = spoken.replace_all(&text, *sign).into_owned();
+    }
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        match expression_at(&text[at..]) {
+            Some(end) => {
+                found.push(text[at..at + end].to_owned());
+                at += end;
+            }
+            None => at += skipped(&text[at..]),
+        }
+    }
+    found
+}
+
+/// What is not the beginning of an expression: a whole word or number, or one sign.
+fn skipped(rest: &str) -> usize {
+    let is_word = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
+    let word = rest.find(|sign: char| !is_word(sign)).unwrap_or(rest.len());
+    if word > 0 { word } else { rest.chars().next().map_or(1, char::len_utf8) }
+}
+
+/// Where the longest expression ends that begins here.
+fn expression_at(rest: &str) -> Option<usize> {
+    let (mut ends, mut at) = (Vec::new(), 0);
+    while ends.len() < MOST_TOKENS {
+        let token = TOKEN.find(&rest[at..])?.end();
+        at += token;
+        ends.push(at);
+        at += rest[at..].len() - rest[at..].trim_start().len();
+        if !TOKEN.is_match(&rest[at..]) {
+            break;
+        }
+    }
+    let is_more_than_a_value = |text: &str| {
+        let sign = text.trim_start_matches('-').find(['+', '-', '*', '/', '^', '(']);
+        sign.is_some() || text.starts_with(|sign: char| sign.is_alphabetic() && text.contains(' '))
+    };
+    let fits = |end: &&usize| {
+        let text = &rest[..**end];
+        is_more_than_a_value(text) && arithmetic::value(text).is_ok()
+    };
+    ends.iter().rev().find(fits).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(schema: Value, consumes: &[&str]) -> Tool {
+        let row = json!({"id": "T", "name": "T", "description": "x", "input_schema": schema,
+            "consumes": consumes});
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tools.jsonl");
+        std::fs::write(&path, row.to_string()).unwrap();
+        let loaded =
+            crate::catalog::Catalog::load(&[path], &crate::catalog::LoadOptions::default());
+        loaded.unwrap().catalog.tools()[0].as_ref().clone()
+    }
+
+    #[test]
+    fn expressions_are_found_in_sentences() {
+        for (words, wanted) in [
+            ("what is 17 * 23?", vec!["17 * 23"]),
+            ("17*23", vec!["17*23"]),
+            ("How much is 12 times 4, please?", vec!["12 * 4"]),
+            ("compute sqrt(5184) + 12 and tell me", vec!["sqrt(5184) + 12"]),
+            ("the square root of 16", vec!["sqrt 16"]),
+            ("what is 2 + 2 * 10, and what is 3 - 1?", vec!["2 + 2 * 10", "3 - 1"]),
+            ("is -3 - 4 more than 2^10?", vec!["-3 - 4", "2^10"]),
+            ("(3 + 4)^2 / 7.", vec!["(3 + 4)^2 / 7"]),
+            ("I have 7 apples, and max is 3", vec![]),
+            ("who is e?", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(expressions(words), wanted, "{words}");
+        }
+    }
+
+    #[test]
+    fn values_are_taken_where_one_alone_fits() {
+        let string = json!({"type": "string"});
+        let team = tool(
+            json!({"type": "object", "properties": {"team": string}, "required": ["team"]}),
+            &["people.team"],
+        );
+        let of_team = |words: &str| inputs(words, &team).get("team").cloned();
+        for (words, wanted) in [
+            ("who is in the \"search\" team?", "search"),
+            ("who is in the 'search' team?", "search"),
+            ("people where team = search, please", "search"),
+            ("people of people.team: \"data science\"", "data science"),
+            ("Who is in the Search team?", "Search"),
+            ("Who works for New York Sales?", "New York Sales"),
+        ] {
+            assert_eq!(of_team(words), Some(json!(wanted)), "{words}");
+        }
+        for words in ["who is in the team?", "in \"a\" or in \"b\"?", "Ann's and Bob's Team or Ben"]
+        {
+            assert_eq!(of_team(words), None, "{words}");
+        }
+        let number = json!({"type": "integer"});
+        let listed = json!({"enum": ["day", "week"], "type": "string"});
+        let both = tool(
+            json!({"type": "object", "properties": {"n": number, "unit": listed},
+                "required": ["n", "unit"]}),
+            &[],
+        );
+        let found = inputs("the last 3 days, week by week", &both);
+        assert_eq!(Value::Object(found), json!({"n": 3, "unit": "week"}));
+        assert!(inputs("n = many", &both).is_empty());
+        assert_eq!(inputs("n=5", &both)["n"], json!(5));
+    }
+
+    proptest! {
+        #[test]
+        fn no_words_panic_or_hang(words in "[-0-9a-zA-Zé×πsqrt\"'`(){}.,:=+*/^ ]{0,120}") {
+            let properties = json!({"expression": {"type": "string"}, "n": {"type": "number"}});
+            let schema = json!({"type": "object", "properties": properties,
+                "required": ["expression", "n"]});
+            let _ = inputs(&words, &tool(schema, &[]));
+        }
+    }
+}
