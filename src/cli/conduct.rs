@@ -33,7 +33,7 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let document = document(file)?;
     let builtins = builtins(args.runners.as_deref())?;
-    let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT));
+    let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
     #[cfg(feature = "mcp")]
     let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;

@@ -50,6 +50,7 @@ mod logging;
 mod mcp;
 mod metrics;
 mod model;
+mod models;
 mod paths;
 #[cfg(feature = "mcp")]
 mod pins;

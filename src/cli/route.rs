@@ -26,7 +26,7 @@ struct Answer<'a> {
 
 pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let prompt = prompt(&args.prompt)?;
-    let wanted = Wanted::new(&args.select, args.limit);
+    let wanted = Wanted::new(&args.select, args.limit)?;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let candidates = args.candidates.clone();
     let context = args.context.context()?;

@@ -7,17 +7,17 @@ use super::args::{Global, RunArgs};
 use super::call::{self, Asked};
 use super::exit::{self, Failure};
 use super::limit::Limit;
-use super::render;
 use super::setup::{self, Wanted};
+use super::{models, render};
 use crate::embedding::{Embedder, Role};
 use crate::engine::{CalledFor, SelectRequest};
 use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let arguments = call::arguments(&args.execution.args)?;
-    let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
+    let embedder = models::embedder(&args.engine, args.select.strategy, global)?;
     let feedback = args.execution.log.feedback.clone();
-    let wanted = Wanted::new(&args.select, Limit::of(1));
+    let wanted = Wanted::new(&args.select, Limit::of(1))?;
     let wanted = Wanted { embedder: embedder.clone(), feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let selection = engine.select(&SelectRequest::new(&args.prompt))?;

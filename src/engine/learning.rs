@@ -13,11 +13,14 @@ use crate::embedding::{ModelIdentity, Role};
 use crate::feedback::{
     ExecutionStore, PastQuery, PromptHash, RowUsage, UsageModel, UsageRows, UsageVectors,
 };
-use crate::index::{self, IndexKind, Vectors};
+use crate::index::{VectorIndex, Vectors};
 use crate::selection::Strategy;
 
 /// Prompts embedded together, and told as progress.
 const CHUNK: usize = 256;
+
+/// A search over vectors.
+type Index = Box<dyn VectorIndex>;
 
 /// Meaning is what is learned of, and a model is what knows it.
 const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
@@ -73,12 +76,12 @@ pub(super) struct Learned {
     pub fingerprint: String,
 }
 
-/// Moves the vectors of the tools that have history, and indexes them as `kind` says.
+/// Moves the vectors of the tools that have history, and has `index` made of them.
 pub(super) fn indexed(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
     model: &ModelIdentity,
-    (own, kind): (Arc<Vectors>, IndexKind),
+    (own, index): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Index, Error>),
 ) -> Result<Indexed, Error> {
     usage.matches(&usage_model(model))?;
     let moved = usage.moves(tools, |row| own_vector(&own, row));
@@ -96,7 +99,7 @@ pub(super) fn indexed(
         report: UsageReport { applied: usage.len() - absent, absent },
         fingerprint: usage.fingerprint(),
     };
-    let index = index::build(Arc::new(Vectors::new(vectors)?), kind)?;
+    let index = index(Arc::new(Vectors::new(vectors)?))?.into();
     Ok(Indexed { vectors: own, index, learned: Some(learned) })
 }
 

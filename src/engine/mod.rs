@@ -70,8 +70,8 @@ pub use select_context::{MAX_TOOLS, SelectContext};
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::embedding::{ModelIdentity, Role};
 pub use crate::index::IndexKind;
-pub use crate::query::{ContextFeatures, SmallModels, Speaker, Stage, Turn};
+pub use crate::query::{CategoryWords, ContextFeatures, SmallModels, Speaker, Stage, Turn};
 pub use crate::selection::{
     Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
-    Observed, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    Observed, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -3,7 +3,9 @@
 //! store, take all-MiniLM-L6-v2, which `scripts/fetch_model.sh` installs.
 
 mod attacks;
+mod backend;
 mod batch;
+mod blend;
 mod built_in;
 mod call;
 mod conduct;
@@ -15,6 +17,7 @@ mod formats;
 mod fuzz;
 mod gateway;
 mod golden;
+mod graph;
 mod http;
 mod hub;
 mod import;
