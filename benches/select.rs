@@ -62,7 +62,7 @@ fn selections(bench: &mut Criterion) {
         .collect();
     let off = CacheSettings { ttl_ms: 0, entries: 0 };
     let mut time = |name: &str, engine: &Engine| {
-        engine.observe(set.observed.clone());
+        engine.observe(set.observed.clone().into());
         full.iter().for_each(|request| drop(engine.select(request).unwrap()));
         let mut next = full.iter().cycle();
         bench.bench_function(name, |bench| {

@@ -88,7 +88,8 @@
 //! `cli` (default) is the `toolroute` binary; `built-in-model` (default) puts the models into the
 //! program, 32 MB of it; `hub` (default) is the download of models; `execution` runs tools that are
 //! functions or local programs, and `mcp` (default) those of servers. Without `hub` and `mcp` the
-//! crate has no network code. `cuda` runs inference on an NVIDIA card.
+//! crate has no network code. `cuda` and `metal` let candle run models on an NVIDIA card
+//! and on a graphics processor of Apple.
 pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;

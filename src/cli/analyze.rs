@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::args::Global;
 use super::context_args::AnalyzeArgs;
-use super::{render, route, setup};
+use super::{models, render, route};
 use crate::catalog::Catalog;
-use crate::embedding::{self, EncoderOptions};
 use crate::engine::Engine;
 use crate::query::{Analysis, Evidence};
 
@@ -28,9 +27,7 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let prompt = route::prompt_of(&args.prompt, Some(&context))?;
     let mut builder = Engine::builder(Catalog::default());
     if !args.words_only {
-        let files = setup::model_files(&args.choice, args.precision)?;
-        let options = EncoderOptions { precision: args.precision, ..EncoderOptions::default() };
-        builder = builder.embedder(Arc::from(embedding::load(&files, options)?));
+        builder = builder.embedder(Arc::from(models::load(&args.choice, args.precision)?));
     }
     let analysis = builder.build()?.analyze(&prompt, &context)?;
     if global.json {

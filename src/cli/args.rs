@@ -26,15 +26,16 @@ use super::feedback_args::FeedbackArgs;
 #[cfg(feature = "mcp")]
 use super::import::ImportArgs;
 use super::limit::Limit;
+use super::models::device;
 #[cfg(feature = "mcp")]
 use super::pins::PinsArgs;
 use super::probe::ProbeArgs;
 use super::select_args::{ContextArgs, parse_weight};
 use super::session::SessionArgs;
 use crate::catalog::{Cost, LatencyTier, Reliability};
-use crate::embedding::Precision;
+use crate::embedding::{Device, Precision};
 use crate::engine::{
-    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, Normalization, Policy, Signal,
+    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, POLICY_BAND, Policy, Signal,
     Strategy, Undeclared,
 };
 
@@ -192,6 +193,20 @@ pub struct ModelChoice {
     /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
     #[arg(long, value_name = "DIR")]
     pub models: Option<PathBuf>,
+    /// What runs the model: native (this program's own encoder) or candle (in f32) [default: native,
+    /// and candle on another device than cpu] [env: TOOLROUTE_BACKEND]
+    #[arg(long, value_enum, value_name = "native|candle")]
+    pub backend: Option<BackendName>,
+    /// Where candle runs the model: cpu, cuda or cuda:N, metal; the last two in a program that was
+    /// built for them [env: TOOLROUTE_DEVICE]
+    #[arg(long, default_value = "cpu", value_parser = device, value_name = "cpu|cuda|metal")]
+    pub device: Device,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    Native,
+    Candle,
 }
 
 #[derive(Args, Clone)]
@@ -218,6 +233,10 @@ pub struct SelectArgs {
     /// How tools are found; auto is hybrid where a model is at hand, keyword where not
     #[arg(short, long, default_value = "auto", value_parser = strategies(), value_name = "STRATEGY")]
     pub strategy: Strategy,
+    /// What makes a score: everything that was found to help, or plain: 0.7 · min-max(cosine) +
+    /// 0.3 · min-max(BM25) over all tools, and nothing else
+    #[arg(long, value_enum, default_value_t = Blend::Tuned)]
+    pub blend: Blend,
     /// How hybrid blends meaning and words
     #[arg(long, value_enum, default_value_t = FusionMethod::Weighted)]
     pub fusion: FusionMethod,
@@ -245,6 +264,10 @@ pub struct SelectArgs {
     pub usage: UsageArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
+    /// Order tools whose scores lie within so much of each other by reliability, cost and latency,
+    /// where they declare them; 0 leaves it at the score
+    #[arg(long, default_value_t = POLICY_BAND, value_name = "X", allow_negative_numbers = true)]
+    pub policy_band: f32,
 }
 
 #[derive(Args)]
@@ -270,6 +293,12 @@ pub struct PolicyArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Blend {
+    Tuned,
+    Plain,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FusionMethod {
     Weighted,
     Rrf,
@@ -280,22 +309,6 @@ pub enum Scale {
     Absolute,
     MinMax,
     ZScore,
-}
-
-impl SelectArgs {
-    pub fn fusion(&self) -> Fusion {
-        match self.fusion {
-            FusionMethod::Rrf => Fusion::Rrf { k: self.rrf_k },
-            FusionMethod::Weighted => Fusion::Weighted {
-                semantic_weight: self.semantic_weight,
-                normalization: match self.normalization {
-                    Scale::Absolute => Normalization::Absolute,
-                    Scale::MinMax => Normalization::MinMax,
-                    Scale::ZScore => Normalization::ZScore,
-                },
-            },
-        }
-    }
 }
 
 impl PolicyArgs {

@@ -15,7 +15,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Before the catalog is embedded: that may take minutes.
     let output = output(args)?;
     let input = setup::rows(&args.input)?;
-    let wanted = Wanted::new(&args.select, args.limit);
+    let wanted = Wanted::new(&args.select, args.limit)?;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     feedback::observe(&engine, &args.history, global)?;
     let job = BatchJob {

@@ -35,7 +35,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return bench_encoder::run(args, global);
     }
     let file = args.queries.clone().unwrap_or_default();
-    let wanted = Wanted { keep_answers: false, ..Wanted::new(&args.select, args.limit) };
+    let wanted = Wanted { keep_answers: false, ..Wanted::new(&args.select, args.limit)? };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let (queries, bad) = setup::rows(&file)?.queries()?;
     render::bad_rows(global, &bad);

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::args::{EncoderArgs, Global};
-use super::{render, setup};
+use super::{models, render};
 use crate::embedding::{
-    BertEmbedder, Embedder, EncoderOptions, ModelFiles, Precision, Role, StaticEmbedder,
+    Backend, BertEmbedder, Device, Embedder, EncoderOptions, ModelFiles, Precision, Role,
+    StaticEmbedder,
 };
 use crate::eval::Percentiles;
 
@@ -25,14 +26,31 @@ const WARM_UP: usize = 5;
 struct Way {
     name: &'static str,
     precision: Precision,
-    reference: bool,
+    backend: Backend,
 }
 
-const WAYS: [Way; 3] = [
-    Way { name: "candle-transformers f32", precision: Precision::F32, reference: true },
-    Way { name: "f32", precision: Precision::F32, reference: false },
-    Way { name: "int8", precision: Precision::Int8, reference: false },
-];
+impl Way {
+    fn is_candle(&self) -> bool {
+        self.backend != Backend::Native
+    }
+}
+
+/// The ways that were asked for: candle by its name or beside the others, the others unless candle is
+/// asked for alone.
+fn ways(args: &EncoderArgs) -> anyhow::Result<Vec<Way>> {
+    let chosen = models::options(&args.choice, Precision::Int8)?.backend;
+    let candle = match chosen {
+        Backend::Native => Backend::Candle(Device::Cpu),
+        candle => candle,
+    };
+    let all = [
+        Way { name: "candle-transformers f32", precision: Precision::F32, backend: candle },
+        Way { name: "f32", precision: Precision::F32, backend: Backend::Native },
+        Way { name: "int8", precision: Precision::Int8, backend: Backend::Native },
+    ];
+    let is_wanted = |way: &Way| way.backend == chosen || way.is_candle() && args.reference;
+    Ok(all.into_iter().filter(is_wanted).collect())
+}
 
 #[derive(Serialize)]
 struct Row {
@@ -51,13 +69,13 @@ pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
         [] => vec![1, 2],
         chosen => chosen.iter().copied().map(usize::from).collect(),
     };
-    let files = setup::model_files(&args.choice, Precision::Int8)?;
+    let files = models::files(&args.choice, Precision::Int8)?;
     if files.is_static() {
         show(&time_static(&files)?, global)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = Vec::new();
-    for way in WAYS.iter().filter(|way| args.reference || !way.reference) {
+    for way in &ways(args)? {
         for &threads in &threads {
             // A pool of its own, so that no other thread of the program takes part.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -69,13 +87,13 @@ pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 fn time(args: &EncoderArgs, way: &Way, threads: usize) -> anyhow::Result<Vec<Row>> {
-    let Way { name: path, precision, reference } = *way;
-    let files = setup::model_files(&args.choice, precision)?;
-    let model = BertEmbedder::load_with(&files, EncoderOptions { precision, threads, reference })?;
+    let Way { name: path, precision, backend } = *way;
+    let files = models::files(&args.choice, precision)?;
+    let model = BertEmbedder::load_with(&files, EncoderOptions { precision, threads, backend })?;
     let instructions = model.instructions().unwrap_or_else(|| "candle".to_owned());
     let row = |(batch, tokens, runs): (usize, usize, usize)| {
         let ids = ids(batch, tokens);
-        let runs = if reference { runs.div_ceil(5) } else { runs };
+        let runs = if way.is_candle() { runs.div_ceil(5) } else { runs };
         for _ in 0..WARM_UP {
             model.embed_ids(&ids)?;
         }

@@ -38,7 +38,7 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let document = args.request.as_deref().map_or_else(|| Ok(LATEST.to_owned()), document)?;
-    let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT));
+    let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
     #[cfg(feature = "mcp")]
     let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
     let (wanted, builtins) = match (setup::names_sources(&args.catalog), &args.runners) {

@@ -33,7 +33,7 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return eval_signals::run(folder, args, global);
     }
     let file = args.queries.clone().unwrap_or_default();
-    let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH));
+    let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH))?;
     // It is the ranking that is measured: an answer of no tool would count as a wrong one.
     wanted.min_confidence = 0.0;
     if args.all {

@@ -12,7 +12,7 @@ use crate::eval::{AblationReport, DEPTH, Mean, SignalSet, ablate};
 
 pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let set = SignalSet::read(folder)?;
-    let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH));
+    let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH))?;
     wanted.min_confidence = 0.0;
     let mut catalog = args.catalog.clone();
     if catalog.tools.is_empty() {

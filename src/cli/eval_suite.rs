@@ -12,7 +12,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, Wanted};
-use super::{plot, render};
+use super::{models, plot, render};
 use crate::embedding::Embedder;
 use crate::engine::Strategy;
 use crate::eval::{
@@ -29,7 +29,7 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
         .into_iter()
         .map(|set| set.prompts(most).map(|prompts| (set, prompts)))
         .collect::<Result<_, _>>()?;
-    let model = setup::embedder(&args.engine, Strategy::Hybrid, global)?;
+    let model = models::embedder(&args.engine, Strategy::Hybrid, global)?;
     let model = model.expect("hybrid has a model, or that is an error. This is a bug.");
     let name = model.identity().name.clone();
     let measured = measure(sets, model, args, global)?;
@@ -104,7 +104,7 @@ fn measure_one(
         // What was learned is of one catalog.
         usage: None,
         embedder: Some(model),
-        ..Wanted::new(&args.select, Limit::of(DEPTH))
+        ..Wanted::new(&args.select, Limit::of(DEPTH))?
     };
     let policy = wanted.policy;
     let engine = setup::engine(&catalog, &engine, wanted, global)?;

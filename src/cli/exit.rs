@@ -147,6 +147,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         engine::Error::EmptyPrompt | engine::Error::UnknownCandidates { .. } => BAD_DATA,
         engine::Error::BadWeight { .. }
         | engine::Error::BadConfidence { .. }
+        | engine::Error::BadPolicyBand { .. }
         | engine::Error::UnknownProfile { .. }
         | engine::Error::BadModelRule { .. }
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,

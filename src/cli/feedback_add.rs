@@ -9,8 +9,8 @@ use serde_json::json;
 use super::args::Global;
 use super::feedback_args::{AddArgs, Outcome};
 use super::progress::Progress;
-use super::{exit, render, setup};
-use crate::embedding::{self, Embedder, EncoderOptions, Precision, Role};
+use super::{exit, models, render, setup};
+use crate::embedding::{Embedder, Precision, Role};
 use crate::eval::BadRow;
 use crate::feedback::{
     Choice, Execution, ExecutionStore, LoggedContext, PromptVector, Retention, StoreOptions,
@@ -122,9 +122,7 @@ fn wants_vector(execution: &Execution) -> bool {
 }
 
 fn load(args: &AddArgs) -> anyhow::Result<Box<dyn Embedder>> {
-    let files = setup::model_files(&args.choice, Precision::Int8)?;
-    let options = EncoderOptions { precision: Precision::Int8, ..EncoderOptions::default() };
-    Ok(embedding::load(&files, options)?)
+    models::load(&args.choice, Precision::Int8)
 }
 
 fn add_vectors(executions: &mut [Execution], model: &dyn Embedder) -> anyhow::Result<()> {

@@ -12,6 +12,7 @@ use crate::engine::{IndexReport, SnapshotState};
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let engine = setup::build(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+    setup::tell_scanned(&engine, global);
     let report = engine.index_report();
     if global.json {
         render::json(report)?;

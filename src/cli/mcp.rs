@@ -17,7 +17,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::pins::{self, PinArgs, Pinning};
 use super::setup::{self, Wanted};
-use super::{call, lists, paths, render, serve, servers};
+use super::{call, lists, models, paths, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::engine::{self, DEFAULT_LIMIT, Engine};
@@ -130,7 +130,7 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     // The model does not wait for the tools.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading =
-            scope.spawn(|| setup::serving_embedder(&args.engine, args.select.strategy, global));
+            scope.spawn(|| models::serving_embedder(&args.engine, args.select.strategy, global));
         let catalog = known.catalog(global);
         let catalog = catalog.map(|catalog| callable(catalog, &file, &options, global));
         (catalog, setup::joined(loading))
@@ -240,7 +240,7 @@ fn engine(
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
-    let wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit) };
+    let wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit)? };
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
     let mut builder = Engine::builder(catalog).config(config);
@@ -258,7 +258,9 @@ fn engine(
             }
         }
     }
-    Ok(builder.build()?)
+    let engine = builder.build()?;
+    setup::tell_scanned(&engine, global);
+    Ok(engine)
 }
 
 /// Where the words on the catalog are kept for a configuration as it is.

@@ -53,6 +53,7 @@ mod logging;
 mod mcp;
 mod metrics;
 mod model;
+mod models;
 mod paths;
 #[cfg(feature = "mcp")]
 mod pins;

@@ -5,19 +5,15 @@ use std::sync::Arc;
 
 use super::args::{Global, ProxyArgs};
 use super::exit::{self, Failure};
-use super::{serve, servers, setup};
+use super::{models, serve, servers};
 use crate::catalog::Catalog;
-use crate::embedding::{self, EncoderOptions};
 use crate::engine::Engine;
 use crate::server::Shutdown;
 use crate::server::proxy::{Proxy, ProxyOptions};
 
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(&args.listen, args.addr)?;
-    let files = setup::model_files(&args.choice, args.precision)?;
-    let options =
-        EncoderOptions { precision: args.precision, threads: 1, ..EncoderOptions::default() };
-    let model = Arc::from(embedding::load(&files, options)?);
+    let model = Arc::from(models::load_to_serve(&args.choice, args.precision)?);
     // It has no tools of its own: those that it ranks come with the requests.
     let engine = Engine::builder(Catalog::default()).embedder(model).build()?;
     let listening = serve::listening(&args.listen);

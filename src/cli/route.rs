@@ -29,7 +29,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let context = args.context.context(global)?;
     let prompt = prompt_of(&args.prompt, context.as_ref())?;
     let kept = KeptSession::open(&args.session, global)?;
-    let wanted = Wanted::new(&args.select, args.limit);
+    let wanted = Wanted::new(&args.select, args.limit)?;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let candidates = args.candidates.clone();
     let request = SelectRequest { candidates, context, ..SelectRequest::new(&prompt) };

@@ -8,18 +8,18 @@ use super::arguments;
 use super::call::{self, Asked};
 use super::exit::{self, Failure};
 use super::limit::Limit;
-use super::render;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
+use super::{models, render};
 use crate::embedding::{Embedder, Role};
 use crate::engine::SelectRequest;
 use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let given = call::arguments(&args.execution.args)?;
-    let embedder = setup::embedder(&args.engine, args.select.strategy, global)?;
+    let embedder = models::embedder(&args.engine, args.select.strategy, global)?;
     let feedback = args.execution.log.feedback.clone();
-    let wanted = Wanted::new(&args.select, Limit::of(1));
+    let wanted = Wanted::new(&args.select, Limit::of(1))?;
     let wanted = Wanted { embedder: embedder.clone(), feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let kept = KeptSession::open(&args.execution.session, global)?;

@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-use super::args::Global;
+use super::args::{Blend, FusionMethod, Global, Scale, SelectArgs};
 use super::context_source::ContextSourceArgs;
-use crate::engine::{Context, Signal, SignalWeights, Stage};
+use super::exit::{self, Failure};
+use crate::engine::{Context, Fusion, Normalization, POLICY_BAND, Signal, SignalWeights, Stage};
 
 #[derive(Args)]
 #[command(next_help_heading = "Context")]
@@ -58,6 +59,52 @@ impl ContextArgs {
             context.excluded_tools.extend(self.exclude.iter().cloned());
         }
         Ok(context)
+    }
+}
+
+impl SelectArgs {
+    /// The blend that was chosen.
+    ///
+    /// # Errors
+    /// Where the plain one is asked for together with something that would change it.
+    pub fn fusion(&self) -> anyhow::Result<Fusion> {
+        if self.blend == Blend::Plain {
+            return match self.changed() {
+                None => Ok(Fusion::Plain),
+                Some(flag) => {
+                    let said = format!(
+                        "--blend plain is 0.7 and 0.3 of both parts and nothing else; expected no \
+                         {flag} beside it (or no --blend plain)"
+                    );
+                    Err(Failure { code: exit::BAD_ARGUMENTS, said }.into())
+                }
+            };
+        }
+        Ok(match self.fusion {
+            FusionMethod::Rrf => Fusion::Rrf { k: self.rrf_k },
+            FusionMethod::Weighted => Fusion::Weighted {
+                semantic_weight: self.semantic_weight,
+                normalization: match self.normalization {
+                    Scale::Absolute => Normalization::Absolute,
+                    Scale::MinMax => Normalization::MinMax,
+                    Scale::ZScore => Normalization::ZScore,
+                },
+            },
+        })
+    }
+
+    /// The first flag that makes a score another than it would be.
+    fn changed(&self) -> Option<&'static str> {
+        let flags = [
+            (self.fusion != FusionMethod::Weighted, "--fusion"),
+            (self.semantic_weight != Fusion::SEMANTIC_WEIGHT, "--semantic-weight"),
+            (self.normalization != Scale::Absolute, "--normalization"),
+            (self.rrf_k != Fusion::RRF_K, "--rrf-k"),
+            (self.whole, "--whole"),
+            (!self.signal.is_empty(), "--signal"),
+            (self.policy_band != POLICY_BAND, "--policy-band"),
+        ];
+        flags.into_iter().find(|(is_changed, _)| *is_changed).map(|(_, flag)| flag)
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::args::{Global, ListenArgs, RecordArgs, ServeArgs, UsageArgs};
 use super::exit::{self, Failure};
-use super::{paths, render, servers, setup};
+use super::{models, paths, render, servers};
 use crate::durable::{self, Readers};
 use crate::feedback::{self, StoreOptions, UsageVectors};
 use crate::server::http::{self, App, Changes, Conduct, HttpOptions, Limits, Persist};
@@ -29,7 +29,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let changes = changes(args.persist.as_deref())?;
     let Opened { catalog, broken, behind } = Opened::of(args, None, global)?;
     let catalog = changes.applied(catalog)?;
-    let embedder = setup::serving_embedder(&args.engine, args.select.strategy, global)?;
+    let embedder = models::serving_embedder(&args.engine, args.select.strategy, global)?;
     let engine = opened::engine(args, catalog, embedder.clone(), global)?;
     let asking = behind.asking.clone();
     let service = opened::service(args, Arc::new(engine), behind, global)?;

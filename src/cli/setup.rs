@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
-use super::args::{CatalogArgs, EngineArgs, Global, ModelChoice, SelectArgs};
+use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::{paths, render, select_args};
+use super::{models, paths, render, select_args};
 use crate::catalog::{Catalog, LoadOptions, Problem};
-use crate::embedding::{self, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision};
+use crate::embedding::Embedder;
 use crate::engine::{
-    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, Policy, Signal,
-    SnapshotState, Strategy,
+    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, POLICY_BAND, Policy,
+    Signal, SnapshotState, Strategy,
 };
 use crate::eval::RowFile;
 use crate::feedback::{StoreOptions, UsageVectors};
@@ -114,6 +114,7 @@ pub struct Wanted {
     /// Weights of signals that were typed.
     pub signals: Vec<(Option<Signal>, f32)>,
     pub policy: Policy,
+    pub policy_band: f32,
     /// Whether the configuration may have answers kept; never where selections are timed.
     pub keep_answers: bool,
     /// Whether the program answers many prompts.
@@ -140,6 +141,7 @@ impl Wanted {
             min_confidence: 0.0,
             signals: Vec::new(),
             policy: Policy::default(),
+            policy_band: POLICY_BAND,
             keep_answers: false,
             lives_long: false,
             limit: Limit::of(DEFAULT_LIMIT),
@@ -150,16 +152,19 @@ impl Wanted {
         }
     }
 
-    pub fn new(select: &SelectArgs, limit: Limit) -> Self {
+    /// # Errors
+    /// Where what was typed contradicts itself.
+    pub fn new(select: &SelectArgs, limit: Limit) -> anyhow::Result<Self> {
         let policy = select.policy.policy();
-        let (strategy, fusion) = (select.strategy, select.fusion());
-        Self {
+        let (strategy, fusion) = (select.strategy, select.fusion()?);
+        Ok(Self {
             strategy,
             fusion,
             clauses: !select.whole,
             min_confidence: select.min_confidence,
             signals: select.signal.clone(),
             policy,
+            policy_band: select.policy_band,
             keep_answers: true,
             lives_long: false,
             limit,
@@ -167,7 +172,7 @@ impl Wanted {
             feedback: None,
             embedder: None,
             catalog: None,
-        }
+        })
     }
 }
 
@@ -182,7 +187,15 @@ pub fn engine(
     if let SnapshotState::NotSaved { because } = &engine.index_report().snapshot {
         render::warn(global, &format!("warning: the vectors are not kept: {because}"));
     }
+    tell_scanned(&engine, global);
     Ok(engine)
+}
+
+/// Says where a graph was asked for and is not walked.
+pub fn tell_scanned(engine: &Engine, global: &Global) {
+    if let Some(because) = &engine.index_report().scanned {
+        render::warn(global, &format!("warning: --search hnsw scans all tools here: {because}"));
+    }
 }
 
 /// Builds the engine for a command. With strategy `auto` a model that is not on disk costs only
@@ -199,7 +212,7 @@ pub fn build(
     // The model does not wait for the tools.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading = scope.spawn(|| match wanted.embedder.clone() {
-            None => embedder(args, wanted.strategy, global),
+            None => models::embedder(args, wanted.strategy, global),
             loaded => Ok(loaded),
         });
         (given.map_or_else(|| catalog(catalog_args, global), Ok), joined(loading))
@@ -238,6 +251,7 @@ pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConf
         limit: wanted.limit.most,
         adaptive: wanted.limit.adaptive,
         policy: wanted.policy,
+        policy_band: wanted.policy_band,
         index: args.search,
         ..EngineConfig::default()
     };
@@ -276,82 +290,12 @@ pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf
 }
 
 fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
-    let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     let sources = catalog.tools.iter().chain(catalog.live.servers());
     let sources: Vec<PathBuf> = sources.cloned().collect();
-    paths::default_snapshot(&sources, &format!("{model} {:?}", args.precision))
-}
-
-/// The model that a strategy needs; none where it needs none, or can do without.
-pub fn embedder(
-    args: &EngineArgs,
-    strategy: Strategy,
-    global: &Global,
-) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
-    embedder_with(args, strategy, EncoderOptions::default(), global)
+    paths::default_snapshot(&sources, &models::key(args))
 }
 
 /// What a thread has come to; its panic goes on as ours.
 pub fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// [`embedder`] for a server: requests share the cores, each on one of them. Two threads for one prompt
-/// meet 25 times, and each meeting waits where another request has the second core: at 500 selections a
-/// second on two cores the 99th percentile was 17 ms with two threads a prompt and 4 with one
-/// (`scripts/load.sh`).
-#[cfg(feature = "server")]
-pub fn serving_embedder(
-    args: &EngineArgs,
-    strategy: Strategy,
-    global: &Global,
-) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
-    let options = EncoderOptions { threads: 1, ..EncoderOptions::default() };
-    embedder_with(args, strategy, options, global)
-}
-
-fn embedder_with(
-    args: &EngineArgs,
-    strategy: Strategy,
-    options: EncoderOptions,
-    global: &Global,
-) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
-    if strategy == Strategy::Keyword {
-        return Ok(None);
-    }
-    match model_files(&args.choice, args.precision) {
-        Ok(files) => {
-            let options = EncoderOptions { precision: args.precision, ..options };
-            Ok(Some(Arc::from(embedding::load(&files, options)?)))
-        }
-        Err(error @ embedding::Error::ModelMissing { .. }) if strategy == Strategy::Auto => {
-            render::warn(global, &format!("warning: ranking by words alone: {error}"));
-            Ok(None)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A model by its name, in the program or in the store, or by its folder.
-pub fn model_files(
-    choice: &ModelChoice,
-    precision: Precision,
-) -> Result<ModelFiles, embedding::Error> {
-    let name = choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
-    let is_path = name.contains(['/', '\\']) || name == ".";
-    if is_path {
-        return ModelFiles::from_dir(name);
-    }
-    if let Some(files) = ModelFiles::built_in(name) {
-        // Also for a user without a data folder.
-        return Ok(files);
-    }
-    match paths::model_store(choice.models.as_deref()) {
-        Ok(store) => store.open_for(name, precision),
-        Err(_) => Err(embedding::Error::ModelMissing {
-            name: name.to_owned(),
-            path: PathBuf::from("toolroute/models"),
-            command: format!("toolroute model pull {name} --models DIR"),
-        }),
-    }
 }

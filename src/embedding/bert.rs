@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use candle_core::Device;
 use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::Error;
+use super::backend::{Backend, Device};
 use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
 use super::encoder::{self, BertWeights, Encoder, Precision};
 use super::files::{INT8_FILE, Int8File, ModelConfig, ModelFiles, WEIGHTS_FILE};
@@ -20,14 +20,16 @@ use crate::durable::{self, Readers};
 /// whenever the same text would get another vector.
 const INT8_ARITHMETIC: &str = "-int8-3";
 
+/// The same for candle's, which rounds elsewhere than we do.
+const CANDLE_ARITHMETIC: &str = "-candle-1";
+
 /// How a model is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderOptions {
     pub precision: Precision,
     /// Threads that share one prompt; a batch takes one thread a pass.
     pub threads: usize,
-    /// Run candle-transformers' model instead of our own encoder; f32 only.
-    pub reference: bool,
+    pub backend: Backend,
 }
 
 /// More threads than this do not help a single prompt: it has too little work between the points
@@ -39,7 +41,7 @@ impl Default for EncoderOptions {
     fn default() -> Self {
         // Rayon's number honours `--threads`, and the container's share of the machine.
         let threads = rayon::current_num_threads().min(MOST_THREADS);
-        Self { precision: Precision::F32, threads, reference: false }
+        Self { precision: Precision::F32, threads, backend: Backend::Native }
     }
 }
 
@@ -84,52 +86,44 @@ impl BertEmbedder {
         Self::load_with(files, EncoderOptions::default())
     }
 
-    /// Loads a model onto the CPU.
+    /// Loads a model to be run as `options` say. candle runs what our encoder does not cover.
     ///
     /// # Errors
-    /// As [`BertEmbedder::load`].
+    /// As [`BertEmbedder::load`]; [`Error::NoDevice`].
     pub fn load_with(files: &ModelFiles, options: EncoderOptions) -> Result<Self, Error> {
         let config = files.read_config()?;
-        if options.reference || !Encoder::covers(&config) {
-            return Self::load_reference(files, config, &Device::Cpu);
-        }
-        let weights = match (options.precision, files.int8()) {
-            (Precision::F32, Int8File::Only) => int8_weights(files, &config)?.dequantized(),
-            (Precision::F32, _) => read_weights(files, &config)?,
-            (Precision::Int8, _) => int8_weights(files, &config)?,
+        let device = match options.backend {
+            Backend::Native if Encoder::covers(&config) => {
+                let weights = match options.precision {
+                    Precision::F32 => f32_weights(files, &config)?,
+                    Precision::Int8 => int8_weights(files, &config)?,
+                };
+                let encoder = Encoder::new(weights, &config, options.threads);
+                let mark = if options.precision == Precision::Int8 { INT8_ARITHMETIC } else { "" };
+                return Self::assemble(files, config, Model::Encoder(Box::new(encoder)), mark);
+            }
+            Backend::Native => Device::Cpu,
+            Backend::Candle(device) => device,
         };
-        let encoder = Encoder::new(weights, &config, options.threads);
-        Self::assemble(files, config, Model::Encoder(Box::new(encoder)), options.precision)
+        let place = device.place()?;
+        let model = if files.covers(WEIGHTS_FILE) {
+            Reference::load(files, &config, &place)?
+        } else {
+            let weights = f32_weights(files, &config)?;
+            Reference::of_weights(&weights, &config, &place)?
+        };
+        let mark = format!("{CANDLE_ARITHMETIC}{}", device.mark());
+        Self::assemble(files, config, Model::Reference(Box::new(model)), &mark)
     }
 
-    /// Loads a model onto the NVIDIA card of that number.
-    ///
-    /// # Errors
-    /// As [`BertEmbedder::load`], and where there is no such card.
-    #[cfg(feature = "cuda")]
-    pub fn load_cuda(files: &ModelFiles, card: usize) -> Result<Self, Error> {
-        Self::load_reference(files, files.read_config()?, &Device::new_cuda(card)?)
-    }
-
-    fn load_reference(
-        files: &ModelFiles,
-        config: ModelConfig,
-        device: &Device,
-    ) -> Result<Self, Error> {
-        let model = Reference::load(files, &config, device)?;
-        Self::assemble(files, config, Model::Reference(Box::new(model)), Precision::F32)
-    }
-
+    /// `mark` tells vectors that were made in another way from those of f32 in our encoder.
     fn assemble(
         files: &ModelFiles,
         config: ModelConfig,
         model: Model,
-        precision: Precision,
+        mark: &str,
     ) -> Result<Self, Error> {
-        let mut fingerprint = files.fingerprint().to_owned();
-        if precision == Precision::Int8 {
-            fingerprint.push_str(INT8_ARITHMETIC);
-        }
+        let fingerprint = format!("{}{mark}", files.fingerprint());
         let dimension = config.bert.hidden_size;
         let identity = ModelIdentity { name: files.name().to_owned(), fingerprint, dimension };
         let tokenizer = TextTokenizer::load(files, config.max_tokens)?;
@@ -250,9 +244,17 @@ pub(super) fn read_weights(
 ) -> Result<BertWeights<'static>, Error> {
     let path = files.path(WEIGHTS_FILE);
     let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
-    let weights = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
+    let weights = candle_core::safetensors::load_buffer(&bytes, &candle_core::Device::Cpu)
         .and_then(|tensors| BertWeights::new(&tensors, &config.bert));
     weights.map_err(|error| Error::bad_weights(path, &error))
+}
+
+/// The weights in f32; of a model that has rounded ones alone, what these stand for.
+fn f32_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'static>, Error> {
+    match files.int8() {
+        Int8File::Only => Ok(int8_weights(files, config)?.dequantized()),
+        _ => read_weights(files, config),
+    }
 }
 
 /// Texts of ours, prompts and tools, that show how large the inputs of each layer are. Another word

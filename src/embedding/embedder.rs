@@ -5,7 +5,7 @@ use std::time::Duration;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::{BertEmbedder, EncoderOptions, Error, ModelFiles, StaticEmbedder};
+use super::{Backend, BertEmbedder, EncoderOptions, Error, ModelFiles, StaticEmbedder};
 
 /// Which side of the search a text stands on. Some models prefix the two sides differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,14 +91,14 @@ pub trait Embedder: Send + Sync {
     }
 }
 
-/// Loads a model of any kind; a static one takes no options.
+/// Loads a model of any kind; a static one has no encoder to run.
 ///
 /// # Errors
-/// As [`BertEmbedder::load`].
+/// As [`BertEmbedder::load_with`]; [`Error::NoEncoder`] where a static model is to be run by candle.
 pub fn load(files: &ModelFiles, options: EncoderOptions) -> Result<Box<dyn Embedder>, Error> {
-    if files.is_static() {
-        Ok(Box::new(StaticEmbedder::load(files)?))
-    } else {
-        Ok(Box::new(BertEmbedder::load_with(files, options)?))
+    match (files.is_static(), options.backend) {
+        (false, _) => Ok(Box::new(BertEmbedder::load_with(files, options)?)),
+        (true, Backend::Native) => Ok(Box::new(StaticEmbedder::load(files)?)),
+        (true, Backend::Candle(_)) => Err(Error::NoEncoder { name: files.name().to_owned() }),
     }
 }

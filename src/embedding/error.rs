@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
 
+use super::Device;
+
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
@@ -30,10 +32,16 @@ pub enum Error {
     BuiltIn { name: String },
 
     #[error(
-        "model `{name}` has rounded weights only, and {what} reads model.safetensors; expected a \
-         model with its own weights, such as all-MiniLM-L6-v2"
+        "model `{name}` is a table of token vectors, which no encoder runs; leave out the backend, or \
+         take another model"
     )]
-    Rounded { name: String, what: &'static str },
+    NoEncoder { name: String },
+
+    #[error(
+        "the device {device} cannot be used: {problem}; expected cpu, or a program built with \
+         `--features {feature}` on a machine that has one"
+    )]
+    NoDevice { device: Device, feature: &'static str, problem: String },
 
     #[error(
         "{} says neither how token vectors are pooled nor how it is read; expected modules.json \

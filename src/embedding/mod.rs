@@ -14,6 +14,7 @@
 //! # Ok::<(), toolroute::embedding::Error>(())
 //! ```
 
+mod backend;
 mod bert;
 mod built_in;
 mod cached;
@@ -32,6 +33,7 @@ mod static_model;
 mod store;
 mod tokenizer;
 
+pub use backend::{Backend, Device};
 pub use bert::{BertEmbedder, EncoderOptions};
 pub use cached::CachedEmbedder;
 pub use embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role, load};

@@ -5,6 +5,7 @@ use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::BertModel;
 
+use super::encoder::BertWeights;
 use super::files::{ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::{Error, Pooling};
 
@@ -19,17 +20,29 @@ pub(super) struct Reference {
 }
 
 impl Reference {
+    /// Loads the weights of a model that has them in f32.
     pub fn load(files: &ModelFiles, config: &ModelConfig, device: &Device) -> Result<Self, Error> {
-        if !files.covers(WEIGHTS_FILE) {
-            let what = "candle's model";
-            return Err(Error::Rounded { name: files.name().to_owned(), what });
-        }
         let path = files.path(WEIGHTS_FILE);
         let weights = std::fs::read(&path).map_err(Error::io("read", &path))?;
         let model = VarBuilder::from_buffered_safetensors(weights, DType::F32, device)
             .and_then(|weights| BertModel::load(weights, &config.bert));
         let model = model.map_err(|error| Error::bad_weights(path, &error))?;
-        Ok(Self { model, pooling: config.pooling, pad: config.bert.pad_token_id as u32 })
+        Ok(Self::of(model, config))
+    }
+
+    /// Takes weights that are at hand in f32: those of a model whose file has rounded ones.
+    pub fn of_weights(
+        weights: &BertWeights<'_>,
+        config: &ModelConfig,
+        device: &Device,
+    ) -> Result<Self, Error> {
+        let tensors = weights.tensors(&config.bert, device)?;
+        let weights = VarBuilder::from_tensors(tensors, DType::F32, device);
+        Ok(Self::of(BertModel::load(weights, &config.bert)?, config))
+    }
+
+    fn of(model: BertModel, config: &ModelConfig) -> Self {
+        Self { model, pooling: config.pooling, pad: config.bert.pad_token_id as u32 }
     }
 
     /// Pooled vectors of tokenised texts, padded to the longest of them.

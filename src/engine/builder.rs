@@ -8,12 +8,12 @@ use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::live_inputs::LiveInputs;
 use super::recording::{LogPlace, Recording};
 use super::state::{Indexed, Lasting, State};
-use super::{Engine, EngineConfig, Error, learning};
+use super::{Engine, EngineConfig, Error, SelectRequest, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
-use crate::index::IndexKind;
-use crate::selection::{Fusion, KeywordRetriever, ToolFilter};
+use crate::index::{self, IndexKind};
+use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
 
 /// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
 #[must_use = "nothing is indexed before `build`"]
@@ -93,8 +93,12 @@ impl EngineBuilder {
     /// file of [`EngineBuilder::snapshot`] is somebody's, or that of [`EngineBuilder::feedback`]
     /// cannot be used. A snapshot that cannot be read or written is no error: [`IndexReport`] says
     /// what became of it.
-    pub fn build(self) -> Result<Engine, Error> {
+    pub fn build(mut self) -> Result<Engine, Error> {
         check(&self.config)?;
+        if self.config.fusion.is_plain() {
+            // What was learned moves cosines.
+            self.usage = None;
+        }
         let tools = self.catalog.tools();
         // Words and vectors need one another for nothing, and are most of a start.
         let (meaning, keyword) = std::thread::scope(|scope| {
@@ -103,7 +107,10 @@ impl EngineBuilder {
             (meaning, keyword.join().expect("no index of words panics. This is a bug."))
         });
         let (indexed, report) = match meaning.transpose()? {
-            Some((indexed, report)) => (Some(indexed), report),
+            Some((indexed, report)) => {
+                let scanned = scanned(&self.config, report.tools);
+                (Some(indexed), IndexReport { scanned, ..report })
+            }
             None => (None, IndexReport::default()),
         };
         let query_cache = self.config.query_cache;
@@ -124,16 +131,12 @@ impl EngineBuilder {
         let Some(usage) = &self.usage else {
             return indexing::index(tools, embedder, self.config.index, snapshot, tell);
         };
-        // The snapshot's graph links vectors as they were, and linking anew takes minutes where a
-        // graph pays: moved vectors are scanned, unless a graph is asked for.
-        let kind = match self.config.index {
-            IndexKind::Auto => IndexKind::Exact,
-            chosen => chosen,
-        };
+        let kind = learning::kind_of_moved(self.config.index);
         let exact = IndexKind::Exact;
         let (own, mut report) = indexing::index(tools, embedder, exact, snapshot, tell)?;
         report.index = Some(kind);
-        Ok((learning::indexed(usage, tools, embedder.identity(), (own.vectors, kind))?, report))
+        let index = |vectors| Ok(index::build(vectors, kind)?);
+        Ok((learning::indexed(usage, tools, embedder.identity(), (own.vectors, index))?, report))
     }
 }
 
@@ -145,10 +148,24 @@ fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
     }
 }
 
+/// Why a graph that was asked for by name is not walked.
+fn scanned(config: &EngineConfig, tools: usize) -> Option<String> {
+    match config.index {
+        IndexKind::Hnsw if config.fusion.is_plain() => {
+            Some("the plain blend needs the score of each of them".to_owned())
+        }
+        IndexKind::Hnsw if tools <= NEAREST => {
+            Some(format!("a search is for the {NEAREST} nearest, and there are {tools} tools"))
+        }
+        _ => None,
+    }
+}
+
 fn check(config: &EngineConfig) -> Result<(), Error> {
     if !(0.0..=1.0).contains(&config.min_confidence) {
         return Err(Error::BadConfidence { found: config.min_confidence });
     }
+    config.band_for(&SelectRequest::default())?;
     if let Some((found, _)) = config.small_models.bad_pattern() {
         return Err(Error::BadModelRule { found: found.to_owned() });
     }

@@ -23,6 +23,8 @@ pub struct ChangeReport {
     pub tools: usize,
     /// Texts that went through the model.
     pub embedded: usize,
+    /// Tools that are found over a graph; the others are scanned.
+    pub linked: usize,
     /// What looks like a mistake in the new tools, and hinders nothing.
     pub warnings: Vec<Problem>,
     #[serde(skip)]
@@ -43,29 +45,39 @@ pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, Chang
     let version = before.version + 1;
     let words = KeywordRetriever::new(changed.catalog.tools());
     let after = State::new(before.lasting(), changed.catalog, (indexed, words), version);
+    if before.is_approximate() && !after.is_approximate() {
+        tracing::info!(
+            "all vectors are scanned until the next start: most of them are in no graph"
+        );
+    }
     let report = ChangeReport {
         version,
         tools: after.catalog.len(),
         embedded,
+        linked: after.search.as_ref().map_or(0, |search| search.linked()),
         warnings: changed.warnings,
         took: start.elapsed(),
     };
     Ok((after, report))
 }
 
-/// A search over the vectors, moved by what was learned of the tools that stay or come back.
+/// A search over the vectors, moved by what was learned of the tools that stay or come back. A graph
+/// stays over the rows that are as they were.
 fn indexed(
     before: &State,
     changed: &Changed,
     model: &dyn Embedder,
     vectors: Arc<Vectors>,
 ) -> Result<Indexed, Error> {
-    let exact = IndexKind::Exact;
+    let after = |vectors: Arc<Vectors>| match &before.search {
+        Some(search) => Ok(search.after(vectors, &changed.origins)),
+        None => Ok(index::build(vectors, IndexKind::Exact)?),
+    };
     if let Some(usage) = &before.usage {
         let tools = changed.catalog.tools();
-        return learning::indexed(usage, tools, model.identity(), (vectors, exact));
+        return learning::indexed(usage, tools, model.identity(), (vectors, after));
     }
-    let index = index::build(vectors.clone(), exact)?;
+    let index = after(vectors.clone())?.into();
     Ok(Indexed { vectors, index, learned: None })
 }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{MinShares, SmallModels};
 use crate::index::IndexKind;
-use crate::selection::{CacheSettings, Fusion, Policy, SignalWeights, Strategy};
+use crate::query::CategoryWords;
+use crate::selection::{CacheSettings, Fusion, POLICY_BAND, Policy, SignalWeights, Strategy};
 
 /// Tools in an answer. Agents choose best among few; peers answer with 5 to 15.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -31,8 +32,13 @@ pub struct EngineConfig {
     /// prompt for one thing gets few and one for several gets more.
     pub adaptive: bool,
     pub policy: Policy,
+    /// Tools whose scores lie within so much of each other, on the scale of a cosine, are ordered by
+    /// reliability, cost and latency, where they declare them; 0 leaves it at the score.
+    pub policy_band: f32,
     /// What counts beside meaning and words.
     pub signals: SignalWeights,
+    /// Words of prompts that speak for a category of tools, beside those that this crate ships.
+    pub category_words: CategoryWords,
     /// Tools that each part of hybrid has in an answer at least; `None` goes by the score alone.
     pub min_shares: Option<MinShares>,
     pub small_models: SmallModels,
@@ -61,7 +67,9 @@ impl Default for EngineConfig {
             limit: DEFAULT_LIMIT,
             adaptive: false,
             policy: Policy::default(),
+            policy_band: POLICY_BAND,
             signals: SignalWeights::default(),
+            category_words: CategoryWords::new(),
             min_shares: None,
             small_models: SmallModels::default(),
             profiles: BTreeMap::new(),

@@ -20,6 +20,16 @@ impl EngineConfig {
         }
     }
 
+    /// How near to each other scores must be for the policy to decide, on the scale of a cosine.
+    pub(super) fn band_for(&self, request: &SelectRequest) -> Result<f32, Error> {
+        let band = request.policy_band.unwrap_or(self.policy_band);
+        if (0.0..=1.0).contains(&band) {
+            Ok(band)
+        } else {
+            Err(Error::BadPolicyBand { found: band })
+        }
+    }
+
     /// The filters that a context comes to: the profile's, then its own.
     pub(super) fn filters(&self, context: Option<&Context>) -> Result<[ToolFilter; 2], Error> {
         let Some(context) = context else { return Ok(Default::default()) };

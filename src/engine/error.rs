@@ -25,6 +25,11 @@ pub enum Error {
     #[error("least confidence {found} is out of range; expected 0 (always answer) to 1")]
     BadConfidence { found: f32 },
 
+    #[error(
+        "policy band {found} is out of range; expected 0 (the score alone decides) to 1, such as 0.02"
+    )]
+    BadPolicyBand { found: f32 },
+
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
 

@@ -13,7 +13,7 @@ use super::state::Indexed;
 use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
-    self, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
+    self, Graph, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
 };
 
 /// Told how many texts of how many are embedded.
@@ -54,6 +54,9 @@ pub struct IndexReport {
     pub reused: usize,
     /// How vectors are searched.
     pub index: Option<IndexKind>,
+    /// Why all vectors are scanned where a graph was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scanned: Option<String>,
     pub snapshot: SnapshotState,
     /// The snapshot's file, where it holds these vectors now.
     pub path: Option<PathBuf>,
@@ -111,21 +114,22 @@ pub(super) fn index(
         embedded,
         reused: tools.len() - embedded,
         index: Some(kind.for_rows(tools.len())),
+        scanned: None,
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index, learned: None }, report))
+    Ok((Indexed { vectors, index: index.into(), learned: None }, report))
 }
 
-/// Writes vectors that are there already, for the next start.
+/// Writes vectors that are there already, and their graph, for the next start.
 pub(super) fn keep(
     tools: &[Arc<Tool>],
-    vectors: &Arc<Vectors>,
+    (vectors, graph): (&Arc<Vectors>, Option<Graph>),
     identity: &ModelIdentity,
     path: &Path,
 ) -> Result<SnapshotState, Error> {
     let hashes = tools.iter().map(|tool| text_hash(&embedding_text(tool))).collect();
-    let snapshot = Snapshot::new(key(identity), hashes, Arc::clone(vectors))?;
+    let snapshot = Snapshot::new(key(identity), hashes, Arc::clone(vectors))?.with_graph(graph)?;
     Ok(save(&snapshot, path, SnapshotState::Updated))
 }
 
@@ -164,10 +168,11 @@ fn reopen(
         embedded: 0,
         reused: rows,
         index: Some(kind.for_rows(rows)),
+        scanned: None,
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index, learned: None }, report))
+    Ok((Indexed { vectors, index: index.into(), learned: None }, report))
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::live_inputs::RowObservations;
-use super::ranking::{Ranked, better, rank};
+use super::ranking::{Order, Ranked, rank};
 use super::state::State;
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::catalog::{Catalog, Facet, Tool};
@@ -12,8 +12,8 @@ use crate::feedback::{self, Observations, Observed};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Assessed, Blocked, Candidate, Exclusion, Policy, PolicyOrder, Signal, SignalWeights, Signals,
-    Situation, ToolFilter,
+    Assessed, Blocked, Candidate, Exclusion, Policy, Signal, SignalWeights, Signals, Situation,
+    Strategy, ToolFilter, band_of,
 };
 
 /// How many tools each part of the hybrid strategy has in an answer, at least.
@@ -38,7 +38,10 @@ pub(super) struct Judge<'a> {
     pub filters: [ToolFilter; 2],
     pub weights: SignalWeights,
     pub shares: Option<MinShares>,
-    pub order: &'a PolicyOrder,
+    /// With the band as it was set.
+    pub order: Order<'a>,
+    /// What the strategy's scores have where a cosine has 1.
+    pub unit: f32,
     pub signals: &'a Signals,
     pub tools: &'a [Arc<Tool>],
     pub situation: Situation<'a>,
@@ -66,10 +69,12 @@ impl<'a> Judge<'a> {
         state: &'a State,
         request: &'a SelectRequest,
         moment: &'a Moment,
-        vector: Option<&'a [f32]>,
+        (strategy, vector): (Strategy, Option<&'a [f32]>),
     ) -> Result<Self, Error> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
+        let is_plain = config.fusion.is_plain();
+        let band = config.band_for(request)?;
         let features = context.and_then(|context| context.features.as_ref());
         let model = state.embedder.as_ref().map(|model| model.identity().fingerprint.as_str());
         let now = feedback::Situation {
@@ -81,12 +86,16 @@ impl<'a> Judge<'a> {
             policy: policy(request.policy.unwrap_or(config.policy), &state.catalog),
             blocked: &state.inputs.blocked,
             filters: config.filters(context)?,
-            weights: state.inputs.weights,
-            shares: config.min_shares,
-            order: &state.order,
+            weights: if is_plain { SignalWeights::OFF } else { state.inputs.weights },
+            shares: config.min_shares.filter(|_| !is_plain),
+            order: Order { policy: &state.order, band: if is_plain { 0.0 } else { band } },
+            unit: config.fusion.unit(strategy),
             signals: &state.signals,
             tools: state.catalog.tools(),
-            situation: moment.situation(&request.prompt, context, &state.observed),
+            situation: Situation {
+                unread: state.unread(&request.prompt),
+                ..moment.situation(&request.prompt, context, &state.observed)
+            },
             past: Past { observations: &state.inputs.observations, now },
             budget_tokens: context.and_then(|context| context.budget_tokens),
         })
@@ -102,6 +111,7 @@ impl<'a> Judge<'a> {
         if candidates.len() < self.tools.len() {
             let known: HashSet<u32> = candidates.iter().map(|c| c.row).collect();
             let mut more = self.signals.intended(self.situation.text, self.weights);
+            more.extend(self.signals.filed(self.situation, self.weights, candidates));
             more.extend(self.signals.critical());
             more.sort_unstable();
             more.dedup();
@@ -138,21 +148,23 @@ impl<'a> Judge<'a> {
 
     /// The best `limit` candidates, with the shares of both parts where shares are asked for.
     pub fn rank(&self, candidates: Vec<Candidate>, limit: usize, gate: &Gate<'_>) -> Ranked {
+        let best = candidates.iter().map(Candidate::blend).fold(0.0, f32::max);
+        let order = Order { band: band_of(self.order.band, self.unit, best), ..self.order };
         let Some(shares) = self.shares.filter(|_| candidates.iter().any(|c| c.semantic.is_some()))
         else {
-            return rank(candidates, limit, gate, self.order);
+            return rank(candidates, limit, gate, order);
         };
         let all = candidates.clone();
-        let mut ranked = rank(candidates, limit, gate, self.order);
+        let mut ranked = rank(candidates, limit, gate, order);
         let semantic = |c: &Candidate| c.semantic.map(|score| score.raw);
         let keyword = |c: &Candidate| c.keyword.map(|score| score.raw).filter(|raw| *raw > 0.0);
         let mut due = best_of(&all, shares.semantic, gate, self.order, semantic);
         due.extend(best_of(&all, shares.keyword, gate, self.order, keyword));
         due.truncate(limit);
         for candidate in &due {
-            place(&mut ranked.chosen, *candidate, limit, |row| due.iter().any(|d| d.row == row));
+            let keep = |row| due.iter().any(|d| d.row == row);
+            self.place(&mut ranked.chosen, *candidate, limit, keep);
         }
-        ranked.chosen.sort_by(|a, b| better(a, b, self.order));
         ranked
     }
 
@@ -161,11 +173,30 @@ impl<'a> Judge<'a> {
         for candidate in critical {
             if self.admit_alone(candidate.row).is_ok() {
                 let keep = |row| self.signals.critical().binary_search(&row).is_ok();
-                place(&mut ranked.chosen, *candidate, limit, keep);
+                self.place(&mut ranked.chosen, *candidate, limit, keep);
                 ranked.excluded.retain(|(excluded, _)| excluded.row != candidate.row);
             }
         }
-        ranked.chosen.sort_by(|a, b| better(a, b, self.order));
+    }
+
+    /// Puts a candidate among the chosen; a full list loses its last that need not be kept.
+    fn place(
+        &self,
+        chosen: &mut Vec<Candidate>,
+        candidate: Candidate,
+        limit: usize,
+        keep: impl Fn(u32) -> bool,
+    ) {
+        if chosen.iter().any(|c| c.row == candidate.row) {
+            return;
+        }
+        if chosen.len() >= limit {
+            match chosen.iter().rposition(|c| !keep(c.row)) {
+                Some(last) => drop(chosen.remove(last)),
+                None => return,
+            }
+        }
+        self.order.insert(chosen, candidate);
     }
 
     /// The critical tools among the candidates.
@@ -200,36 +231,17 @@ fn nothing(row: u32) -> Candidate {
     Candidate { row, ..Candidate::default() }
 }
 
-/// Puts a candidate among the chosen; a full list loses its last that need not be kept.
-fn place(
-    chosen: &mut Vec<Candidate>,
-    candidate: Candidate,
-    limit: usize,
-    keep: impl Fn(u32) -> bool,
-) {
-    if chosen.iter().any(|c| c.row == candidate.row) {
-        return;
-    }
-    if chosen.len() >= limit {
-        match chosen.iter().rposition(|c| !keep(c.row)) {
-            Some(last) => drop(chosen.remove(last)),
-            None => return,
-        }
-    }
-    chosen.push(candidate);
-}
-
 /// The `share` best by one part of the score that the gate admits, each by itself.
 fn best_of(
     all: &[Candidate],
     share: usize,
     gate: &Gate<'_>,
-    order: &PolicyOrder,
+    order: Order<'_>,
     part: impl Fn(&Candidate) -> Option<f32>,
 ) -> Vec<Candidate> {
     let mut found: Vec<(f32, Candidate)> =
         all.iter().filter_map(|c| Some((part(c)?, *c))).collect();
-    found.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| better(x, y, order)));
+    found.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| order.better(x, y)));
     let mut chosen: Vec<Candidate> = Vec::new();
     for (_, candidate) in found {
         if chosen.len() == share {
@@ -309,6 +321,7 @@ impl Moment {
             urgent: urgent.unwrap_or_else(|| query::urgency(text) > 0.0),
             needs_web: query::needs_web(text),
             cost_aware: context.is_some_and(|context| context.cost_aware),
+            unread: 0.0,
         }
     }
 }

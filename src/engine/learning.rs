@@ -13,11 +13,14 @@ use crate::embedding::{ModelIdentity, Role};
 use crate::feedback::{
     ExecutionStore, PastQuery, PromptHash, RowUsage, UsageModel, UsageRows, UsageVectors,
 };
-use crate::index::{self, IndexKind, Vectors};
+use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
 
 /// Prompts embedded together, and told as progress.
 const CHUNK: usize = 256;
+
+/// A search over vectors.
+type Index = Box<dyn VectorIndex>;
 
 /// Meaning is what is learned of, and a model is what knows it.
 const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
@@ -73,12 +76,21 @@ pub(super) struct Learned {
     pub fingerprint: String,
 }
 
-/// Moves the vectors of the tools that have history, and indexes them as `kind` says.
+/// How moved vectors are searched. A snapshot's graph links vectors as they were, and linking anew
+/// takes minutes where a graph pays: they are scanned, unless a graph is asked for.
+pub(super) fn kind_of_moved(asked: IndexKind) -> IndexKind {
+    match asked {
+        IndexKind::Auto => IndexKind::Exact,
+        chosen => chosen,
+    }
+}
+
+/// Moves the vectors of the tools that have history, and has `index` made of them.
 pub(super) fn indexed(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
     model: &ModelIdentity,
-    (own, kind): (Arc<Vectors>, IndexKind),
+    (own, index): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Index, Error>),
 ) -> Result<Indexed, Error> {
     usage.matches(&usage_model(model))?;
     let moved = usage.moves(tools, |row| own_vector(&own, row));
@@ -96,7 +108,7 @@ pub(super) fn indexed(
         report: UsageReport { applied: usage.len() - absent, absent },
         fingerprint: usage.fingerprint(),
     };
-    let index = index::build(Arc::new(Vectors::new(vectors)?), kind)?;
+    let index = index(Arc::new(Vectors::new(vectors)?))?.into();
     Ok(Indexed { vectors: own, index, learned: Some(learned) })
 }
 
@@ -152,7 +164,6 @@ impl Engine {
     }
 
     /// Puts other usage in the place of what the engine was built with; the next selection knows.
-    /// The moved vectors are scanned.
     ///
     /// # Errors
     /// [`Error::NoModel`] without a model, and where `usage` is of another one.
@@ -161,7 +172,9 @@ impl Engine {
             let (Some(model), Some(vectors)) = (&before.embedder, &before.vectors) else {
                 return Err(NO_MODEL);
             };
-            let own = (Arc::clone(vectors), IndexKind::Exact);
+            let kind = kind_of_moved(before.config.index);
+            let search = |vectors| Ok(index::build(vectors, kind)?);
+            let own = (Arc::clone(vectors), search);
             let indexed = indexed(&usage, before.catalog.tools(), model.identity(), own)?;
             let report = indexed.learned.as_ref().map(|learned| learned.report);
             let mut lasting = before.lasting();

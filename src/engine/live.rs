@@ -262,8 +262,9 @@ impl Engine {
     ///
     /// Only texts that are new go through the model; the words of all tools are indexed again,
     /// while selections go on over the state before. Nothing is written to the snapshot's file.
-    /// Where vectors were searched over a graph, they are scanned from then on: a scan of 50,000
-    /// takes 3 ms, and linking them a minute. What was learned ([`EngineBuilder::usage`]) is applied to
+    /// Where vectors are searched over a graph, it stays over the tools that are as they were, and the
+    /// others are scanned beside it until an engine is built anew; where these are more than half,
+    /// all are scanned. What was learned ([`EngineBuilder::usage`]) is applied to
     /// the tools that are there then.
     ///
     /// # Errors

@@ -67,9 +67,10 @@ pub use crate::embedding::{ModelIdentity, Role};
 pub use crate::feedback::{Observations, Observed, RunCounts};
 pub use crate::index::IndexKind;
 pub use crate::query::{
-    Analysis, Context, ContextFeatures, SmallModels, SourceFile, Speaker, Stage, Turn,
+    Analysis, CategoryWords, Context, ContextFeatures, SmallModels, SourceFile, Speaker, Stage,
+    Turn,
 };
 pub use crate::selection::{
     Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
-    Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -31,7 +31,11 @@ impl Engine {
         let state = self.state();
         match (&state.embedder, &state.vectors) {
             (Some(embedder), Some(vectors)) => {
-                indexing::keep(state.catalog.tools(), vectors, embedder.identity(), path)
+                // A graph over what was learned links other vectors than these.
+                let search = state.search.as_ref().filter(|_| state.learned.is_none());
+                let graph = search.and_then(|search| search.graph()).cloned();
+                let tools = state.catalog.tools();
+                indexing::keep(tools, (vectors, graph), embedder.identity(), path)
             }
             _ => Ok(SnapshotState::Unused),
         }

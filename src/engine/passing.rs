@@ -99,7 +99,8 @@ impl Engine {
         let bm25 = Bm25::build(documents, Bm25Settings::default());
         let mut ranked = match state.embedder.as_deref() {
             Some(model) => {
-                let keyword = bm25.score_by_rarity(query, Rows::All, Fusion::RARITY)?;
+                let keyword =
+                    bm25.score_by_rarity(query, Rows::All, state.config.fusion.rarity())?;
                 let vectors = self.passing.vectors(model, texts)?;
                 let asked = model.embed(&[query], Role::Query)?.vectors;
                 let cosines: Vec<f32> = vectors.dot(&asked.row(0)).to_vec();
@@ -169,7 +170,7 @@ impl Passing {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let vectors = Arc::new(Vectors::new(self.vectors(model, &texts)?)?);
         let index = index::build(vectors.clone(), IndexKind::Exact)?;
-        Ok(Indexed { vectors, index, learned: None })
+        Ok(Indexed { vectors, index: index.into(), learned: None })
     }
 
     /// A row a text; only texts that did not pass lately go through the model.
@@ -202,7 +203,7 @@ impl Passing {
 /// Documents have scores that can be compared, which ranks alone are not.
 fn blend(configured: Fusion) -> Fusion {
     match configured {
-        Fusion::Weighted { .. } => configured,
+        Fusion::Weighted { .. } | Fusion::Plain => configured,
         Fusion::Rrf { .. } => Fusion::default(),
     }
 }

@@ -1,5 +1,6 @@
 //! Orders candidates and takes the best that a policy admits.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::judge::Gate;
@@ -24,37 +25,98 @@ const FITTING: f32 = 0.6;
 /// tools that have nothing to do with the prompt (docs/security.md).
 const YIELDS: f32 = 0.7;
 
-/// How many of an answer's scores, best first, belong to it where the prompt sizes it: those not
-/// far below the best one, and that one always.
-pub fn fitting(scores: impl IntoIterator<Item = f32>) -> usize {
-    let mut scores = scores.into_iter();
-    let Some(best) = scores.next() else { return 0 };
-    1 + scores.take_while(|&score| score >= FITTING * best).count()
+/// Which of an answer's scores belong to it where the prompt sizes it: the places of those not far
+/// below the best one, and of that one always.
+pub fn fitting(scores: &[f32]) -> Vec<usize> {
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    (0..scores.len()).filter(|&at| fits(scores[at], best)).collect()
 }
 
-/// The best `limit` candidates that `gate` admits. Ties of the score break by the policy's
-/// order, which no two rows share.
+/// Whether a score belongs to an answer that is sized to the prompt and whose best one is `best`.
+pub(super) fn fits(score: f32, best: f32) -> bool {
+    score >= FITTING * best || score >= best
+}
+
+/// The order of an answer: by score, and among tools that score about the same by the policy.
+#[derive(Clone, Copy)]
+pub(super) struct Order<'a> {
+    pub policy: &'a PolicyOrder,
+    /// Scores within so much of each other are about the same; 0 leaves it at the score.
+    pub band: f32,
+}
+
+impl Order<'_> {
+    /// By score, and of equal ones by the policy's order, which no two rows share.
+    pub fn better(&self, a: &Candidate, b: &Candidate) -> Ordering {
+        let place = |candidate: &Candidate| self.policy.place(candidate.row);
+        b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
+    }
+
+    /// Puts a candidate into an answer that is in order: before the first that scores less.
+    pub fn insert(&self, answer: &mut Vec<Candidate>, candidate: Candidate) {
+        let at = answer.iter().position(|other| self.better(&candidate, other).is_lt());
+        answer.insert(at.unwrap_or(answer.len()), candidate);
+    }
+
+    fn has_bands(&self) -> bool {
+        self.band > 0.0 && self.policy.has_tiers()
+    }
+}
+
+/// Candidates that are put in order as far as somebody asks.
+struct Ordered<'a> {
+    order: Order<'a>,
+    all: Vec<Candidate>,
+    /// So many at the front are sorted by score.
+    sorted: usize,
+}
+
+impl Ordered<'_> {
+    /// The first `count`. A tool that `may_stand` refuses keeps the place that its score gives it.
+    fn first(&mut self, count: usize, may_stand: impl Fn(u32) -> bool) -> Cow<'_, [Candidate]> {
+        self.sort(count);
+        let last = self.all[..count].last();
+        let Some(last) = last.filter(|_| self.order.has_bands()) else {
+            return Cow::Borrowed(&self.all[..count]);
+        };
+        // A band that begins before this end may end after it.
+        let least = last.score - self.order.band;
+        let more = self.all[self.sorted..].iter().filter(|c| c.score >= least).count();
+        self.sort(self.sorted + more);
+        let mut arranged = self.all[..self.sorted].to_vec();
+        self.order.policy.arrange(&mut arranged, self.order.band, may_stand);
+        arranged.truncate(count);
+        Cow::Owned(arranged)
+    }
+
+    fn sort(&mut self, count: usize) {
+        let Some(more) = count.checked_sub(self.sorted).filter(|more| *more > 0) else { return };
+        let (order, rest) = (self.order, &mut self.all[self.sorted..]);
+        if more < rest.len() {
+            rest.select_nth_unstable_by(more, |a, b| order.better(a, b));
+        }
+        rest[..more].sort_unstable_by(|a, b| order.better(a, b));
+        self.sorted = count;
+    }
+}
+
+/// The best `limit` candidates that `gate` admits.
 pub(super) fn rank(
-    mut candidates: Vec<Candidate>,
+    candidates: Vec<Candidate>,
     limit: usize,
     gate: &Gate<'_>,
-    order: &PolicyOrder,
+    order: Order<'_>,
 ) -> Ranked {
     // A limit from outside may be any number: it must neither be allocated nor overflow.
     let limit = limit.min(candidates.len());
-    let better = |a: &Candidate, b: &Candidate| better(a, b, order);
     let mut ranked = Ranked { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
     let mut over = Vec::new();
     // Sort only as far as is needed: with an open policy that is the first `limit`.
-    let (mut sorted, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
-    while sorted < candidates.len() && ranked.chosen.len() < limit {
-        until = until.min(candidates.len());
-        let rest = &mut candidates[sorted..];
-        if until - sorted < rest.len() {
-            rest.select_nth_unstable_by(until - sorted, better);
-        }
-        rest[..until - sorted].sort_unstable_by(better);
-        for candidate in &candidates[sorted..until] {
+    let (mut done, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
+    let mut ordered = Ordered { order, all: candidates, sorted: 0 };
+    while done < ordered.all.len() && ranked.chosen.len() < limit {
+        until = until.min(ordered.all.len());
+        for candidate in &ordered.first(until, |row| gate.admit(row, &[]).is_ok())[done..] {
             if ranked.chosen.len() == limit {
                 break;
             }
@@ -68,14 +130,19 @@ pub(super) fn rank(
                 Err(_) => {}
             }
         }
-        sorted = until;
+        done = until;
         until *= 4;
     }
-    ranked.readmit(over, limit, gate, better);
+    ranked.readmit(over, limit, gate, order);
     ranked
 }
 
 impl Ranked {
+    /// The best score of those chosen; 0 where there are none.
+    pub fn best(&self) -> f32 {
+        self.chosen.iter().map(|candidate| candidate.score).reduce(f32::max).unwrap_or(0.0)
+    }
+
     fn exclude(&mut self, candidate: Candidate, why: Exclusion) {
         if self.excluded.len() < MAX_EXCLUDED {
             self.excluded.push((candidate, why));
@@ -89,11 +156,11 @@ impl Ranked {
         over: Vec<(Candidate, Exclusion)>,
         limit: usize,
         gate: &Gate<'_>,
-        better: impl Fn(&Candidate, &Candidate) -> Ordering,
+        order: Order<'_>,
     ) {
         for (candidate, why) in over {
             let is_full = self.chosen.len() >= limit;
-            let last = self.chosen.last().map_or(f32::INFINITY, |last| last.score);
+            let last = self.chosen.iter().map(|c| c.score).fold(f32::INFINITY, f32::min);
             if is_full && last >= YIELDS * candidate.score
                 || gate.admit(candidate.row, &self.chosen).is_err()
             {
@@ -101,16 +168,10 @@ impl Ranked {
                 continue;
             }
             self.chosen.truncate(limit - 1);
-            self.chosen.push(candidate);
-            self.chosen.sort_by(&better);
+            order.insert(&mut self.chosen, candidate);
         }
-        self.excluded.sort_by(|(a, _), (b, _)| better(a, b));
+        self.excluded.sort_by(|(a, _), (b, _)| order.better(a, b));
     }
-}
-
-/// The order of an answer: by score, and of equal ones by the policy.
-pub(super) fn better(a: &Candidate, b: &Candidate, order: &PolicyOrder) -> Ordering {
-    b.score.total_cmp(&a.score).then_with(|| order.place(a.row).cmp(&order.place(b.row)))
 }
 
 #[cfg(test)]
@@ -121,14 +182,24 @@ mod tests {
 
     use super::super::judge::{Judge, Past};
     use super::*;
-    use crate::catalog::{Reliability, Tool};
+    use crate::catalog::{Cost, Reliability, Tool};
     use crate::feedback::Observations;
-    use crate::selection::{Blocked, Policy, SignalWeights, Signals, Situation};
+    use crate::selection::{Blocked, Policy, Score, SignalWeights, Signals, Situation};
 
     /// [`super::rank`] by a policy alone.
     fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranked {
-        let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-        let signals = Signals::new(tools, |_| None);
+        rank_in_bands(all, limit, (policy, 0.0), tools)
+    }
+
+    fn rank_in_bands(
+        all: Vec<Candidate>,
+        limit: usize,
+        (policy, band): (Policy, f32),
+        tools: &[Arc<Tool>],
+    ) -> Ranked {
+        let places = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
+        let order = Order { policy: &places, band };
+        let signals = Signals::new(tools, |_| None, &Default::default());
         let (situation, weights) = (Situation::default(), SignalWeights::OFF);
         let judge = Judge {
             policy,
@@ -136,7 +207,8 @@ mod tests {
             filters: Default::default(),
             weights,
             shares: None,
-            order: &order,
+            order,
+            unit: 1.0,
             signals: &signals,
             tools,
             situation,
@@ -144,16 +216,19 @@ mod tests {
             budget_tokens: None,
         };
         let gate = judge.gate(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);
-        super::rank(all, limit, &gate, &order)
+        super::rank(all, limit, &gate, order)
     }
 
     #[test]
     fn what_falls_far_behind_the_best_is_left_out() {
-        assert_eq!(fitting([]), 0);
-        assert_eq!(fitting([0.0]), 1);
-        assert_eq!(fitting([-0.2, -0.3]), 1);
-        assert_eq!(fitting([1.0, 0.9, 0.61, 0.59, 0.58]), 3);
-        assert_eq!(fitting([1.0; 7]), 7);
+        let fitting = |scores: &[f32]| fitting(scores).len();
+        assert_eq!(fitting(&[]), 0);
+        assert_eq!(fitting(&[0.0]), 1);
+        assert_eq!(fitting(&[-0.2, -0.3]), 1);
+        assert_eq!(fitting(&[1.0, 0.9, 0.61, 0.59, 0.58]), 3);
+        assert_eq!(fitting(&[1.0; 7]), 7);
+        let banded = super::fitting(&[0.61, 0.59, 1.0, 0.3]);
+        assert_eq!(banded, [0, 2], "the policy may put another one first");
     }
 
     #[test]
@@ -189,6 +264,38 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn in_bands_the_first_ones_are_those_of_the_whole_order(
+            tools in prop::collection::vec((0u8..40, 0usize..4, any::<bool>()), 0..200),
+            limit in 1usize..60,
+        ) {
+            let cost = |at: usize| [None, Some(Cost::Tiny), Some(Cost::Low), Some(Cost::High)][at];
+            let all: Vec<Candidate> = (0u32..).zip(&tools).map(|(row, (score, ..))| {
+                let score = f32::from(*score) / 100.0;
+                let semantic = Some(Score { raw: score, normalized: score, weight: 1.0 });
+                Candidate { row, score, semantic, ..Candidate::default() }
+            }).collect();
+            let tools: Vec<Arc<Tool>> = tools.iter().enumerate().map(|(at, (_, tier, good))| {
+                let mut tool = Tool::new(None, &format!("t{at}"), "");
+                tool.cost = cost(*tier);
+                tool.reliability = good.then_some(Reliability::High);
+                Arc::new(tool)
+            }).collect();
+            let policy = Policy { min_reliability: Some(Reliability::High), ..Policy::default() };
+            for policy in [Policy::default(), policy] {
+                let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
+                let order = Order { policy: &order, band: 0.02 };
+                let admit = |row: u32| policy.admit(&tools[row as usize], None).is_ok();
+                let mut expected = all.clone();
+                expected.sort_by(|a, b| order.better(a, b));
+                order.policy.arrange(&mut expected, order.band, admit);
+                expected.retain(|candidate| admit(candidate.row));
+                expected.truncate(limit);
+                let ranked = rank_in_bands(all.clone(), limit, (policy, 0.02), &tools);
+                prop_assert_eq!(ranked.chosen, expected);
+            }
+        }
+
         #[test]
         fn it_equals_sorting_everything_and_filtering(
             scores in prop::collection::vec((0u8..5, any::<bool>()), 0..200), limit in 0usize..60

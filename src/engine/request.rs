@@ -20,6 +20,9 @@ pub struct SelectRequest {
     /// Whether the answer is sized to the prompt, `limit` tools at most.
     pub adaptive: Option<bool>,
     pub policy: Option<Policy>,
+    /// Scores within so much of each other are about the same, and the policy decides among them; 0
+    /// leaves it at the score.
+    pub policy_band: Option<f32>,
     /// Ids of the only tools to rank; `None` is the whole catalog.
     pub candidates: Option<Vec<String>>,
     /// What is known around the prompt.
@@ -52,6 +55,12 @@ impl SelectRequest {
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
+        self
+    }
+
+    #[must_use]
+    pub fn policy_band(mut self, band: f32) -> Self {
+        self.policy_band = Some(band);
         self
     }
 

@@ -11,7 +11,7 @@ use super::analysis::READABLE;
 use super::context;
 use super::context::then;
 use super::judge::{Judge, Moment, read_as};
-use super::ranking::{Ranked, fitting};
+use super::ranking::{Ranked, fits};
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 use super::state::State;
 use super::{Error, fingerprint};
@@ -20,8 +20,9 @@ use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query;
 use crate::selection::{
-    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Prompt, Retrieved,
-    Retriever, StageTimes, Strategy, candidates_for, confidence, evidence, settle,
+    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Preference,
+    Preferred, Prompt, Retrieved, Retriever, StageTimes, Strategy, candidates_for, confidence,
+    evidence, settle,
 };
 
 /// The vectors of a prompt and its clauses, and what they cost.
@@ -61,9 +62,17 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let read = context::read(request, self.vocabulary().as_ref());
+        let read = self.read(request);
         let read_as = read_as(request, &read);
         Ok(Selection { read_as, ..self.select_read(&read)? })
+    }
+
+    /// The request with its prompt as it is understood; the plain blend takes it as it was written.
+    fn read<'a>(&self, request: &'a SelectRequest) -> Cow<'a, SelectRequest> {
+        if self.config.fusion.is_plain() {
+            return Cow::Borrowed(request);
+        }
+        context::read(request, self.vocabulary().as_ref())
     }
 
     /// [`State::select`] of a prompt that says by itself what it wants.
@@ -86,9 +95,8 @@ impl State {
     }
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let words = self.vocabulary();
-        let read = |request| context::read(request, words.as_ref()).into_owned();
-        let read: Vec<SelectRequest> = requests.iter().map(read).collect();
+        let read: Vec<SelectRequest> =
+            requests.iter().map(|request| self.read(request).into_owned()).collect();
         let mut answers = self.select_many_read(&read);
         for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
             if let Ok(answer) = answer {
@@ -147,7 +155,8 @@ impl State {
 
     /// What a prompt asks for, thing by thing, where it asks for several and the strategy cares.
     fn clauses(&self, request: &SelectRequest, strategy: Strategy) -> Vec<String> {
-        if strategy != Strategy::Hybrid || !self.config.clauses {
+        let is_whole = !self.config.clauses || self.config.fusion.is_plain();
+        if strategy != Strategy::Hybrid || is_whole {
             return Vec::new();
         }
         let clauses = query::clauses(&request.prompt);
@@ -198,7 +207,7 @@ impl State {
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let mut vectors = embedding.vectors.chunks_exact(self.dims().max(1));
         let vector = vectors.next();
-        let judge = Judge::new(self, request, &moment, vector)?;
+        let judge = Judge::new(self, request, &moment, (strategy, vector))?;
         let clauses: Vec<Clause<'_>> =
             clauses.iter().zip(vectors).map(|(text, vector)| Clause { text, vector }).collect();
         let prompt = Prompt {
@@ -216,7 +225,7 @@ impl State {
         let start = Instant::now();
         let Answer { ranked, assessed, times, policy: policy_time, .. } = answer;
         let Answer { abstained, evidence, confidence, .. } = answer;
-        let best = ranked.chosen.first().map_or(0.0, |best| best.score);
+        let best = ranked.best();
         let tools = ranked.chosen.iter().map(|found| {
             let intent = assessed.intent(found.row);
             let beyond = Beyond { parts: assessed.parts(found), intent, confidence, best };
@@ -262,7 +271,12 @@ impl State {
         let tool = self.catalog.tools()[found.row as usize].clone();
         let matched = retriever.matched_terms(prompt, found.row);
         let usage = self.usage_of(found.row, retriever.strategy());
-        let explanation = Explanation::new(found, matched, &tool, beyond).with_usage(usage);
+        let preferred = found.preferred.map(|Preference { over, by }| {
+            Preferred::new(&tool, &self.catalog.tools()[over as usize], by)
+        });
+        let explanation = Explanation::new(found, matched, &tool, beyond)
+            .with_usage(usage)
+            .with_preferred(preferred);
         let looked = self.looked[found.row as usize].clone();
         Selected { tool, score: found.score, explanation, looked }
     }
@@ -296,8 +310,18 @@ impl State {
     pub fn trust(&self, prompt: &str) -> f32 {
         let share = query::latin_share(prompt);
         match &self.embedder {
+            _ if self.config.fusion.is_plain() => 1.0,
             Some(embedder) if share < 1.0 && embedder.reads_latin_only() => share,
             _ => 1.0,
+        }
+    }
+
+    /// How much of the prompt no meaning is made of, 0 to 1: of what is not Latin by an encoder of
+    /// Latin letters, or where there is none.
+    pub fn unread(&self, prompt: &str) -> f32 {
+        match &self.embedder {
+            Some(embedder) if !embedder.reads_latin_only() => 0.0,
+            _ => 1.0 - query::latin_share(prompt),
         }
     }
 
@@ -315,7 +339,9 @@ impl State {
         clauses: &'a [String],
     ) -> impl Iterator<Item = Cow<'a, str>> {
         let whole = std::iter::once(request.prompt.as_str());
+        let is_plain = self.config.fusion.is_plain();
         whole.chain(clauses.iter().map(String::as_str)).map(move |text| match self.trust(text) {
+            _ if is_plain => Cow::Borrowed(text),
             trust if trust < 1.0 => then(query::latin_part(text), query::without_humps),
             _ => query::without_humps(text),
         })
@@ -337,12 +363,13 @@ impl State {
         let Retrieved { mut candidates, times, .. } = found;
         let assessed = judge.assess(&mut candidates, rows);
         // Where a tool's author says that the prompt is for it, no encoder need agree.
-        let confidence = confidence.map(|sure| sure.max(assessed.strongest_intent()));
+        let said = assessed.strongest_intent().max(assessed.sure_of_category());
+        let confidence = confidence.map(|sure| sure.max(said));
         let gate = judge.gate(&assessed, &candidates);
         let critical = judge.critical(&candidates);
         let mut ranked = judge.rank(candidates, limit, &gate);
         let starved = ranked.chosen.len() < limit && !ranked.excluded.is_empty();
-        if starved && self.approximate && matches!(rows, Rows::All) {
+        if starved && self.is_approximate() && matches!(rows, Rows::All) {
             let rows = 0..self.catalog.len() as u32;
             let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();
             let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
@@ -351,8 +378,8 @@ impl State {
             ranked.chosen = judge.rank(all, limit, &gate).chosen;
         }
         if sizing.adaptive {
-            let chosen = &mut ranked.chosen;
-            chosen.truncate(fitting(chosen.iter().map(|candidate| candidate.score)));
+            let best = ranked.best();
+            ranked.chosen.retain(|candidate| fits(candidate.score, best));
         }
         let abstained = sizing.may_abstain && self.withhold(confidence, &mut ranked);
         judge.add_critical(&mut ranked, &critical, limit);
@@ -382,7 +409,9 @@ impl State {
     fn certainty(&self, strategy: Strategy, found: &Retrieved) -> (Option<f32>, Option<f32>) {
         let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
         let evidence = match strategy {
-            Strategy::Hybrid => evidence(found, self.config.fusion),
+            Strategy::Hybrid if !self.config.fusion.is_plain() => {
+                evidence(found, self.config.fusion)
+            }
             _ => None,
         };
         let sure = |(evidence, model)| {

@@ -33,7 +33,8 @@ pub(super) struct State {
     pub keyword: Arc<KeywordRetriever>,
     /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
     pub retrievers: Vec<Arc<dyn Retriever>>,
-    pub approximate: bool,
+    /// The search over the rows' vectors, or over what learning made of them.
+    pub search: Option<Arc<dyn VectorIndex>>,
     /// What is suspicious in each tool, as far as somebody asked.
     pub looked: Arc<[Looked]>,
     /// A row a tool, before anything was learned; none without a model.
@@ -48,7 +49,7 @@ pub(super) struct State {
 /// The vectors of a catalog's rows, and a search over them or over what learning made of them.
 pub(super) struct Indexed {
     pub vectors: Arc<Vectors>,
-    pub index: Box<dyn VectorIndex>,
+    pub index: Arc<dyn VectorIndex>,
     pub learned: Option<Learned>,
 }
 
@@ -72,16 +73,16 @@ impl State {
         let Lasting { config, embedder, usage, inputs } = lasting;
         let tools = catalog.tools();
         let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
-        let signals = Signals::new(tools, |id| catalog.row(id));
+        let signals = Signals::new(tools, |id| catalog.row(id), &config.category_words);
         let observed = Arc::new(RowObservations::new(&catalog, &inputs.observations));
-        let (mut approximate, mut vectors, mut learned) = (false, None, None);
+        let (mut search, mut vectors, mut learned) = (None, None, None);
         let mut semantic = None;
         let (indexed, keyword) = indexed;
         if let Some(indexed) = indexed {
-            approximate = !indexed.index.is_exact();
             let rows = indexed.learned.as_ref().map(|learned| learned.rows.clone());
             (vectors, learned) = (Some(indexed.vectors), indexed.learned);
-            semantic = Some(SemanticRetriever::with_usage(indexed.index.into(), rows));
+            semantic = Some(SemanticRetriever::with_usage(indexed.index.clone(), rows));
+            search = Some(indexed.index);
         }
         let retrievers = retrievers(keyword.clone(), semantic, config.fusion);
         let looked = tools.iter().map(|_| Looked::default()).collect();
@@ -97,7 +98,7 @@ impl State {
             embedder,
             keyword,
             retrievers,
-            approximate,
+            search,
             vectors,
             usage,
             learned,
@@ -124,6 +125,11 @@ impl State {
     pub fn vocabulary(&self) -> Option<Vocabulary<'_>> {
         let embedder = self.embedder.as_deref()?;
         Some(Vocabulary { embedder, tools: &self.keyword })
+    }
+
+    /// Whether a search may miss a row.
+    pub fn is_approximate(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| !search.is_exact())
     }
 
     /// The model, where the rows have vectors as well.

@@ -54,8 +54,9 @@ impl Sizes {
     pub(super) fn add(&mut self, selection: &Selection, gold: &[&str], count: usize) {
         let ids: Vec<&str> = selection.tools.iter().map(|tool| tool.tool.id.as_str()).collect();
         let share = 1.0 / count.max(1) as f64;
-        let auto = fitting(selection.tools.iter().map(|tool| tool.score));
-        self.auto.add(AnswerSize::of(&ids[..auto], gold), share);
+        let scores: Vec<f32> = selection.tools.iter().map(|tool| tool.score).collect();
+        let auto: Vec<&str> = fitting(&scores).into_iter().map(|at| ids[at]).collect();
+        self.auto.add(AnswerSize::of(&auto, gold), share);
         self.five.add(AnswerSize::of(&ids[..ids.len().min(FIVE)], gold), share);
     }
 

@@ -25,7 +25,7 @@ pub enum IndexKind {
     Auto,
     /// Every row, every time.
     Exact,
-    /// A graph of near neighbours.
+    /// A graph of near neighbours, at any size.
     Hnsw,
 }
 
@@ -53,11 +53,13 @@ pub fn restore(
     kind: IndexKind,
     graph: Option<Graph>,
 ) -> Result<Box<dyn VectorIndex>, Error> {
-    Ok(match (kind.for_rows(vectors.len()), graph) {
-        (IndexKind::Hnsw, Some(graph)) => Box::new(HnswIndex::with_graph(vectors, graph)?),
-        (IndexKind::Hnsw, None) => Box::new(HnswIndex::build(vectors)),
-        _ => Box::new(FlatIndex::new(vectors)),
-    })
+    let index = match (kind.for_rows(vectors.len()), graph) {
+        (IndexKind::Hnsw, Some(graph)) => HnswIndex::with_graph(vectors, graph)?,
+        (IndexKind::Hnsw, None) => HnswIndex::build(vectors),
+        _ => return Ok(Box::new(FlatIndex::new(vectors))),
+    };
+    // Who asks for the graph by name gets it.
+    Ok(Box::new(if kind == IndexKind::Hnsw { index.at_any_size() } else { index }))
 }
 
 #[cfg(test)]

@@ -79,6 +79,10 @@ impl VectorIndex for FlatIndex {
     fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         self.vectors.score(query, rows)
     }
+
+    fn after(&self, vectors: Arc<Vectors>, _: &[Option<u32>]) -> Box<dyn VectorIndex> {
+        Box::new(Self::new(vectors))
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use hnsw_rs::hnsw::{Hnsw, Point};
 
 use super::dot::dot;
 use super::graph::Layer;
+use super::linked::Linked;
 use super::{Error, FlatIndex, Graph, Hit, Rows, VectorIndex, Vectors};
 
 /// Links per row and layer, twice as many on the ground floor.
@@ -41,15 +42,17 @@ const ROWS_PER_HIT: usize = 50;
 pub struct HnswIndex {
     vectors: Arc<Vectors>,
     /// None for an empty index.
-    graph: Option<Graph>,
+    linked: Option<Linked>,
     exact: FlatIndex,
+    /// Whether it walks also where a scan is cheaper.
+    at_any_size: bool,
 }
 
 impl HnswIndex {
     /// Links all rows: minutes for a hundred thousand. The same vectors give the same graph.
     pub fn build(vectors: Arc<Vectors>) -> Self {
-        let graph = (!vectors.is_empty()).then(|| link(&vectors));
-        Self { exact: FlatIndex::new(Arc::clone(&vectors)), vectors, graph }
+        let linked = (!vectors.is_empty()).then(|| Linked::new(link(&vectors), vectors.clone()));
+        Self::over(vectors, linked)
     }
 
     /// Takes a graph that [`VectorIndex::graph`] gave for these same vectors.
@@ -60,8 +63,20 @@ impl HnswIndex {
         if graph.len() != vectors.len() {
             return Err(Error::OtherGraph { expected: vectors.len(), got: graph.len() });
         }
+        let linked = Linked::new(graph, vectors.clone());
+        Ok(Self::over(vectors, Some(linked)))
+    }
+
+    fn over(vectors: Arc<Vectors>, linked: Option<Linked>) -> Self {
         let exact = FlatIndex::new(Arc::clone(&vectors));
-        Ok(Self { vectors, graph: Some(graph), exact })
+        Self { vectors, linked, exact, at_any_size: false }
+    }
+
+    /// Walks the graph wherever fewer hits are wanted than there are rows, also where a scan is
+    /// cheaper: below 50 rows a hit.
+    #[must_use]
+    pub fn at_any_size(self) -> Self {
+        Self { at_any_size: true, ..self }
     }
 
     /// Searches with at least `width` candidates: wider finds more and takes longer.
@@ -75,16 +90,19 @@ impl HnswIndex {
     ) -> Result<Vec<Hit>, Error> {
         let query = self.vectors.prepare(query)?;
         let wanted = limit.min(self.vectors.len());
-        let Some(graph) = self.graph.as_ref().filter(|g| g.len() / ROWS_PER_HIT >= wanted) else {
+        let Some(linked) = self.linked.as_ref().filter(|_| self.walks_for(wanted)) else {
             return self.exact.search(&query, limit);
         };
-        let mut hits = graph.search(&self.vectors, &query, width.max(wanted * 2));
-        if hits.len() < wanted {
-            // Many equal vectors can link only to each other and cut off the rest.
-            return self.exact.search(&query, limit);
+        let width = width.max(wanted * 2);
+        match linked.search(&self.vectors, &query, (wanted, width)) {
+            Some(hits) => Ok(hits),
+            None => self.exact.search(&query, limit),
         }
-        hits.truncate(limit);
-        Ok(hits)
+    }
+
+    fn walks_for(&self, wanted: usize) -> bool {
+        let rows = self.vectors.len();
+        wanted < rows && (self.at_any_size || rows / ROWS_PER_HIT >= wanted)
     }
 }
 
@@ -110,7 +128,22 @@ impl VectorIndex for HnswIndex {
     }
 
     fn graph(&self) -> Option<&Graph> {
-        self.graph.as_ref()
+        self.linked.as_ref().and_then(Linked::graph)
+    }
+
+    fn linked(&self) -> usize {
+        self.linked.as_ref().map_or(0, Linked::len)
+    }
+
+    fn after(&self, vectors: Arc<Vectors>, origins: &[Option<u32>]) -> Box<dyn VectorIndex> {
+        let linked = self.linked.as_ref().and_then(|linked| linked.after(&vectors, origins));
+        match linked {
+            Some(linked) => {
+                let at_any_size = self.at_any_size;
+                Box::new(Self { at_any_size, ..Self::over(vectors, Some(linked)) })
+            }
+            None => Box::new(FlatIndex::new(vectors)),
+        }
     }
 }
 
@@ -160,93 +193,4 @@ fn take_links(point: &Point<'_, u32>, links: &mut Links) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    /// Rows around a few hundred centres, as descriptions of tools lie around subjects.
-    fn clustered(rows: u32, dimension: u32, seed: u32) -> Vec<Vec<f32>> {
-        let mut state = u64::from(seed) + 1;
-        let mut noise = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-        };
-        let mut vector = move || (0..dimension).map(|_| noise()).collect::<Vec<f32>>();
-        let centres: Vec<_> = (0..(rows / 20).max(1)).map(|_| vector()).collect();
-        let around = |row: u32| {
-            let centre = &centres[(row as usize * 7) % centres.len()];
-            centre.iter().zip(vector()).map(|(c, n)| c + 0.5 * n).collect()
-        };
-        (0..rows).map(around).collect()
-    }
-
-    fn index(rows: &[Vec<f32>]) -> HnswIndex {
-        HnswIndex::build(Arc::new(Vectors::from_rows(rows).unwrap()))
-    }
-
-    #[test]
-    fn finds_nearly_all_of_what_a_scan_finds() {
-        let rows = clustered(2_000, 48, 1);
-        let index = index(&rows);
-        let (mut found, mut all) = (0, 0);
-        for query in rows.iter().step_by(40) {
-            let query: Vec<_> = query.iter().rev().zip(query).map(|(a, b)| a * 0.2 + b).collect();
-            let exact = index.exact.search(&query, 10).unwrap();
-            let near: HashSet<_> =
-                index.search(&query, 10).unwrap().iter().map(|h| h.row).collect();
-            found += exact.iter().filter(|hit| near.contains(&hit.row)).count();
-            all += exact.len();
-        }
-        assert!(found * 100 >= all * 99, "found {found} of {all}");
-    }
-
-    #[test]
-    fn two_builds_are_one_graph_and_scores_are_exact() {
-        let rows = clustered(600, 24, 2);
-        let (one, two) = (index(&rows), index(&rows));
-        assert_eq!(one.graph(), two.graph());
-        for query in &rows[..20] {
-            let hits = one.search(query, 5).unwrap();
-            assert_eq!(hits, two.search(query, 5).unwrap());
-            let places: Vec<_> = hits.iter().map(|hit| hit.row).collect();
-            let scores: Vec<_> = hits.iter().map(|hit| hit.score).collect();
-            assert_eq!(one.score(query, Rows::Only(&places)).unwrap(), scores);
-            assert!(hits.is_sorted_by(|a, b| a.score > b.score || a.row < b.row));
-        }
-    }
-
-    #[test]
-    fn equal_vectors_neither_panic_nor_shorten_the_answer() {
-        let mut rows = vec![vec![0.1, 0.7, -0.7]; 700];
-        rows.extend(clustered(300, 3, 3));
-        let index = index(&rows);
-        let rows: HashSet<_> =
-            index.search(&[0.1, 0.7, -0.7], 15).unwrap().iter().map(|hit| hit.row).collect();
-        assert_eq!(rows.len(), 15);
-        assert_eq!(index.search(&[1.0, 0.0, 0.0], 15).unwrap().len(), 15);
-    }
-
-    #[test]
-    fn few_rows_and_none_are_searched_too() {
-        for rows in 0..4 {
-            let matrix = ndarray::Array2::from_elem((rows, 3), 1.0);
-            let index = HnswIndex::build(Arc::new(Vectors::new(matrix).unwrap()));
-            assert_eq!(index.search(&[1.0, 0.0, 0.0], 2).unwrap().len(), rows.min(2));
-        }
-    }
-
-    #[test]
-    fn a_kept_graph_answers_like_the_built_one() {
-        let rows = clustered(800, 16, 4);
-        let built = index(&rows);
-        let kept = Graph::from_bytes(&built.graph().unwrap().to_bytes()).unwrap();
-        let again = HnswIndex::with_graph(Arc::clone(&built.vectors), kept.clone()).unwrap();
-        assert_eq!(built.search(&rows[5], 10), again.search(&rows[5], 10));
-        let fewer = Arc::new(Vectors::from_rows(&rows[1..]).unwrap());
-        let refused = HnswIndex::with_graph(fewer, kept).err();
-        assert_eq!(refused, Some(Error::OtherGraph { expected: 799, got: 800 }));
-    }
-}
+mod tests;

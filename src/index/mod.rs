@@ -19,6 +19,8 @@
 //! # Ok::<(), index::Error>(())
 //! ```
 
+use std::sync::Arc;
+
 mod auto;
 mod bm25;
 mod dot;
@@ -26,6 +28,7 @@ mod error;
 mod flat;
 mod graph;
 mod hnsw;
+mod linked;
 mod snapshot;
 mod tokenizer;
 mod top;
@@ -88,10 +91,20 @@ pub trait VectorIndex: Send + Sync {
         true
     }
 
-    /// The graph behind the search, to be kept in a [`Snapshot`]; none where there is none.
+    /// The graph behind the search, to be kept in a [`Snapshot`]; none where there is none, or where
+    /// rows have changed since it was made.
     fn graph(&self) -> Option<&Graph> {
         None
     }
+
+    /// Rows that are found over a graph; the others are scanned.
+    fn linked(&self) -> usize {
+        0
+    }
+
+    /// An index of the rows after a change, `vectors`: `origins` says which row of this index each of
+    /// them was, `None` of a new one. A graph stays over the rows that are as they were.
+    fn after(&self, vectors: Arc<Vectors>, origins: &[Option<u32>]) -> Box<dyn VectorIndex>;
 
     /// Whether there are no rows.
     fn is_empty(&self) -> bool {

@@ -1,22 +1,14 @@
-//! What a message says besides its request: the categories it names, whether it needs the web, how
-//! urgent it is; and whether the model that will read the tools is a small one.
+//! What a message says besides its request: whether it needs the web, how urgent it is; and whether
+//! the model that will read the tools is a small one.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::keywords::{Keywords, word_at};
+use super::keywords::Keywords;
 use super::labelled;
 
-static CATEGORIES: LazyLock<Keywords<&'static str>> = LazyLock::new(|| {
-    static TEXT: &str = include_str!("data/categories.txt");
-    Keywords::parse(TEXT, |heading| {
-        // The heading as it stands in the text, which lives as long as the program.
-        TEXT.lines().filter_map(|line| line.strip_prefix("# ")).find(|known| *known == heading)
-    })
-});
 static WEB: LazyLock<Keywords<()>> =
     LazyLock::new(|| Keywords::parse(include_str!("data/web.txt"), |_| Some(())));
 /// Labels are hundredths.
@@ -97,36 +89,6 @@ pub fn needs_web(message: &str) -> bool {
     ADDRESS.is_match(message) || WEB.best(message).is_some()
 }
 
-/// Words that speak for categories, beside those that this crate ships (English and Hebrew).
-pub type CategoryWords = BTreeMap<String, Vec<String>>;
-
-/// The categories of a catalog that a message speaks of, most words first.
-///
-/// A category counts by its own name, by the words that `more` has for it, and by those shipped. Only
-/// names in `known` are given: they are the catalog's.
-pub fn categories<'a>(
-    message: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    more: &CategoryWords,
-) -> Vec<&'a str> {
-    let text = message.to_lowercase();
-    let shipped = CATEGORIES.all(message);
-    let count = |category: &str| {
-        let name = category.to_lowercase().replace(['_', '-'], " ");
-        let mine = more.get(category).into_iter().flatten().map(|word| word.to_lowercase());
-        let said = mine.chain([name]).filter(|word| word_at(&text, word, false));
-        let ours = shipped.iter().filter(|(label, _)| *label == category);
-        let ours = ours.flat_map(|(_, words)| words.iter().cloned());
-        // A word that is the name and in a list is one word.
-        said.chain(ours).collect::<BTreeSet<String>>().len()
-    };
-    let counted = known.into_iter().map(|category| (count(category), category));
-    let mut found: Vec<_> = counted.filter(|(count, _)| *count > 0).collect();
-    found.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    found.dedup();
-    found.into_iter().map(|(_, category)| category).collect()
-}
-
 /// How urgent a message says it is, from 0 to 1: 1 for "urgent" and "right now", 0.6 for "quickly",
 /// 0 where it says nothing or that there is no hurry.
 pub fn urgency(message: &str) -> f32 {
@@ -203,21 +165,6 @@ mod tests {
         for message in ["rename the file", "add two and two", "a webcam is broken", "latestness"] {
             assert!(!needs_web(message), "{message}");
         }
-    }
-
-    #[test]
-    fn categories_are_those_of_the_catalog() {
-        let known = ["weather", "email", "git", "smart_home"];
-        let none = CategoryWords::new();
-        assert_eq!(
-            categories("email me the forecast and the rain radar", known, &none),
-            ["weather", "email"]
-        );
-        assert_eq!(categories("מה מזג האוויר מחר", known, &none), ["weather"]);
-        assert_eq!(categories("my smart home is cold", known, &none), ["smart_home"]);
-        assert!(categories("book a flight", known, &none).is_empty(), "the catalog has no travel");
-        let more = CategoryWords::from([("smart_home".into(), vec!["boiler".into()])]);
-        assert_eq!(categories("is the Boiler on", known, &more), ["smart_home"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! ```
 
 mod analysis;
+mod categories;
 mod classify;
 mod clauses;
 mod complexity;
@@ -45,6 +46,7 @@ mod task;
 mod testing;
 
 pub use analysis::{Analysis, AnalysisTimes, Evidence, Found, Guesses, analyze};
+pub use categories::{Categories, CategoryWords};
 pub use classify::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use complexity::complexity;
@@ -60,7 +62,7 @@ pub use foreign::is_foreign;
 pub use humps::without_humps;
 pub use language::{language, language_name, languages};
 pub use mentions::without_mentions;
-pub use message::{CategoryWords, SmallModels, categories, needs_web, urgency};
+pub use message::{SmallModels, needs_web, urgency};
 pub use negation::without_negated;
 pub use number::{asks_for_several, singular};
 pub use ordered::ordered;

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::fusion::Fusion;
+use super::order::Criterion;
 use super::retriever::{Candidate, Score};
 use super::signals::Intent;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
+use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 use crate::feedback::RowUsage;
 
 /// One summand of a score.
@@ -39,6 +40,35 @@ impl Tiers {
             latency: tool.latency_tier(),
             latency_ms: tool.latency_ms,
         }
+    }
+}
+
+/// The policy's reason to put a tool before one that scores a little more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preferred {
+    /// The id of the other tool.
+    pub over: ToolId,
+    pub by: Criterion,
+    /// What both declare.
+    pub because: String,
+}
+
+impl Preferred {
+    pub fn new(tool: &Tool, over: &Tool, by: Criterion) -> Self {
+        let declared = |tool: &Tool| match by {
+            Criterion::Reliability => tool.reliability.map(|tier| tier.to_string()),
+            Criterion::Cost => tool.cost.map(|tier| tier.to_string()),
+            Criterion::Latency => {
+                let tier = || tool.latency_tier().map(|tier| tier.to_string());
+                tool.latency_ms.map(|latency| format!("{latency} ms")).or_else(tier)
+            }
+            Criterion::Name => None,
+        };
+        let because = match (declared(tool), declared(over)) {
+            (Some(one), Some(other)) => format!("its {by} is {one}, not {other}"),
+            _ => format!("its {by} comes first"),
+        };
+        Self { over: over.id.clone(), by, because }
     }
 }
 
@@ -119,6 +149,9 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<RowUsage>,
     pub tiers: Tiers,
+    /// Why it stands before a tool that scores more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferred: Option<Preferred>,
     /// All of it in one line.
     pub why: String,
 }
@@ -158,8 +191,19 @@ impl Explanation {
             level,
             usage: None,
             tiers: Tiers::of(tool),
+            preferred: None,
             why,
         }
+    }
+
+    /// With what put the tool before another that scores more.
+    #[must_use]
+    pub fn with_preferred(mut self, preferred: Option<Preferred>) -> Self {
+        if let Some(Preferred { over, because, .. }) = &preferred {
+            self.why.push_str(&format!("; fits about as well as {over}, and {because}"));
+        }
+        self.preferred = preferred;
+        self
     }
 
     /// With what was learned of the tool.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::plain::PlainRetriever;
 use super::{Fusion, HybridRetriever, KeywordRetriever, Retriever, SemanticRetriever, Strategy};
 
 /// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword
@@ -11,6 +12,9 @@ pub fn retrievers(
     semantic: Option<Arc<SemanticRetriever>>,
     fusion: Fusion,
 ) -> Vec<Arc<dyn Retriever>> {
+    if fusion.is_plain() {
+        return PlainRetriever::all(&keyword, semantic.as_ref());
+    }
     let mut all: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
     if let Some(semantic) = semantic {
         all.push(semantic.clone());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::retriever::Score;
+use super::retriever::{Score, Strategy};
 
 /// How the scores of a part are brought to a common scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,10 @@ pub enum Fusion {
     Weighted { semantic_weight: f32, normalization: Normalization },
     /// `1 / (k + rank)` in each part, summed; a part that did not find a row adds nothing.
     Rrf { k: f32 },
+    /// `0.7 · semantic + 0.3 · keyword`, both from 0 (the lowest of the candidates) to 1 (the highest),
+    /// of BM25 as it is, and nothing else: no lead, no bonus, no clauses, the prompt as it was written,
+    /// no signals, no confidence.
+    Plain,
 }
 
 impl Default for Fusion {
@@ -68,6 +72,26 @@ impl Fusion {
     /// order what no word tells apart.
     const UNREAD: f32 = 0.05 / 0.7;
 
+    /// Whether nothing but the two parts counts.
+    pub fn is_plain(self) -> bool {
+        self == Self::Plain
+    }
+
+    /// The power of a word's rarity that this blend multiplies its BM25 by.
+    pub fn rarity(self) -> f32 {
+        if self.is_plain() { 0.0 } else { Self::RARITY }
+    }
+
+    /// What a tool scores of which a strategy is about as sure as a cosine of 1 makes it: what the policy's
+    /// band is a part of.
+    pub fn unit(self, strategy: Strategy) -> f32 {
+        match (strategy, self) {
+            (Strategy::Keyword, _) => Self::PLAIN_KEYWORD_SCALE,
+            (Strategy::Hybrid | Strategy::Auto, Self::Rrf { k }) => 2.0 / (k + 1.0),
+            _ => 1.0,
+        }
+    }
+
     /// This blend with another share for the meaning; ranks have none.
     pub(super) fn sharing(self, semantic_share: Option<f32>) -> Self {
         match (self, semantic_share) {
@@ -79,10 +103,14 @@ impl Fusion {
     }
 
     /// The parts' scores at each position; both slices hold one raw score a candidate. `trust` is
-    /// how far the encoder can read the prompt, 0 to 1.
+    /// how far the encoder can read the prompt, 0 to 1; the plain blend does not ask.
     pub fn apply(self, semantic: &[f32], keyword: &[f32], trust: f32) -> Vec<(Score, Score)> {
         let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
+            Self::Plain => {
+                let (w, scale) = (Self::SEMANTIC_WEIGHT, Normalization::MinMax);
+                (weighted(semantic, scale, 1.0, w), weighted(keyword, scale, 1.0, 1.0 - w))
+            }
             Self::Weighted { semantic_weight, normalization } => {
                 let w = semantic_weight * trust;
                 let semantic = weighted(semantic, normalization, 1.0, w);

@@ -9,7 +9,7 @@ use super::keyword::KeywordRetriever;
 use super::retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
-use super::semantic::{POOL, SemanticRetriever};
+use super::semantic::{NEAREST, SemanticRetriever};
 use super::usage::{lean, learned_share};
 use super::wording::by_wording;
 use crate::index::Rows;
@@ -104,7 +104,7 @@ impl HybridRetriever {
         let mut rows = Vec::new();
         let whole = Clause { text: prompt.text, vector };
         for Clause { text, vector } in prompt.clauses.iter().copied().chain([whole]) {
-            rows.extend(self.keyword.best(text, prompt.limit.max(POOL)));
+            rows.extend(self.keyword.best(text, prompt.limit.max(NEAREST)));
             rows.extend(self.semantic.nearest(vector, prompt.limit)?.iter().map(|hit| hit.row));
         }
         rows.sort_unstable();
@@ -168,7 +168,7 @@ fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec
         let exact_name = if is_named { bonus } else { 0.0 };
         let score = total(&parts) + exact_name;
         let (semantic, keyword) = (Some(parts.0), Some(parts.1));
-        Candidate { row, score, semantic, keyword, exact_name, wording: 0.0 }
+        Candidate { row, score, semantic, keyword, exact_name, ..Candidate::default() }
     };
     rows.into_iter().zip(scores).map(candidate).collect()
 }

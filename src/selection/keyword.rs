@@ -47,6 +47,11 @@ impl KeywordRetriever {
         Ok(self.bm25.score_by_rarity(text, rows, Fusion::RARITY)?)
     }
 
+    /// BM25 scores of the given rows, in their order; 0 for a row without a word of the prompt.
+    pub(super) fn score(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        Ok(self.bm25.score(text, rows)?)
+    }
+
     /// The rows with the most of the prompt's words, and those that it names.
     pub(super) fn best(&self, text: &str, limit: usize) -> Vec<u32> {
         let mut rows: Vec<u32> = self.bm25.search(text, limit).iter().map(|hit| hit.row).collect();
@@ -125,10 +130,9 @@ impl Retriever for KeywordRetriever {
             Candidate {
                 row: hit.row,
                 score: total,
-                semantic: None,
                 keyword: Some(score),
                 exact_name,
-                wording: 0.0,
+                ..Candidate::default()
             }
         };
         let candidates = hits.into_iter().map(candidate).collect();

@@ -104,7 +104,7 @@ fn candidacy(row: u32, tool: &Tool, seen: Option<&Observed>) -> Candidacy {
     }
 }
 
-/// Reliability, cost, latency, name: the order of [`super::policy::order`] over what counts.
+/// Reliability, cost, latency, name: the order of [`super::order::order`] over what counts.
 fn order(a: &Candidacy, b: &Candidacy, tools: &[Arc<Tool>]) -> Ordering {
     let key = |c: &Candidacy| (Reverse(c.reliability), c.cost, c.latency_ms);
     let name = |c: &Candidacy| &tools[c.row as usize].name;

@@ -1,6 +1,5 @@
-//! Which tools may be chosen at all, and which of two equal ones comes first.
+//! Which tools may be chosen at all.
 
-use std::cmp::{Ordering, Reverse};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -217,43 +216,5 @@ impl Undeclared {
             (None, Self::Admit) => true,
             (None, Self::Exclude) => false,
         }
-    }
-}
-
-/// The order of two tools that fit equally well: reliability, cost, latency, then name ascending.
-///
-/// The order of the source documents, whose sample code takes the highest name where their text
-/// says ascending; the text wins. What is not declared counts as medium.
-pub fn order(a: &Tool, b: &Tool) -> Ordering {
-    let key = |tool: &Tool| {
-        let latency = tool.latency_ms.unwrap_or_else(|| {
-            tool.declared_latency_tier.unwrap_or(LatencyTier::Medium).floor_ms()
-        });
-        let reliability = tool.reliability.unwrap_or(Reliability::Medium);
-        (Reverse(reliability), tool.cost.unwrap_or(Cost::Medium), latency)
-    };
-    key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name)).then_with(|| a.id.cmp(&b.id))
-}
-
-/// The place of every row in the policy's order, so that ties break by one comparison.
-pub struct PolicyOrder {
-    places: Vec<u32>,
-}
-
-impl PolicyOrder {
-    pub fn new<'a>(tools: impl Iterator<Item = &'a Tool>) -> Self {
-        let tools: Vec<&Tool> = tools.collect();
-        let mut rows: Vec<usize> = (0..tools.len()).collect();
-        rows.sort_by(|&a, &b| order(tools[a], tools[b]));
-        let mut places = vec![0; tools.len()];
-        for (place, row) in (0u32..).zip(rows) {
-            places[row] = place;
-        }
-        Self { places }
-    }
-
-    /// Smaller comes first.
-    pub fn place(&self, row: u32) -> u32 {
-        self.places[row as usize]
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
 
+use super::order::Preference;
 use super::signals::Signal;
 use crate::index::{self, Rows};
 
@@ -184,6 +185,21 @@ pub struct Candidate {
     /// What is added to the neighbour of the best tool that fits the prompt's wording (its number, its
     /// direction) where that one does not; else 0.
     pub wording: f32,
+    /// Why it stands before a tool that scores more.
+    pub preferred: Option<Preference>,
+}
+
+impl Candidate {
+    /// What meaning and words make of it.
+    pub fn blend(&self) -> f32 {
+        let part = |score: Option<Score>| score.map_or(0.0, Score::contribution);
+        part(self.semantic) + part(self.keyword)
+    }
+
+    /// What the signals added to its score.
+    pub fn signals(&self) -> f32 {
+        self.score - self.blend() - self.exact_name - self.wording
+    }
 }
 
 /// How long each stage took.

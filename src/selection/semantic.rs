@@ -17,7 +17,7 @@ pub struct SemanticRetriever {
 }
 
 /// What an approximate index is asked for at least: enough to fuse, and for a policy to thin out.
-pub(super) const POOL: usize = 256;
+pub const NEAREST: usize = 256;
 
 /// So many tools tell what a catalog is like.
 const SAMPLE: u32 = 1_000;
@@ -57,7 +57,7 @@ impl SemanticRetriever {
 
     /// The nearest rows, as far as the index finds them.
     pub(super) fn nearest(&self, vector: &[f32], limit: usize) -> Result<Vec<Hit>, Error> {
-        let mut hits = self.index.search(vector, limit.max(POOL))?;
+        let mut hits = self.index.search(vector, limit.max(NEAREST))?;
         if let Some(usage) = &self.usage {
             hits.iter_mut().for_each(|hit| hit.score = usage.score(hit.row, hit.score));
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::policy::order;
+use super::order::order;
 use super::*;
 use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
 

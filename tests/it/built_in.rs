@@ -5,8 +5,8 @@ use std::fs;
 use predicates::prelude::*;
 use serde_json::Value;
 use toolroute::embedding::{
-    self, BertEmbedder, DEFAULT_MODEL, Embedder, EncoderOptions, ModelFiles, Precision, Role,
-    StaticEmbedder,
+    self, Backend, BertEmbedder, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles,
+    Precision, Role, StaticEmbedder,
 };
 
 use crate::support::{Sandbox, ids, model_dir, repo, samples};
@@ -34,9 +34,16 @@ fn the_encoder_runs_in_both_precisions_and_the_two_are_told_apart() {
     for (a, b) in embed(&int8).iter().zip(embed(&f32)) {
         assert!(cosine(a, &b) > 0.98, "{}", cosine(a, &b));
     }
-    let reference = EncoderOptions { reference: true, ..EncoderOptions::default() };
-    let said = BertEmbedder::load_with(&files, reference).err().unwrap().to_string();
-    assert!(said.contains("rounded weights only") && said.contains("all-MiniLM-L6-v2"), "{said}");
+    let backend = Backend::Candle(Device::Cpu);
+    let options = EncoderOptions { backend, ..EncoderOptions::default() };
+    let candle = BertEmbedder::load_with(&files, options).unwrap();
+    assert!(![int8.identity(), f32.identity()].contains(&candle.identity()));
+    for (a, b) in embed(&candle).iter().zip(embed(&f32)) {
+        assert!(cosine(a, &b) > 0.999_99, "{}", cosine(a, &b));
+    }
+    let files = ModelFiles::built_in("static").unwrap();
+    let said = embedding::load(&files, options).err().unwrap().to_string();
+    assert!(said.contains("leave out the backend"), "{said}");
 }
 
 #[test]

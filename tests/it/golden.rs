@@ -4,19 +4,22 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde::Deserialize;
-use toolroute::embedding::{BertEmbedder, Embedder, EncoderOptions, ModelFiles, Precision, Role};
+use toolroute::embedding::{
+    Backend, BertEmbedder, Device, Embedder, EncoderOptions, ModelFiles, Precision, Role,
+};
 
 use crate::support::{model_dir, shared};
 
-fn load(precision: Precision, reference: bool) -> BertEmbedder {
+fn load(precision: Precision, backend: Backend) -> BertEmbedder {
     let files = ModelFiles::from_dir(model_dir()).expect("the installed model");
-    let options = EncoderOptions { precision, reference, ..EncoderOptions::default() };
+    let options = EncoderOptions { precision, backend, ..EncoderOptions::default() };
     BertEmbedder::load_with(&files, options).expect("a model that loads")
 }
 
-static MODEL: LazyLock<BertEmbedder> = LazyLock::new(|| load(Precision::F32, false));
-static INT8: LazyLock<BertEmbedder> = LazyLock::new(|| load(Precision::Int8, false));
-static REFERENCE: LazyLock<BertEmbedder> = LazyLock::new(|| load(Precision::F32, true));
+static MODEL: LazyLock<BertEmbedder> = LazyLock::new(|| load(Precision::F32, Backend::Native));
+static INT8: LazyLock<BertEmbedder> = LazyLock::new(|| load(Precision::Int8, Backend::Native));
+static REFERENCE: LazyLock<BertEmbedder> =
+    LazyLock::new(|| load(Precision::F32, Backend::Candle(Device::Cpu)));
 
 #[derive(Deserialize)]
 struct Golden {

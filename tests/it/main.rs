@@ -4,7 +4,9 @@
 
 mod arguments;
 mod attacks;
+mod backend;
 mod batch;
+mod blend;
 mod built_in;
 mod call;
 mod conduct;
@@ -16,6 +18,7 @@ mod formats;
 mod fuzz;
 mod gateway;
 mod golden;
+mod graph;
 mod http;
 mod hub;
 mod import;

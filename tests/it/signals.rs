@@ -117,26 +117,96 @@ fn logs_in_json_hold_no_prompt_at_info() {
     assert!(!logs.contains(secret), "{logs}");
 }
 
+/// What `eval --signals` says of a folder below `tests/data`, with such a band for the policy.
+fn ablation(folder: &str, band: &str) -> Value {
+    let folder = repo(&format!("tests/data/{folder}"));
+    let folder = folder.to_str().unwrap();
+    Sandbox::new().json(&["eval", "--signals", folder, "--policy-band", band])
+}
+
+/// Whether a signal wins on rows of its own and spares the others, or is off.
+fn keeps_what_it_promises(row: &Value) {
+    let signal: toolroute::engine::Signal = row["signal"].as_str().unwrap().parse().unwrap();
+    let is_on = toolroute::engine::SignalWeights::default().is_on(signal);
+    let ndcg = |of: &str, at: usize| row[of][at]["ndcg_at_5"].as_f64().unwrap();
+    // A filter has no rank of its own to win: its test is in `engine/judge`.
+    let is_filter = row["signal"] == "conflicts";
+    // Where its rows are right without any signal, it must be what keeps them so among the others.
+    let (off, alone, all_but_it) = (ndcg("own", 0), ndcg("own", 1), ndcg("own", 2));
+    let helps = alone > off || (off == 1.0 && alone == 1.0 && all_but_it < 1.0);
+    let spares = ndcg("control", 1) >= ndcg("control", 0) - 0.02;
+    assert!(!is_on || is_filter || (helps && spares), "{row:#}");
+}
+
 #[test]
 fn every_signal_helps_on_its_own_set_or_is_off() {
-    let sandbox = Sandbox::new();
-    let folder = repo("tests/data/signals");
-    let report = sandbox.json(&["eval", "--signals", folder.to_str().unwrap()]);
-    for row in report["signals"].as_array().unwrap() {
-        let signal: toolroute::engine::Signal = row["signal"].as_str().unwrap().parse().unwrap();
-        let is_on = toolroute::engine::SignalWeights::default().is_on(signal);
-        let ndcg = |of: &str, at: usize| row[of][at]["ndcg_at_5"].as_f64().unwrap();
-        // A filter has no rank of its own to win: its test is in `engine/judge`.
-        let is_filter = row["signal"] == "conflicts";
-        // Where its rows are right without any signal, it must be what keeps them so among the others.
-        let (off, alone, all_but_it) = (ndcg("own", 0), ndcg("own", 1), ndcg("own", 2));
-        let helps = alone > off || (off == 1.0 && alone == 1.0 && all_but_it < 1.0);
-        let spares = ndcg("control", 1) >= ndcg("control", 0) - 0.02;
-        assert!(!is_on || is_filter || (helps && spares), "{row:#}");
-    }
+    let report = ablation("signals", "0");
+    // Categories speak for prompts in other scripts, and have a set for themselves.
+    let rows = report["signals"].as_array().unwrap().iter();
+    rows.filter(|row| row["signal"] != "category").for_each(keeps_what_it_promises);
     let all = |which: &str| report[which]["ndcg_at_5"].as_f64().unwrap();
     assert!(all("on") > all("off") + 0.05, "{report:#}");
     let follow_ups = &report["follow_ups"];
     let ndcg = |at: usize| follow_ups[at]["ndcg_at_5"].as_f64().unwrap();
     assert!(ndcg(1) > ndcg(0), "{follow_ups:#}");
+    // The policy decides among equals, and overrules no signal.
+    let banded = ablation("signals", "0.02");
+    let lost = all("on") - banded["on"]["ndcg_at_5"].as_f64().unwrap();
+    assert!(lost < 0.01, "{lost}: {banded:#}");
+}
+
+#[test]
+fn categories_find_tools_where_nothing_else_reads_the_prompt() {
+    let report = ablation("categories", "0");
+    let rows = report["signals"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["signal"] == "category").unwrap();
+    keeps_what_it_promises(row);
+    let ndcg = |of: &str, at: usize| row[of][at]["ndcg_at_5"].as_f64().unwrap();
+    assert!(ndcg("own", 1) > ndcg("own", 0) + 0.4, "{row:#}");
+    assert_eq!(ndcg("control", 0), ndcg("control", 1), "they say nothing of English prompts");
+}
+
+#[test]
+fn a_prompt_in_hebrew_is_answered_by_categories_and_one_for_nothing_is_not() {
+    let sandbox = Sandbox::new();
+    let folder = repo("tests/data/categories");
+    let tools = folder.join("tools.jsonl");
+    let batch = |file: &str, more: &[&str]| -> Vec<Value> {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let rows: Vec<Value> = rows.filter(|row| row["tests"] != "control").collect();
+        let text: Vec<String> = rows.iter().map(Value::to_string).collect();
+        let input = sandbox.write(file, text.join("\n"));
+        let mut command = sandbox.toolroute();
+        command.args(["batch", "--limit", "5", "--output", "-", "--tools"]).arg(&tools);
+        let output = command.args(more).arg("--input").arg(input).assert().success();
+        let found = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+        let found = found.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        // Whether each is answered, and whether the right tool is among the answer.
+        let of = |(row, found): (Value, Value)| {
+            let gold = row["gold"][0].as_str().unwrap_or_default();
+            let ids = ids(&found);
+            serde_json::json!([!ids.is_empty(), ids.contains(&gold)])
+        };
+        rows.into_iter().zip(found).map(of).collect()
+    };
+    let count = |rows: &[Value], at: usize| rows.iter().filter(|row| row[at] == true).count();
+    let hebrew = batch("prompts.jsonl", &[]);
+    assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 39, 38));
+    assert_eq!(count(&batch("prompts.jsonl", &["--signal", "category=0"]), 0), 0);
+    let strange = batch("offtopic.jsonl", &[]);
+    assert_eq!((strange.len(), count(&strange, 0)), (24, 3));
+    // A word of one's own for a category of one's own.
+    let ask = ["route", "--tools", tools.to_str().unwrap(), "אני צריך יום חופש ביום חמישי"];
+    assert!(ids(&sandbox.json(&ask)).is_empty());
+    let config = sandbox.write("words.toml", "[category_words]\nhr = [\"חופש\"]\n");
+    let with_words = sandbox.json(&[&ask[..], &["--config", config.to_str().unwrap()]].concat());
+    assert!(ids(&with_words).contains(&"people__request_leave"), "{with_words}");
+    let part = &with_words["tools"][0]["explanation"]["parts"];
+    let part = part.as_array().unwrap().iter().find(|part| part["name"] == "category");
+    assert_eq!(part.expect("its part of the score")["normalized"], 1.0);
+    // By words alone there is no other way to them.
+    let alone = sandbox.json(&[&ask[..3], &["-s", "keyword", "מה מזג האוויר מחר"]].concat());
+    assert!(ids(&alone).iter().all(|id| id.starts_with("meteo__")), "{alone}");
+    assert_eq!(ids(&alone).len(), 3);
 }

@@ -57,9 +57,10 @@ impl Sandbox {
     pub fn toolroute(&self) -> Command {
         let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
         let store = model_dir();
-        for name in
-            ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "SERVERS", "FEEDBACK", "LEDGER"]
-        {
+        for name in [
+            "TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "SERVERS", "FEEDBACK", "LEDGER",
+            "BACKEND", "DEVICE", "BLEND",
+        ] {
             command.env_remove(format!("TOOLROUTE_{name}"));
         }
         command

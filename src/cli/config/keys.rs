@@ -3,7 +3,7 @@
 use toml::Value;
 
 use crate::cli::limit::Limit;
-use crate::engine::{CacheSettings, MinShares, SignalWeights, SmallModels};
+use crate::engine::{CacheSettings, CategoryWords, MinShares, SignalWeights, SmallModels};
 
 /// What a key's value must be.
 pub enum Kind {
@@ -66,8 +66,17 @@ pub const KEYS: &[Key] = &[
     key("index", "index", "TOOLROUTE_INDEX", Kind::Path, "in the user's cache folder"),
     key("usage", "usage", "TOOLROUTE_USAGE", Kind::Path, "none"),
     key("precision", "precision", "TOOLROUTE_PRECISION", Kind::Word(&["int8", "f32"]), "int8"),
+    key(
+        "backend",
+        "backend",
+        "TOOLROUTE_BACKEND",
+        Kind::Word(&["native", "candle"]),
+        "native, and candle on another device than cpu",
+    ),
+    key("device", "device", "TOOLROUTE_DEVICE", Kind::Text, "cpu"),
     key("search", "search", "TOOLROUTE_SEARCH", Kind::Word(&["auto", "exact", "hnsw"]), "auto"),
     key("tool_selection_strategy", "strategy", "TOOLROUTE_STRATEGY", STRATEGIES, "auto"),
+    key("blend", "blend", "TOOLROUTE_BLEND", Kind::Word(&["tuned", "plain"]), "tuned"),
     key("fusion", "fusion", "TOOLROUTE_FUSION", Kind::Word(&["weighted", "rrf"]), "weighted"),
     key(
         "semantic_weight",
@@ -110,9 +119,16 @@ pub const KEYS: &[Key] = &[
         Kind::Count(1, 65_535),
         "none",
     ),
+    key("policy_band", "policy-band", "TOOLROUTE_POLICY_BAND", Kind::Number(0.0, 1.0), "0.02"),
     key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(&["text", "json"]), "text"),
     key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores"),
     table("signals", "TOOLROUTE_SIGNALS", reads::<SignalWeights>, "see docs/signals.md"),
+    table(
+        "category_words",
+        "TOOLROUTE_CATEGORY_WORDS",
+        reads::<CategoryWords>,
+        "English and Hebrew words for 19 categories",
+    ),
     table(
         "small_models",
         "TOOLROUTE_SMALL_MODELS",

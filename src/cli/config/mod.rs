@@ -19,7 +19,9 @@ use toml::Value;
 
 use super::args::Cli;
 use super::exit::{self, Failure};
-use crate::engine::{CacheSettings, EngineConfig, MinShares, SignalWeights, SmallModels};
+use crate::engine::{
+    CacheSettings, CategoryWords, EngineConfig, MinShares, SignalWeights, SmallModels,
+};
 
 use files::File;
 use keys::{KEYS, Key, Kind};
@@ -71,6 +73,7 @@ impl From<ProfileEntry> for ProfileSettings {
 #[derive(Clone, Default)]
 pub struct Settings {
     pub signals: Option<SignalWeights>,
+    pub category_words: Option<CategoryWords>,
     pub small_models: Option<SmallModels>,
     pub min_shares: Option<MinShares>,
     pub cache: Option<CacheSettings>,
@@ -167,8 +170,8 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
         return Err(Failure { code: exit::BAD_DATA, said: format!("{first}{more}") }.into());
     }
     let effective = resolve(&leaf, &files, variables)?;
-    let more: Vec<OsString> =
-        effective.iter().filter(|value| may_add(value, &leaf)).flat_map(as_flags).collect();
+    let more = effective.iter().filter(|value| may_add(value, &leaf) && !is_out(value, &effective));
+    let more: Vec<OsString> = more.flat_map(as_flags).collect();
     let servers = servers.map(|path| {
         let mut flag = OsString::from("--servers=");
         flag.push(path);
@@ -297,6 +300,21 @@ fn may_add(value: &Effective, leaf: &Leaf<'_>) -> bool {
     from_elsewhere && leaf.knows(&id) && !against.iter().any(|other| leaf.was_typed(other))
 }
 
+/// Keys that make another score of what `blend = "plain"` fixes.
+const NOT_PLAIN: [&str; 6] =
+    ["fusion", "semantic_weight", "normalization", "rrf_k", "whole", "policy_band"];
+
+/// Whether the plain blend was asked for from nearer by, so that a file's share, say, counts no more.
+fn is_out(value: &Effective, all: &[Effective]) -> bool {
+    let is_plain = |blend: &Effective| {
+        blend.key == "blend"
+            && blend.value.as_ref().and_then(Value::as_str) == Some("plain")
+            && !matches!(blend.origin, Origin::File { .. })
+    };
+    let is_filed = matches!(value.origin, Origin::File { .. });
+    is_filed && NOT_PLAIN.contains(&value.key) && all.iter().any(is_plain)
+}
+
 fn as_flags(value: &Effective) -> Vec<OsString> {
     let flag = KEYS.iter().find(|key| key.name == value.key).and_then(|key| key.flag);
     let (Some(flag), Some(value)) = (flag, &value.value) else { return Vec::new() };
@@ -320,6 +338,7 @@ fn settings(effective: Vec<Effective>, files: &[File], errors: Vec<String>) -> S
     let warnings = files.iter().flat_map(|file| file.warnings.clone()).collect();
     Settings {
         signals: table(&effective, "signals"),
+        category_words: table(&effective, "category_words"),
         small_models: table(&effective, "small_models"),
         min_shares: table(&effective, "min_shares"),
         cache: table(&effective, "cache"),
@@ -347,6 +366,7 @@ impl Settings {
             }
         }
         set(&mut config.signals, &self.signals);
+        set(&mut config.category_words, &self.category_words);
         set(&mut config.small_models, &self.small_models);
         if let Some(profiles) = &self.profiles {
             config.profiles =

@@ -1,11 +1,10 @@
 //! Whether the model is whole and works, and whether the kept vectors are its own.
 
-use std::sync::Arc;
-
 use super::{DoctorArgs, Finding};
 use crate::cli::args::Global;
+use crate::cli::models;
 use crate::cli::setup::{self, Wanted};
-use crate::embedding::{self, Embedder, EncoderOptions, ModelFiles, Role};
+use crate::embedding::{ModelFiles, Role};
 use crate::engine::SnapshotState;
 
 const MODEL: &str = "model";
@@ -14,7 +13,7 @@ const SNAPSHOT: &str = "vectors";
 /// The model's files and hashes, and one sentence through it.
 pub fn check(args: &DoctorArgs) -> Vec<Finding> {
     let cure = "`toolroute model list` has those that are here, `toolroute model pull` fetches one";
-    match setup::model_files(&args.engine.choice, args.engine.precision) {
+    match models::files(&args.engine.choice, args.engine.precision) {
         Err(error) => vec![Finding::error(MODEL, error.to_string(), cure)],
         Ok(files) => vec![works(&files, args).unwrap_or_else(|error| {
             let cure =
@@ -24,10 +23,8 @@ pub fn check(args: &DoctorArgs) -> Vec<Finding> {
     }
 }
 
-fn works(files: &ModelFiles, args: &DoctorArgs) -> Result<Finding, embedding::Error> {
-    let precision = args.engine.precision;
-    let options = EncoderOptions { precision, ..EncoderOptions::default() };
-    let embedder: Arc<dyn Embedder> = Arc::from(embedding::load(files, options)?);
+fn works(files: &ModelFiles, args: &DoctorArgs) -> anyhow::Result<Finding> {
+    let embedder = models::load(&args.engine.choice, args.engine.precision)?;
     let near = embedder.embed(&["a file is read", "it reads a file", "tomatoes"], Role::Query)?;
     let row = |at: usize| near.vectors.row(at);
     let (alike, other) = (row(0).dot(&row(1)), row(0).dot(&row(2)));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
 use super::super::args::{Cli, Command, Global, LimitArgs, ServeArgs};
-use super::super::{config, environment, setup, stamp};
+use super::super::{config, environment, models, setup, stamp};
 use super::opened::{self, Behind, Opened};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
@@ -54,7 +54,7 @@ fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
     let before = present().broken.clone();
     let Opened { catalog, broken, behind } = Opened::of(&args, Some(&before), &global)?;
     present().broken = broken;
-    let config = setup::config(&args.engine, &opened::wanted(&args), &global);
+    let config = setup::config(&args.engine, &opened::wanted(&args)?, &global);
     let rest = rest(&args)?;
     let asking = behind.asking.clone();
     let loaded = Arc::clone(loaded);
@@ -78,7 +78,7 @@ fn replacement(
     let (rest, print) = (rest(args)?, servers_print(args)?);
     let embedder = match rest == loaded.rest {
         true => loaded.embedder.clone(),
-        false => setup::serving_embedder(&args.engine, args.select.strategy, global)?,
+        false => models::serving_embedder(&args.engine, args.select.strategy, global)?,
     };
     behind.running = present.executor().filter(|_| print == loaded.servers).cloned();
     behind.sessions = Arc::clone(present.sessions());

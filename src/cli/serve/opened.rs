@@ -149,8 +149,8 @@ pub fn servers_file(args: &ServeArgs) -> anyhow::Result<Option<ServersFile>> {
     args.catalog.live.servers().map(|path| servers::read(path)).transpose()
 }
 
-pub fn wanted(args: &ServeArgs) -> Wanted {
-    Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit) }
+pub fn wanted(args: &ServeArgs) -> anyhow::Result<Wanted> {
+    Ok(Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit)? })
 }
 
 pub fn engine(
@@ -159,7 +159,7 @@ pub fn engine(
     embedder: Option<Arc<dyn Embedder>>,
     global: &Global,
 ) -> anyhow::Result<Engine> {
-    let wanted = wanted(args);
+    let wanted = wanted(args)?;
     let mut builder = Engine::builder(catalog).config(setup::config(&args.engine, &wanted, global));
     if let Some(embedder) = embedder {
         builder = setup::snapshot(builder.embedder(embedder), &args.catalog, &args.engine);
@@ -172,7 +172,9 @@ pub fn engine(
     if let Some((path, options)) = super::log(&args.record) {
         builder = builder.feedback(path, options);
     }
-    Ok(builder.build()?)
+    let engine = builder.build()?;
+    setup::tell_scanned(&engine, global);
+    Ok(engine)
 }
 
 /// The service over an engine.

@@ -9,6 +9,7 @@ mod attention;
 mod linear;
 mod rounding;
 mod store;
+mod tensors;
 mod weights;
 
 use candle_transformers::models::bert::HiddenAct;

@@ -235,7 +235,10 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
             ..crate::selection::Prompt::new(text, vectors.as_slice(), 60)
         };
         let mut found = hybrid.retrieve(&prompt).unwrap().candidates;
-        found.sort_by(|a, b| better(a, b, &state.order));
+        let best = found.iter().map(Candidate::blend).fold(0.0, f32::max);
+        let order = super::Order { policy: &state.order, band: band_of(0.02, 1.0, best) };
+        found.sort_by(|a, b| order.better(a, b));
+        order.policy.arrange(&mut found, order.band, |_| true);
         let bits = |score: f32| score.to_bits();
         let expected: Vec<_> =
             found.iter().map(|c| (tools[c.row as usize].id.clone(), bits(c.score))).collect();
@@ -269,8 +272,12 @@ fn a_catalog_that_declares_nothing_is_ranked_as_without_signals() {
 #[cfg(feature = "built-in-model")]
 fn each_part_of_hybrid_has_its_share_where_shares_are_asked_for() {
     let shares = Some(MinShares { semantic: 3, keyword: 2 });
-    let config =
-        EngineConfig { min_confidence: 0.0, min_shares: shares, ..EngineConfig::default() };
+    let config = EngineConfig {
+        min_confidence: 0.0,
+        min_shares: shares,
+        policy_band: 0.0,
+        ..EngineConfig::default()
+    };
     let engine = hybrid(false, config);
     for text in ["search the web for facts", "go through a function and write tests", "a backup"] {
         let answer = engine.select(&SelectRequest::new(text).limit(5)).unwrap();

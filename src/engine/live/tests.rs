@@ -124,13 +124,24 @@ fn a_refused_change_changes_nothing() {
 }
 
 #[test]
-fn a_graph_becomes_a_scan_and_finds_the_same() {
-    let tools = || (0..300).map(|at| tool(&format!("t{at}"), &"xyz".repeat(at % 7 + 1))).collect();
+fn a_graph_stays_where_some_tools_change() {
+    let tools = || (0..700).map(|at| tool(&format!("t{at}"), &"xyz".repeat(at % 7 + 1))).collect();
     let linked = engine_of(tools(), Some(Letters::new()), IndexKind::Hnsw);
-    assert!(linked.state().approximate);
-    linked.register(tool("quick", "jumps over")).unwrap();
-    assert!(!linked.state().approximate);
+    assert!(linked.state().is_approximate());
+    let report = linked.register(tool("quick", "jumps over")).unwrap();
+    assert_eq!((report.tools, report.linked), (701, 700));
+    assert!(linked.state().is_approximate());
     assert_eq!(ids(&linked, "quick jumps")[0], "s__quick");
+    linked.update(tool("t5", "mends a bicycle")).unwrap();
+    let report = linked.remove("s__t6").unwrap();
+    assert_eq!((report.tools, report.linked), (700, 698));
+    assert_eq!(ids(&linked, "bicycle mended")[0], "s__t5");
+    assert!(!ids(&linked, "t6").contains(&"s__t6".to_owned()));
+    let most = (0..699).filter(|at| *at != 6);
+    let changes = most.map(|at| Change::Update(tool(&format!("t{at}"), "waters the plants")));
+    let report = linked.change(changes.collect()).unwrap();
+    assert_eq!(report.linked, 0, "little of the graph is left");
+    assert!(!linked.state().is_approximate());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{ComplexityRange, Cost, LatencyTier, Tool};
-use crate::query::{Phase, TaskType};
+use crate::query::{Categories, CategoryWords, Phase, TaskType};
 
 /// Of one tool; nothing declared is neutral.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(super) struct Facts {
     pub latency: Option<LatencyTier>,
     pub cost: Option<Cost>,
     pub web: bool,
+    /// Numbers of its categories in [`AllFacts::categories`].
+    pub categories: Vec<usize>,
     /// Rows that come after it in a declared order.
     pub below: Vec<u32>,
     /// Rows that must not stand beside it, ascending; both sides of a pair hold the other.
@@ -25,10 +27,13 @@ pub(super) struct Facts {
 }
 
 /// Of all tools, by row.
+#[derive(Default)]
 pub(super) struct AllFacts {
     pub rows: Vec<Facts>,
     /// Numbers of languages by their lower-case name.
     pub languages: HashMap<String, u16>,
+    /// Those of all tools, in the order of their numbers.
+    pub categories: Categories,
     pub has_hierarchy: bool,
     pub critical: Vec<u32>,
 }
@@ -37,17 +42,26 @@ pub(super) struct AllFacts {
 const WEB: [&str; 5] = ["web", "web_search", "search_engine", "internet", "browser"];
 
 impl AllFacts {
-    pub fn new(tools: &[Arc<Tool>], row: impl Fn(&str) -> Option<u32>) -> Self {
-        let mut all = Self {
-            rows: Vec::with_capacity(tools.len()),
-            languages: HashMap::new(),
-            has_hierarchy: false,
-            critical: Vec::new(),
-        };
+    pub fn new(
+        tools: &[Arc<Tool>],
+        row: impl Fn(&str) -> Option<u32>,
+        words: &CategoryWords,
+    ) -> Self {
+        let mut all = Self::default();
+        let mut categories: HashMap<&str, usize> = HashMap::new();
+        let mut names: Vec<&str> = Vec::new();
         for tool in tools {
-            let facts = all.facts(tool);
+            let mut facts = all.facts(tool);
+            for name in &tool.categories {
+                let number = *categories.entry(name).or_insert_with(|| {
+                    names.push(name);
+                    names.len() - 1
+                });
+                facts.categories.push(number);
+            }
             all.rows.push(facts);
         }
+        all.categories = Categories::new(names, words);
         for (at, tool) in (0u32..).zip(tools) {
             all.relate(at, tool, &row);
         }

@@ -1,3 +1,4 @@
+use super::super::retriever::Score;
 use super::*;
 use crate::catalog::{ComplexityRange, IntentSignal};
 
@@ -8,7 +9,7 @@ fn tool(name: &str) -> Tool {
 fn signals(tools: &[Tool]) -> Arc<Signals> {
     let tools: Vec<Arc<Tool>> = tools.iter().cloned().map(Arc::new).collect();
     let row = |id: &str| tools.iter().position(|t| t.name == id).map(|at| at as u32);
-    Signals::new(&tools, row)
+    Signals::new(&tools, row, &CategoryWords::new())
 }
 
 fn candidate(row: u32, blend: f32) -> Candidate {

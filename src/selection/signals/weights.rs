@@ -32,6 +32,8 @@ pub enum Signal {
     Latency,
     /// It is dear, and the caller cares.
     Cost,
+    /// It is filed under a category that the prompt has words of, where nothing else reads the prompt.
+    Category,
     /// It tends to follow the tool used last.
     Workflow,
     /// The caller plans to use it.
@@ -43,7 +45,7 @@ pub enum Signal {
 }
 
 /// How many signals there are.
-pub const SIGNALS: usize = 15;
+pub const SIGNALS: usize = 16;
 
 impl Signal {
     pub const ALL: [Self; SIGNALS] = [
@@ -58,6 +60,7 @@ impl Signal {
         Self::Hierarchy,
         Self::Latency,
         Self::Cost,
+        Self::Category,
         Self::Workflow,
         Self::Planned,
         Self::Exclusive,
@@ -77,6 +80,7 @@ impl Signal {
             Self::Hierarchy => "hierarchy",
             Self::Latency => "latency",
             Self::Cost => "cost",
+            Self::Category => "category",
             Self::Workflow => "workflow",
             Self::Planned => "planned",
             Self::Exclusive => "exclusive",
@@ -87,7 +91,7 @@ impl Signal {
     /// Whether it speaks of the prompt by itself. The others only weigh tools that fit: they count
     /// for a share of the tool's own score, and lift nothing that has none.
     pub fn stands_alone(self) -> bool {
-        matches!(self, Self::Intent | Self::Web | Self::Workflow | Self::Planned)
+        matches!(self, Self::Intent | Self::Web | Self::Category | Self::Workflow | Self::Planned)
     }
 
     /// What it counts for unless told otherwise. `docs/signals.md` has the measurements; a signal
@@ -109,6 +113,7 @@ impl Signal {
             Self::Hierarchy => 0.2,
             Self::Intent => 0.7,
             Self::Web => 0.1,
+            Self::Category => 1.0,
             Self::Workflow => 0.15,
             Self::Latency | Self::Cost => 0.2,
             Self::Planned => 0.5,

@@ -124,6 +124,7 @@ impl From<engine::Error> for ApiError {
             }
             Of::EmptyPrompt
             | Of::UnknownCandidates { .. }
+            | Of::BadPolicyBand { .. }
             | Of::UnknownProfile { .. }
             | Of::Query(_)
             | Of::Selection(_)

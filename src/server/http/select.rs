@@ -30,6 +30,10 @@ pub struct SelectBody {
     #[schema(value_type = Option<PolicyDoc>)]
     #[serde(default, deserialize_with = "object")]
     policy: Option<Policy>,
+    /// Tools whose scores lie within so much of each other are ordered by reliability, cost and latency,
+    /// where they declare them; 0 leaves it at the score.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    policy_band: Option<f32>,
     /// Ids of the only tools to rank.
     candidates: Option<Vec<String>>,
     /// What is known around the prompt; `docs/context.md` has all members.
@@ -333,6 +337,7 @@ impl SelectBody {
                 limit,
                 adaptive: self.adaptive.or(sized),
                 policy: self.policy,
+                policy_band: self.policy_band,
                 candidates: self.candidates,
                 context: self.context,
             },

@@ -1,0 +1,171 @@
+//! From a model's name to the model, run as it was asked for.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::args::{BackendName, EngineArgs, Global, ModelChoice};
+use super::exit::{self, Failure};
+use super::{paths, render};
+use crate::embedding::{
+    self, Backend, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles, Precision,
+};
+use crate::engine::Strategy;
+
+/// What runs the model, and in which precision: candle has f32 alone.
+pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<EncoderOptions> {
+    let backend = match (choice.backend, choice.device) {
+        (None | Some(BackendName::Native), Device::Cpu) => Backend::Native,
+        (None | Some(BackendName::Candle), device) => Backend::Candle(device),
+        (Some(BackendName::Native), device) => {
+            let said = format!(
+                "the native encoder runs on the processor, not on {device}; expected --backend candle"
+            );
+            return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        }
+    };
+    let precision = if backend == Backend::Native { precision } else { Precision::F32 };
+    Ok(EncoderOptions { precision, backend, ..EncoderOptions::default() })
+}
+
+/// `cpu`, `cuda`, `cuda:1`, `metal`.
+pub fn device(text: &str) -> Result<Device, String> {
+    let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
+    let number = usize::from_str(number);
+    match (kind, number) {
+        ("cpu", Ok(0)) => Ok(Device::Cpu),
+        ("cuda", Ok(card)) => Ok(Device::Cuda(card)),
+        ("metal", Ok(card)) => Ok(Device::Metal(card)),
+        _ => Err("expected cpu, cuda, cuda:N or metal".to_owned()),
+    }
+}
+
+/// Whose vectors these are, as far as the arguments say: what a file of them is called by.
+pub fn key(args: &EngineArgs) -> String {
+    let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
+    match options(&args.choice, args.precision) {
+        Ok(EncoderOptions { backend: Backend::Candle(device), .. }) => {
+            format!("{model} candle {device}")
+        }
+        _ => format!("{model} {:?}", args.precision),
+    }
+}
+
+/// A model by its name, in the program or in the store, or by its folder.
+pub fn files(choice: &ModelChoice, precision: Precision) -> Result<ModelFiles, embedding::Error> {
+    let name = choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
+    let is_path = name.contains(['/', '\\']) || name == ".";
+    if is_path {
+        return ModelFiles::from_dir(name);
+    }
+    if let Some(files) = ModelFiles::built_in(name) {
+        // Also for a user without a data folder.
+        return Ok(files);
+    }
+    match paths::model_store(choice.models.as_deref()) {
+        Ok(store) => store.open_for(name, precision),
+        Err(_) => Err(embedding::Error::ModelMissing {
+            name: name.to_owned(),
+            path: PathBuf::from("toolroute/models"),
+            command: format!("toolroute model pull {name} --models DIR"),
+        }),
+    }
+}
+
+/// The chosen model.
+pub fn load(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Box<dyn Embedder>> {
+    load_with(choice, options(choice, precision)?)
+}
+
+/// [`load`] for a program that serves many requests at a time, each on one core. Two threads for one
+/// prompt meet 25 times, and each meeting waits where another request has the second core: at 500
+/// selections a second on two cores the 99th percentile was 17 ms with two threads a prompt and 4 with
+/// one (`scripts/load.sh`).
+#[cfg(feature = "server")]
+pub fn load_to_serve(
+    choice: &ModelChoice,
+    precision: Precision,
+) -> anyhow::Result<Box<dyn Embedder>> {
+    load_with(choice, EncoderOptions { threads: 1, ..options(choice, precision)? })
+}
+
+fn load_with(choice: &ModelChoice, options: EncoderOptions) -> anyhow::Result<Box<dyn Embedder>> {
+    Ok(embedding::load(&files(choice, options.precision)?, options)?)
+}
+
+/// The model that a strategy needs; none where it needs none, or can do without.
+pub fn embedder(
+    args: &EngineArgs,
+    strategy: Strategy,
+    global: &Global,
+) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+    as_needed(strategy, || load(&args.choice, args.precision), global)
+}
+
+/// [`embedder`] for a server.
+#[cfg(feature = "server")]
+pub fn serving_embedder(
+    args: &EngineArgs,
+    strategy: Strategy,
+    global: &Global,
+) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+    as_needed(strategy, || load_to_serve(&args.choice, args.precision), global)
+}
+
+fn as_needed(
+    strategy: Strategy,
+    load: impl FnOnce() -> anyhow::Result<Box<dyn Embedder>>,
+    global: &Global,
+) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+    if strategy == Strategy::Keyword {
+        return Ok(None);
+    }
+    let is_missing = |error: &anyhow::Error| {
+        matches!(error.downcast_ref(), Some(embedding::Error::ModelMissing { .. }))
+    };
+    match load() {
+        Ok(model) => Ok(Some(Arc::from(model))),
+        Err(error) if strategy == Strategy::Auto && is_missing(&error) => {
+            render::warn(global, &format!("warning: ranking by words alone: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_read_as_it_is_written() {
+        for (text, expected) in [
+            ("cpu", Device::Cpu),
+            ("cuda", Device::Cuda(0)),
+            ("cuda:3", Device::Cuda(3)),
+            ("metal", Device::Metal(0)),
+        ] {
+            assert_eq!(device(text), Ok(expected));
+        }
+        assert_eq!(device("cuda:3").unwrap().to_string(), "cuda:3");
+        assert_eq!(device("cuda:0").unwrap().to_string(), "cuda");
+        for bad in ["gpu", "cpu:1", "cuda:x", ""] {
+            assert!(device(bad).unwrap_err().contains("cpu, cuda"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn another_device_is_run_by_candle() {
+        let choice = |backend, device| ModelChoice { model: None, models: None, backend, device };
+        let run = |choice| options(&choice, Precision::Int8);
+        let native = run(choice(None, Device::Cpu)).unwrap();
+        assert_eq!((native.backend, native.precision), (Backend::Native, Precision::Int8));
+        let candle = run(choice(Some(BackendName::Candle), Device::Cpu)).unwrap();
+        let expected = (Backend::Candle(Device::Cpu), Precision::F32);
+        assert_eq!((candle.backend, candle.precision), expected);
+        let card = run(choice(None, Device::Cuda(0))).unwrap();
+        assert_eq!(card.backend, Backend::Candle(Device::Cuda(0)));
+        let refused = run(choice(Some(BackendName::Native), Device::Cuda(0))).unwrap_err();
+        assert!(refused.to_string().contains("--backend candle"), "{refused}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The plain design: `0.7 · min-max(cosine) + 0.3 · min-max(BM25)` over all tools, and nothing else.
+//!
+//! What the blend of every day is compared with, and what a caller takes who wants to work out each
+//! score by hand. By meaning or by words alone it is the cosine or BM25 as it is.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::fusion::Fusion;
+use super::keyword::KeywordRetriever;
+use super::retriever::{
+    Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+};
+use super::semantic::SemanticRetriever;
+use crate::index::Rows;
+
+/// One strategy of the plain design.
+pub struct PlainRetriever {
+    strategy: Strategy,
+    /// Both where the strategy needs them.
+    semantic: Option<Arc<SemanticRetriever>>,
+    keyword: Arc<KeywordRetriever>,
+}
+
+impl PlainRetriever {
+    /// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword alone.
+    pub fn all(
+        keyword: &Arc<KeywordRetriever>,
+        semantic: Option<&Arc<SemanticRetriever>>,
+    ) -> Vec<Arc<dyn Retriever>> {
+        let strategies: &[Strategy] = match semantic {
+            Some(_) => &[Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid],
+            None => &[Strategy::Keyword],
+        };
+        let retriever = |&strategy: &Strategy| -> Arc<dyn Retriever> {
+            let semantic = semantic.filter(|_| strategy.needs_vector()).cloned();
+            Arc::new(Self { strategy, semantic, keyword: keyword.clone() })
+        };
+        strategies.iter().map(retriever).collect()
+    }
+}
+
+impl Retriever for PlainRetriever {
+    fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
+        let mut times = StageTimes::default();
+        let start = Instant::now();
+        // Every row, also over a graph: the least cosine is a part of the scale.
+        let semantic = match &self.semantic {
+            Some(semantic) => Some(semantic.score(prompt.vector_for(self.strategy)?, prompt.rows)?),
+            None => None,
+        };
+        times.search = start.elapsed();
+        let start = Instant::now();
+        let keyword = match self.strategy {
+            Strategy::Semantic => None,
+            _ => Some(self.keyword.score(prompt.text, prompt.rows)?),
+        };
+        times.keyword = start.elapsed();
+        let start = Instant::now();
+        let rows = semantic.as_ref().or(keyword.as_ref()).map_or(0, Vec::len);
+        let rows: Vec<u32> = match prompt.rows {
+            Rows::All => (0..rows as u32).collect(),
+            Rows::Only(rows) => rows.to_vec(),
+        };
+        let mut candidates = match (semantic, keyword) {
+            (Some(semantic), Some(keyword)) => both(&rows, &semantic, &keyword),
+            (Some(cosines), None) => one(&rows, &cosines, |c, score| c.semantic = Some(score)),
+            (None, scores) => {
+                one(&rows, &scores.unwrap_or_default(), |c, score| c.keyword = Some(score))
+            }
+        };
+        if self.strategy == Strategy::Keyword && matches!(prompt.rows, Rows::All) {
+            candidates.retain(|candidate| candidate.score > 0.0);
+        }
+        times.fuse = start.elapsed();
+        Ok(Retrieved { candidates, times, ..Retrieved::default() })
+    }
+
+    fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
+        match self.strategy {
+            Strategy::Semantic => Vec::new(),
+            _ => self.keyword.matched_terms(text, row),
+        }
+    }
+}
+
+fn both(rows: &[u32], semantic: &[f32], keyword: &[f32]) -> Vec<Candidate> {
+    let scores = Fusion::Plain.apply(semantic, keyword, 1.0);
+    let candidate = |(&row, (semantic, keyword)): (&u32, (Score, Score))| Candidate {
+        row,
+        score: semantic.contribution() + keyword.contribution(),
+        semantic: Some(semantic),
+        keyword: Some(keyword),
+        ..Candidate::default()
+    };
+    rows.iter().zip(scores).map(candidate).collect()
+}
+
+/// Candidates by one part alone, which `put` has in its place.
+fn one(rows: &[u32], raw: &[f32], put: impl Fn(&mut Candidate, Score)) -> Vec<Candidate> {
+    let candidate = |(&row, &raw): (&u32, &f32)| {
+        let mut candidate = Candidate { row, score: raw, ..Candidate::default() };
+        put(&mut candidate, Score { raw, normalized: raw, weight: 1.0 });
+        candidate
+    };
+    rows.iter().zip(raw).map(candidate).collect()
+}
