@@ -252,10 +252,8 @@ fn engine(
         if let Some(path) = snapshot {
             builder = builder.cache(path);
         }
-        if let Some(path) = &wanted.usage {
-            if let Some(usage) = serve::usage(path, &args.record)? {
-                builder = builder.usage(usage);
-            }
+        if let Some(usage) = serve::usage(wanted.usage.as_deref(), &args.record)? {
+            builder = builder.usage(usage);
         }
     }
     let engine = builder.build()?;

@@ -148,7 +148,11 @@ pub fn learning(
 }
 
 /// What was learned from past prompts. The file may be missing where it is still to be made.
-pub fn usage(path: &Path, record: &RecordArgs) -> Result<Option<UsageVectors>, feedback::Error> {
+pub fn usage(
+    path: Option<&Path>,
+    record: &RecordArgs,
+) -> Result<Option<UsageVectors>, feedback::Error> {
+    let Some(path) = path else { return Ok(None) };
     match UsageVectors::load(path) {
         Err(feedback::Error::Missing { .. }) if record.learn_every.is_some() => Ok(None),
         loaded => loaded.map(Some),

@@ -163,10 +163,8 @@ pub fn engine(
     let mut builder = Engine::builder(catalog).config(setup::config(&args.engine, &wanted, global));
     if let Some(embedder) = embedder {
         builder = setup::snapshot(builder.embedder(embedder), &args.catalog, &args.engine);
-        if let Some(path) = &wanted.usage {
-            if let Some(usage) = super::usage(path, &args.record)? {
-                builder = builder.usage(usage);
-            }
+        if let Some(usage) = super::usage(wanted.usage.as_deref(), &args.record)? {
+            builder = builder.usage(usage);
         }
     }
     if let Some((path, options)) = super::log(&args.record) {
