@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::row::Row;
-use super::{Fallback, Problem, Severity, Tool, fallback};
+use super::{Fallback, Problem, Retry, Severity, Tool, fallback};
 
 /// The priority that a tool without one counts as, on the scale from 0 to [`Routing::MAX_PRIORITY`].
 const PRIORITY: u8 = 50;
@@ -45,8 +45,8 @@ pub struct Routing {
 }
 
 /// What a call of the tool takes and gives, beside its typical latency.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CallHints {
     /// How long a call may take, in milliseconds; an hour at most.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,10 +63,38 @@ pub struct CallHints {
     /// Tokens of an answer that are taken at most; the rest is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
+    /// When a call is sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// Whether a long text is summarised by its sentences nearest to the question, in the place of its
+    /// beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summarize: Option<bool>,
 }
 
 impl CallHints {
     pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
+
+    /// Takes over what `said` says.
+    pub fn change(&mut self, said: &Self) {
+        self.timeout_ms = said.timeout_ms.or(self.timeout_ms);
+        self.feedback_delay_ms = said.feedback_delay_ms.or(self.feedback_delay_ms);
+        self.research = said.research.or(self.research);
+        self.typical_tokens = said.typical_tokens.or(self.typical_tokens);
+        self.max_tokens = said.max_tokens.or(self.max_tokens);
+        self.retry = said.retry.clone().or(self.retry.take());
+        self.summarize = said.summarize.or(self.summarize);
+    }
+
+    /// What is wrong with it, if anything: the member, what was expected, and what was found.
+    pub fn fault(&self) -> Option<(&'static str, String, String)> {
+        let most = Self::MAX_TIMEOUT_MS;
+        if let Some(found) = self.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
+            return Some(("timeout_ms", format!("1 to {most} ms"), found.to_string()));
+        }
+        let found = self.retry.as_ref().map(|retry| retry.most).filter(|n| *n > Retry::MOST)?;
+        Some(("retry", format!("`most` of 0 to {}", Retry::MOST), found.to_string()))
+    }
 
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -141,8 +169,15 @@ const FIELDS: [&str; 7] = [
     "call_hints",
 ];
 
-const CALL_FIELDS: [&str; 5] =
-    ["timeout_ms", "feedback_delay_ms", "research", "typical_tokens", "max_tokens"];
+const CALL_FIELDS: [&str; 7] = [
+    "timeout_ms",
+    "feedback_delay_ms",
+    "research",
+    "typical_tokens",
+    "max_tokens",
+    "retry",
+    "summarize",
+];
 
 /// What of a tool's routing was declared; applied to a tool, it changes only that.
 #[derive(Default)]
@@ -186,12 +221,7 @@ impl Declared {
         set(&mut routing.signals, &self.signals);
         set(&mut routing.critical, &self.critical);
         set(&mut routing.parameter_hints, &self.parameter_hints);
-        let (said, hints) = (self.call_hints, &mut routing.call_hints);
-        hints.timeout_ms = said.timeout_ms.or(hints.timeout_ms);
-        hints.feedback_delay_ms = said.feedback_delay_ms.or(hints.feedback_delay_ms);
-        hints.research = said.research.or(hints.research);
-        hints.typical_tokens = said.typical_tokens.or(hints.typical_tokens);
-        hints.max_tokens = said.max_tokens.or(hints.max_tokens);
+        routing.call_hints.change(&self.call_hints);
     }
 }
 
@@ -225,12 +255,16 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
 fn read_call_hints(routing: &mut Row<'_>) -> CallHints {
     let Some(mut child) = routing.child("call_hints") else { return CallHints::default() };
     const TOKENS: &str = "a whole number of tokens";
+    const RETRY: &str = "an object with `on`, a list of unreachable, broken, busy, timeout and error, \
+        and `most`, a number of times";
     let hints = CallHints {
         timeout_ms: child.millis("timeout_ms"),
         feedback_delay_ms: child.millis("feedback_delay_ms"),
         research: child.flag("research"),
         typical_tokens: child.typed("typical_tokens", TOKENS),
         max_tokens: child.typed("max_tokens", TOKENS),
+        retry: child.typed("retry", RETRY),
+        summarize: child.flag("summarize"),
     };
     child.warn_unknown(&CALL_FIELDS);
     routing.absorb(child);
@@ -249,10 +283,9 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
         let cure = "write 100 for the best tool of its kind and 50 for any other";
         wrong("priority", "a priority from 0 to 100", priority.to_string(), cure);
     }
-    let most = CallHints::MAX_TIMEOUT_MS;
-    if let Some(found) = routing.call_hints.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
-        let (expected, cure) = (format!("1 to {most} ms"), "write how long a call may take");
-        wrong("call_hints.timeout_ms", &expected, found.to_string(), cure);
+    if let Some((member, expected, found)) = routing.call_hints.fault() {
+        let cure = "write a number within these bounds";
+        wrong(&format!("call_hints.{member}"), &expected, found, cure);
     }
     let references =
         [("fallbacks", routing.fallbacks.len()), ("conflicts_with", routing.conflicts_with.len())];

@@ -16,12 +16,12 @@ use super::exit::{self, Failure};
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
-use crate::catalog::{Catalog, Tool};
+use crate::catalog::{CallHints, Catalog, Tool};
 use crate::engine::{Engine, Session};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
     Outcome, Patterns, Permissions, PreparedArguments, Report, Request, ServersFile, StandIns,
-    Summarizer, Timing, WHOLE_NUMBERS, candidates, inexact,
+    Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
 
@@ -42,7 +42,7 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     {
         return Ok(end);
     }
-    let engine = engine(args, catalog, global)?;
+    let engine = engine(args, &tool, catalog, global)?;
     let candidates = chain(&args.execution, &engine, &tool)?;
     let arguments = prepared.as_ref().map_or(given, |prepared| prepared.arguments.clone());
     let asked = Asked {
@@ -50,7 +50,6 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
         arguments,
         prepared: prepared.as_ref(),
         question: args.prompt.as_deref().unwrap_or_default(),
-        summarizer: None,
         engine: &engine,
         kept,
     };
@@ -75,9 +74,24 @@ fn prepared(
     }
 }
 
-/// An engine that keeps the log; the model is loaded only where a tool may answer by its meaning.
-fn engine(args: &CallArgs, catalog: Catalog, global: &Global) -> anyhow::Result<Engine> {
-    if args.execution.stand_ins.fallback_by_meaning {
+/// An engine that keeps the log; the model is loaded only where a tool may answer by its meaning, or
+/// where an answer is to be summarised.
+fn engine(
+    args: &CallArgs,
+    tool: &Tool,
+    catalog: Catalog,
+    global: &Global,
+) -> anyhow::Result<Engine> {
+    let file = args
+        .catalog
+        .live
+        .servers()
+        .map(|path| servers::read(path))
+        .transpose()?
+        .unwrap_or_default();
+    let timing = Timing { hints: file.hints, ..Timing::default() };
+    let is_asked = args.prompt.is_some() && timing.summarizes(tool);
+    if args.execution.stand_ins.fallback_by_meaning || is_asked {
         let feedback = args.execution.log.feedback.clone();
         let wanted = Wanted { feedback, ..Wanted::vectors() };
         return setup::engine(&args.catalog, &args.engine, wanted, global);
@@ -96,7 +110,6 @@ pub struct Asked<'a> {
     /// Where these come from, if a prompt gave them.
     pub prepared: Option<&'a PreparedArguments>,
     pub question: &'a str,
-    pub summarizer: Option<Arc<dyn Summarizer>>,
     /// It knows the catalog, and keeps the log where there is one.
     pub engine: &'a Engine,
     pub kept: KeptSession,
@@ -114,7 +127,7 @@ pub fn perform(
             "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
-    let executor = Arc::new(executor(path, &args.limits, asked.summarizer)?);
+    let executor = Arc::new(executor(path, &args.limits)?);
     asked.engine.join(&executor);
     let kept = asked.kept.with_limits(args.limits.rights.session.limits());
     let session = &kept.session;
@@ -142,21 +155,23 @@ pub fn perform(
 }
 
 /// What calls the tools of a servers file whose catalog was read before. No server is started yet.
-pub fn executor(
-    path: &Path,
-    limits: &LimitArgs,
-    summarizer: Option<Arc<dyn Summarizer>>,
-) -> anyhow::Result<Executor> {
+pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
-    let options = ExecutorOptions { summarizer, ..options(&limits.rights, &file)? };
+    let options = options(&limits.rights, &file)?;
     Ok(Executor::new(servers::open_again(&file), options))
 }
 
 /// What may be called of a servers file, and how.
 pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
-    let mut timing = Timing::default();
+    let mut timing = Timing {
+        longest_request: Duration::from_secs(args.request_timeout),
+        hints: file.hints.clone(),
+        ..Timing::default()
+    };
     if let Some(seconds) = args.timeout {
-        timing.timeouts.push((Patterns::new(["*"])?, Duration::from_secs(seconds)));
+        let timeout_ms = Some(seconds.saturating_mul(1_000));
+        let hints = CallHints { timeout_ms, ..CallHints::default() };
+        timing.hints.insert(0, (Patterns::new(["*"])?, hints));
     }
     Ok(ExecutorOptions {
         permissions: permissions(args, file)?,

@@ -18,7 +18,7 @@ pub fn with_runner<T>(
     work: impl FnOnce(&dyn Runner) -> T,
 ) -> anyhow::Result<T> {
     let Some(path) = args.catalog.live.servers() else { return Ok(work(&builtins)) };
-    let executor = Arc::new(call::executor(path, &args.limits, None)?);
+    let executor = Arc::new(call::executor(path, &args.limits)?);
     engine.join(&executor);
     let quiet = global.quiet;
     let calls = Blocking::with_threads(executor).context("cannot start threads")?;

@@ -57,6 +57,8 @@ mod models;
 mod paths;
 #[cfg(feature = "mcp")]
 mod pins;
+#[cfg(feature = "mcp")]
+mod plan;
 mod plot;
 mod probe;
 mod progress;

@@ -1,7 +1,6 @@
 //! `toolroute run`: the first tool for a prompt, called.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use super::args::{Global, RunArgs};
 use super::arguments;
@@ -10,17 +9,17 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
-use super::{models, render};
-use crate::embedding::{Embedder, Role};
+use super::{plan, render};
 use crate::engine::SelectRequest;
-use crate::execution::{Extractive, Summarizer};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    if args.plan {
+        return plan::run(args, global);
+    }
     let given = call::arguments(&args.execution.args)?;
-    let embedder = models::embedder(&args.engine, args.select.strategy, global)?;
     let feedback = args.execution.log.feedback.clone();
     let wanted = Wanted::new(&args.select, Limit::of(1))?;
-    let wanted = Wanted { embedder: embedder.clone(), feedback, ..wanted };
+    let wanted = Wanted { feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let kept = KeptSession::open(&args.execution.session, global)?;
     let request = kept.session.request(SelectRequest::new(&args.prompt));
@@ -38,11 +37,6 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(end);
     }
     let candidates = call::chain(&args.execution, &engine, &first.tool)?;
-    let summarizer = embedder.map(|embedder| -> Arc<dyn Summarizer> {
-        Arc::new(Extractive::new(move |question, sentences| {
-            cosines(embedder.as_ref(), question, sentences)
-        }))
-    });
     let prompt = args.prompt.as_str();
     let arguments = prepared.arguments.clone();
     let asked = Asked {
@@ -50,16 +44,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         arguments,
         prepared: Some(&prepared),
         question: prompt,
-        summarizer,
         engine: &engine,
         kept,
     };
     call::perform(&args.execution, &args.catalog, asked, global)
-}
-
-/// How near each sentence is to the question; nothing where the model fails, and the text is cut.
-fn cosines(embedder: &dyn Embedder, question: &str, sentences: &[&str]) -> Option<Vec<f32>> {
-    let asked = embedder.embed(&[question], Role::Query).ok()?.vectors;
-    let said = embedder.embed(sentences, Role::Document).ok()?.vectors;
-    Some(said.rows().into_iter().map(|row| row.dot(&asked.row(0))).collect())
 }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::{Blocked, Engine, Offer, Session, fingerprint};
-use crate::execution::{Attempt, Ending, Executor, Outcome, Phase, Report};
+use crate::embedding::{Embedder, Role};
+use crate::execution::{Attempt, Ending, Executor, Extractive, Outcome, Phase, Report};
 use crate::feedback::{Called, EMPTY, Execution, PromptHash};
 
 impl Engine {
-    /// Joins an executor to this engine: tools whose breakers are open are left out of answers, and
-    /// the executor expects of each tool what the log says that it took and gave.
+    /// Joins an executor to this engine: tools whose breakers are open are left out of answers, the
+    /// executor expects of each tool what the log says that it took and gave, and its summaries are made
+    /// by the engine's model.
     pub fn join(&self, executor: &Arc<Executor>) {
         let seen = self.observed();
         for tool in self.catalog().iter() {
@@ -22,6 +24,10 @@ impl Engine {
                 let chars = seen.chars.map_or_else(guessed, |chars| chars.round() as usize);
                 executor.learn(tool, latency_ms, chars);
             }
+        }
+        if let Some(model) = self.state().embedder.clone() {
+            let score = move |asked: &str, said: &[&str]| cosines(model.as_ref(), asked, said);
+            executor.summarize_with(Arc::new(Extractive::new(score)));
         }
         // Not by `Arc`: an engine must not keep servers running that nobody calls any more.
         let executor = Arc::downgrade(executor);
@@ -122,6 +128,13 @@ pub(super) fn request_id() -> String {
     let mut id = fingerprint(&parts.each_ref().map(String::as_str));
     id.truncate(16);
     id
+}
+
+/// How near each sentence is to the question; nothing where the model fails, and the text is cut.
+fn cosines(model: &dyn Embedder, question: &str, sentences: &[&str]) -> Option<Vec<f32>> {
+    let asked = model.embed(&[question], Role::Query).ok()?.vectors;
+    let said = model.embed(sentences, Role::Document).ok()?.vectors;
+    Some(said.rows().into_iter().map(|row| row.dot(&asked.row(0))).collect())
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ mod metrics;
 mod neighbors;
 mod obligations;
 mod passing;
+#[cfg(feature = "execution")]
+mod plan;
 mod ranking;
 mod recording;
 mod request;
@@ -58,6 +60,8 @@ pub use live::Engine;
 pub use map::{Map, MapPoint};
 pub use metrics::MetricsSnapshot;
 pub use passing::{RankedText, TextVectors};
+#[cfg(feature = "execution")]
+pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState};
 pub use ranking::fitting;
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use session::{Offer, OfferedTool, Session, SessionRecord};

@@ -6,8 +6,8 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
@@ -17,7 +17,7 @@ use super::breaker::{BreakerOptions, BreakerState, Breakers};
 use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
-use super::output::{self, Estimate, Kept, Shape, Sizes, Summarizer, Truncation, tokens_of};
+use super::output::{self, Estimate, Kept, Page, Shape, Sizes, Summarizer, Truncation, tokens_of};
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
 use super::redact::Redactor;
@@ -54,8 +54,6 @@ pub struct ExecutorOptions {
     /// The longest answer, in characters.
     pub max_chars: usize,
     pub kept: Arc<Kept>,
-    /// For texts that are too long; without one they are cut.
-    pub summarizer: Option<Arc<dyn Summarizer>>,
     pub redactor: Redactor,
     /// Besides the log of this process.
     pub on_failure: Option<OnFailure>,
@@ -70,7 +68,6 @@ impl Default for ExecutorOptions {
             conditions: Conditions::default(),
             max_chars: DEFAULT_MAX_CHARS,
             kept: Arc::new(Kept::in_memory(KEPT_BYTES)),
-            summarizer: None,
             redactor: Redactor::default(),
             on_failure: None,
         }
@@ -118,13 +115,24 @@ pub struct Executor {
     breakers: Breakers,
     parameters: Parameters,
     sizes: Sizes,
+    summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
 }
 
 impl Executor {
     pub fn new(servers: Servers, options: ExecutorOptions) -> Self {
         let breakers = Breakers::new(options.breakers.clone());
         let (parameters, sizes) = (Parameters::default(), Sizes::default());
-        Self { servers, options, breakers, parameters, sizes }
+        let summarizer = RwLock::default();
+        Self { servers, options, breakers, parameters, sizes, summarizer }
+    }
+
+    /// Has long texts summarised, of tools that ask for it ([`CallHints::summarize`]); else they are
+    /// cut. [`Engine::join`] does so with its model.
+    ///
+    /// [`CallHints::summarize`]: crate::catalog::CallHints::summarize
+    /// [`Engine::join`]: crate::engine::Engine::join
+    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+        *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }
 
     /// Calls the first candidate that can be called and answers, and reports every attempt.
@@ -172,6 +180,12 @@ impl Executor {
         self.options.redactor.clean(text)
     }
 
+    /// A part of an answer that was cut, by the handle that its marker names: `most` characters from
+    /// `offset` on. `None` where nothing is kept under it, or no longer.
+    pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
+        self.options.kept.get(handle, offset, most)
+    }
+
     /// Ends all servers that were started.
     pub async fn close(&self) {
         self.servers.close().await;
@@ -206,15 +220,18 @@ impl Executor {
         changes: Vec<Change>,
     ) -> Answer {
         let room = request.budget_tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(4));
-        let declared = tool.routing.call_hints.max_tokens.map_or(usize::MAX, output::chars_of);
+        let timing = &self.options.timing;
+        let declared = timing.max_tokens(tool).map_or(usize::MAX, output::chars_of);
         let most = self.options.max_chars.min(room).min(declared).max(output::LEAST_CHARS);
-        let (output, truncation) = self.fitted(request.question, whole, most);
+        let question = Some(request.question.trim()).filter(|asked| !asked.is_empty());
+        let question = question.filter(|_| timing.summarizes(tool));
+        let (output, truncation) = self.fitted(question, whole, most);
         Answer { tool: tool.id.clone(), output, truncation, changes }
     }
 
     fn fitted(
         &self,
-        question: &str,
+        question: Option<&str>,
         mut whole: Output,
         most: usize,
     ) -> (Output, Option<Truncation>) {
@@ -233,10 +250,12 @@ impl Executor {
             whole.data = Some(output::truncate_value(data, most, handle.as_deref()));
         }
         let shape = output::shape(&whole.text);
-        let summary = self.options.summarizer.as_ref().filter(|_| shape == Shape::Text);
+        let summarizer = self.summarizer.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let summary = summarizer.filter(|_| shape == Shape::Text);
         let summary = summary
             .filter(|_| of_chars > most)
-            .and_then(|summarizer| summarizer.summarize(&whole.text, question, most - 100));
+            .zip(question)
+            .and_then(|(summarizer, asked)| summarizer.summarize(&whole.text, asked, most - 100));
         let summarized = summary.is_some();
         whole.text = match summary {
             Some(summary) => {

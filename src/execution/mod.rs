@@ -109,4 +109,4 @@ pub use registry::{Listed, Servers};
 pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessGuard, ProcessOptions};
-pub use timing::{Retries, Timing, announcement};
+pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};

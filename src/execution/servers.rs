@@ -12,9 +12,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
-use super::permission::Offers;
+use super::permission::{Offers, Patterns};
 use super::redact::{Redactor, is_secret_name};
-use crate::catalog::{MCP_MEMBERS, Schema, Tool};
+use crate::catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
 
 /// How one server is reached. Variables are expanded.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +63,8 @@ pub struct ServersFile {
     pub fingerprints: BTreeMap<String, String>,
     /// Which tools of each server are offered.
     pub offers: Offers,
+    /// What the file says of calls, by patterns of tools, the narrower first.
+    pub hints: Vec<(Patterns, CallHints)>,
     /// Knows the values that must not be seen in a log.
     pub redactor: Redactor,
 }
@@ -92,6 +94,16 @@ struct Raw {
     include_tools: Option<Vec<String>>,
     #[serde(rename = "excludeTools", alias = "disabled_tools")]
     exclude_tools: Vec<String>,
+    /// Of calls of all its tools.
+    #[serde(rename = "callHints", alias = "call_hints")]
+    call_hints: CallHints,
+    /// Of calls of some, by their names, with `*` for any part.
+    #[serde(rename = "toolHints", alias = "tool_hints")]
+    tool_hints: BTreeMap<String, CallHints>,
+    /// Milliseconds, as Gemini CLI has it.
+    timeout: Option<u64>,
+    /// As Codex has it.
+    tool_timeout_sec: Option<f64>,
 }
 
 impl ServersFile {
@@ -121,7 +133,8 @@ impl ServersFile {
                 expand.missing.join(", ")
             )),
             Ok(Some(read)) => {
-                if let Err(error) = self.narrow(name, entry) {
+                let said = self.narrow(name, entry).map_err(|error| error.to_string());
+                if let Err(error) = said.and_then(|()| self.hint(name, entry)) {
                     self.problems.push(format!("server `{name}`: {error}"));
                     return;
                 }
@@ -141,6 +154,31 @@ impl ServersFile {
             (None, without) if without.is_empty() => Ok(()),
             (only, without) => self.offers.narrow(name, only.as_deref(), &without),
         }
+    }
+}
+
+impl ServersFile {
+    /// Takes in what an entry says of calls.
+    fn hint(&mut self, name: &str, entry: &Value) -> Result<(), String> {
+        let raw = Raw::deserialize(entry).map_err(|error| error.to_string())?;
+        let mut of_all = raw.call_hints;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bounded below"
+        )]
+        let seconds = raw.tool_timeout_sec.map(|seconds| (seconds.max(0.0) * 1_000.0) as u64);
+        of_all.timeout_ms = of_all.timeout_ms.or(raw.timeout).or(seconds);
+        let all = raw.tool_hints.into_iter().chain([("*".to_owned(), of_all)]);
+        for (pattern, hints) in all.filter(|(_, hints)| !hints.is_empty()) {
+            if let Some((member, expected, found)) = hints.fault() {
+                return Err(format!("`{member}`: expected {expected}, found {found}"));
+            }
+            let ids = format!("{}__{pattern}", globset::escape(name));
+            let patterns = Patterns::new([ids]).map_err(|error| error.to_string())?;
+            self.hints.push((patterns, hints));
+        }
+        Ok(())
     }
 }
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 
 use super::permission::Patterns;
-use crate::catalog::{LatencyTier, Tool};
+use crate::catalog::{CallHints, LatencyTier, Retry, Tool};
 
 /// The default of the orchestration design that this room implements: 60 s, and 5 min for research.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const RESEARCH_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Three tools that do research, one after the other.
-const LONGEST_REQUEST: Duration = Duration::from_secs(900);
+pub const LONGEST_REQUEST: Duration = Duration::from_secs(900);
 
 /// Words in a tool's name, categories or tags that make it research.
 const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"];
@@ -23,14 +23,16 @@ pub struct Timing {
     pub default_timeout: Duration,
     /// For tools that do research, or declare to be slow.
     pub research_timeout: Duration,
-    /// Timeouts of tools by pattern; the first that matches counts, over what a tool declares.
-    pub timeouts: Vec<(Patterns, Duration)>,
+    /// What the user says of calls, by patterns of tools: the first that says a thing counts, over what
+    /// the tool declares.
+    pub hints: Vec<(Patterns, CallHints)>,
     /// Nobody is told that a tool is at work before it has taken so long.
     pub feedback_delay: Duration,
     /// The same for a tool that is known to take long: it is told nearly at once.
     pub slow_feedback_delay: Duration,
     pub retries: Retries,
-    /// The longest that one request may take, with all its tools and tries.
+    /// The longest that one request may take, with all its tools and tries, however steadily a tool
+    /// tells of its progress.
     pub longest_request: Duration,
 }
 
@@ -39,7 +41,7 @@ impl Default for Timing {
         Self {
             default_timeout: DEFAULT_TIMEOUT,
             research_timeout: RESEARCH_TIMEOUT,
-            timeouts: Vec::new(),
+            hints: Vec::new(),
             feedback_delay: Duration::from_secs(3),
             slow_feedback_delay: Duration::from_millis(500),
             retries: Retries::default(),
@@ -49,20 +51,41 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// The longest that a call of this tool is waited for.
+    /// What is said of calls of this tool, by the user and by its author.
+    fn hints_of<'a>(&'a self, tool: &'a Tool) -> impl Iterator<Item = &'a CallHints> {
+        let of_user = self.hints.iter().filter(|(tools, _)| tools.matches(tool.id.as_str()));
+        of_user.map(|(_, hints)| hints).chain([&tool.routing.call_hints])
+    }
+
+    /// The longest that a call of this tool is waited for, from its start or from the latest that was
+    /// heard of its progress.
     pub fn timeout(&self, tool: &Tool) -> Duration {
-        let named = self.timeouts.iter().find(|(tools, _)| tools.matches(tool.id.as_str()));
-        let declared = tool.routing.call_hints.timeout_ms.map(Duration::from_millis);
-        match named.map(|(_, timeout)| *timeout).or(declared) {
-            Some(timeout) => timeout,
-            None if is_research(tool) => self.research_timeout,
+        match self.hints_of(tool).find_map(|hints| hints.timeout_ms) {
+            Some(ms) => Duration::from_millis(ms),
+            None if self.is_research(tool) => self.research_timeout,
             None => self.default_timeout,
         }
     }
 
+    /// When a call of this tool is sent again, where that is said.
+    pub fn retry<'a>(&'a self, tool: &'a Tool) -> Option<&'a Retry> {
+        self.hints_of(tool).find_map(|hints| hints.retry.as_ref())
+    }
+
+    /// Whether a long text of this tool is summarised.
+    pub fn summarizes(&self, tool: &Tool) -> bool {
+        self.hints_of(tool).find_map(|hints| hints.summarize).unwrap_or(false)
+    }
+
+    /// Tokens of an answer that are taken at most, where that is said.
+    pub fn max_tokens(&self, tool: &Tool) -> Option<u32> {
+        self.hints_of(tool).find_map(|hints| hints.max_tokens)
+    }
+
     /// When somebody is told that the tool is at work.
     pub fn feedback_delay(&self, tool: &Tool) -> Duration {
-        if let Some(declared) = tool.routing.call_hints.feedback_delay_ms {
+        let declared = self.hints_of(tool).find_map(|hints| hints.feedback_delay_ms);
+        if let Some(declared) = declared {
             return Duration::from_millis(declared);
         }
         match tool.latency_tier() {
@@ -70,12 +93,13 @@ impl Timing {
             Some(_) => self.slow_feedback_delay,
         }
     }
+
+    fn is_research(&self, tool: &Tool) -> bool {
+        self.hints_of(tool).find_map(|hints| hints.research).unwrap_or_else(|| is_research(tool))
+    }
 }
 
 fn is_research(tool: &Tool) -> bool {
-    if let Some(declared) = tool.routing.call_hints.research {
-        return declared;
-    }
     let slow = tool.latency_tier() >= Some(LatencyTier::Slow);
     let words = tool.categories.iter().chain(&tool.tags).map(|word| word.to_lowercase());
     let name = tool.name.to_lowercase();
@@ -106,6 +130,11 @@ impl Default for Retries {
 }
 
 impl Retries {
+    /// The same pauses, as often as a tool's own word has it.
+    pub fn of(&self, retry: Option<&Retry>) -> Self {
+        Self { most: retry.map_or(self.most, |retry| retry.most as usize), ..self.clone() }
+    }
+
     /// The pauses before each further try: doubling, with jitter, so that many callers of a server
     /// that comes back do not all come back with it.
     pub fn pauses(&self) -> impl Iterator<Item = Duration> {
@@ -152,14 +181,17 @@ pub(super) fn display_name(tool: &Tool) -> String {
 mod tests {
     use super::*;
 
+    fn seconds(seconds: u64) -> CallHints {
+        CallHints { timeout_ms: Some(seconds * 1_000), ..CallHints::default() }
+    }
+
     #[test]
     fn research_takes_five_minutes_and_a_pattern_decides_over_it() {
         let mut timing = Timing::default();
         let research = Tool::new(Some("perplexity"), "deep_research", "");
         assert_eq!(timing.timeout(&research), RESEARCH_TIMEOUT);
         assert_eq!(timing.timeout(&Tool::new(None, "fetch", "")), DEFAULT_TIMEOUT);
-        let pattern = Patterns::new(["perplexity__*"]).unwrap();
-        timing.timeouts.push((pattern, Duration::from_secs(7)));
+        timing.hints.push((Patterns::new(["perplexity__*"]).unwrap(), seconds(7)));
         assert_eq!(timing.timeout(&research), Duration::from_secs(7));
     }
 
@@ -173,7 +205,7 @@ mod tests {
         tool.routing.call_hints.feedback_delay_ms = Some(250);
         assert_eq!(timing.timeout(&tool), Duration::from_secs(90));
         assert_eq!(timing.feedback_delay(&tool), Duration::from_millis(250));
-        timing.timeouts.push((Patterns::new(["*"]).unwrap(), Duration::from_secs(7)));
+        timing.hints.push((Patterns::new(["*"]).unwrap(), seconds(7)));
         assert_eq!(timing.timeout(&tool), Duration::from_secs(7), "the user's word counts most");
     }
 

@@ -29,6 +29,12 @@ pub enum Error {
     #[error("tools cannot be called here; expected a servers file, as with --config servers.json")]
     NoExecutor,
 
+    #[error(
+        "nothing is kept under the handle `{handle}`; expected one that a cut answer named, and not \
+         long ago: call the tool again"
+    )]
+    UnknownHandle { handle: String },
+
     #[error("the server `{server}` cannot be had: {because}")]
     Unavailable { server: String, because: String },
 

@@ -26,13 +26,16 @@ pub(super) mod conduct;
 mod connections;
 pub(super) mod embeddings;
 mod error;
+mod events;
 mod extract;
 pub(super) mod feedback;
 pub(super) mod filter;
 pub(super) mod map;
+pub(super) mod outputs;
 mod page;
 pub(super) mod reload;
 pub(super) mod rerank;
+pub(super) mod run;
 pub(super) mod select;
 pub(super) mod tools;
 pub(super) mod watch;
@@ -102,6 +105,7 @@ pub fn router(
     // Calls and conducted requests take as long as the tools behind them, and events have no end.
     let long = Router::new()
         .route("/v1/call", post(call::call))
+        .route("/v1/run", post(run::run))
         .route("/v1/conduct", post(conduct::conduct))
         .layer(listed())
         .route("/v1/events", get(watch::events))
@@ -135,6 +139,7 @@ fn of_tools() -> Router<Arc<App>> {
         .route("/v1/tools", get(tools::list).post(tools::register))
         .route("/v1/tools/{id}", get(tools::show).put(tools::update).delete(tools::remove))
         .route("/v1/feedback", post(feedback::add))
+        .route("/v1/outputs/{handle}", get(outputs::output))
         .route("/v1/map", get(map::map))
 }
 

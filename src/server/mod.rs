@@ -53,7 +53,10 @@ pub use mcp::{
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    About, Admitted, CallTool, Edit, Find, Found, Hidden, Keep, Notice, Recent, Screen,
+    About, Admitted, CallTool, Edit, Find, Found, Hidden, Keep, Notice, Recent, RunPrompt, Screen,
     ServerState, Service, ServiceOptions, Sessions, Status, Unavailable,
 };
 pub use shutdown::Shutdown;
+
+/// Characters of a page of an answer that was cut, where nothing is said.
+pub(crate) const PAGE_CHARS: usize = 20_000;

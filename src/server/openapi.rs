@@ -10,8 +10,8 @@ use utoipa::{Modify, OpenApi};
 
 use super::health;
 use super::http::{
-    ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, map, reload,
-    rerank, select, tools, watch,
+    ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, map, outputs,
+    reload, rerank, run, select, tools, watch,
 };
 use crate::conductor::OBLIGATIONS_SCHEMA;
 
@@ -25,7 +25,7 @@ use crate::conductor::OBLIGATIONS_SCHEMA;
     ),
     paths(
         select::select, analyze::analyze, tools::list, tools::register, tools::show, tools::update, tools::remove,
-        feedback::add, arguments::arguments, call::call, conduct::conduct, filter::filter, embeddings::embed,
+        feedback::add, arguments::arguments, call::call, run::run, outputs::output, conduct::conduct, filter::filter, embeddings::embed,
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),

@@ -12,8 +12,8 @@ use crate::catalog::import::{self, Found};
 use crate::catalog::source::Source;
 use crate::catalog::{
     CallHints, Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
-    OperationArgument, OperationBody, ParameterHints, Place, Reliability, Routing, Schema, Tool,
-    ToolId, embedding_text, keyword_fields,
+    OperationArgument, OperationBody, ParameterHints, Place, Reliability, Retry, RetryOn, Routing,
+    Schema, Tool, ToolId, embedding_text, keyword_fields,
 };
 
 fn json() -> impl Strategy<Value = Value> {
@@ -122,6 +122,8 @@ fn call_hints() -> impl Strategy<Value = CallHints> {
             research,
             typical_tokens,
             max_tokens,
+            retry: research.map(|_| Retry { on: vec![RetryOn::Busy], most: 3 }),
+            summarize: research,
         },
     )
 }

@@ -64,6 +64,8 @@ fn what_is_wrong_is_told_with_its_place() {
         (r#"{"fallback": ["a"]}"#, "routing.fallback", "fallbacks"),
         (r#"{"call_hints": {"timeout_ms": 0}}"#, "routing.call_hints.timeout_ms", "3600000"),
         (r#"{"call_hints": {"timeout": 9}}"#, "routing.call_hints.timeout", "timeout_ms"),
+        (r#"{"call_hints": {"retry": {"most": 11}}}"#, "routing.call_hints.retry", "0 to 10"),
+        (r#"{"call_hints": {"retry": {"on": ["rain"]}}}"#, "routing.call_hints.retry", "busy"),
     ] {
         let loaded = load(&format!(r#"{{"name": "t", "routing": {routing}}}"#), None);
         let [problem] = loaded.problems.as_slice() else {
@@ -84,7 +86,7 @@ fn what_a_call_takes_is_read_and_set_bit_by_bit() {
                    call_hints = { timeout_ms = 120000, feedback_delay_ms = 250 }\n";
     let loaded = load(&row.replace('\n', " "), Some(overlay));
     assert_eq!(loaded.problems, []);
-    let hints = loaded.catalog.get("deep").unwrap().routing.call_hints;
+    let hints = &loaded.catalog.get("deep").unwrap().routing.call_hints;
     assert_eq!((hints.timeout_ms, hints.feedback_delay_ms), (Some(120_000), Some(250)));
     assert_eq!((hints.research, hints.max_tokens), (Some(true), Some(8_000)));
 }

@@ -13,7 +13,7 @@ use super::super::session::{CallLimitArgs, SessionArgs};
 #[cfg(feature = "mcp")]
 use super::{CatalogArgs, EngineArgs, SelectArgs};
 #[cfg(feature = "mcp")]
-use crate::execution::LocalTime;
+use crate::execution::{LONGEST_REQUEST, LocalTime};
 
 /// Where tools come from that no file lists.
 #[derive(Args, Clone, Default)]
@@ -154,9 +154,14 @@ pub struct RightsArgs {
     /// Never call tools whose id matches; repeatable
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
-    /// Seconds to wait for a tool [default: 60, and 300 for research]
+    /// Seconds to wait for a tool, from its start or from the latest that it told of its progress
+    /// [default: 60, and 300 for research]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
+    /// Seconds that a request may take at most, with all its tools and tries and however steadily a
+    /// tool tells of its progress
+    #[arg(long, value_name = "S", default_value_t = LONGEST_REQUEST.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub request_timeout: u64,
     /// Characters of an answer at most; the rest is kept for `toolroute output`
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub max_chars: usize,
@@ -187,6 +192,10 @@ pub struct CallArgs {
 pub struct RunArgs {
     /// What is wanted; arguments that `--args` does not give are read out of it
     pub prompt: String,
+    /// Find and call a tool for each thing that the prompt asks for, in their order, until one is not
+    /// answered; what one answers is available to the next
+    #[arg(long, conflicts_with_all = ["args", "earlier", "last_result", "fallback"])]
+    pub plan: bool,
     #[command(flatten)]
     pub sources: SourceArgs,
     #[command(flatten)]

@@ -1,12 +1,12 @@
 //! One candidate's turn: sent, and sent again where that may be.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
 use super::super::timing::announcement;
 use super::{Event, Executor, Request, millis};
-use crate::catalog::Tool;
+use crate::catalog::{RetryOn, Tool};
 
 /// What came of a turn.
 pub(super) struct Tried {
@@ -32,7 +32,9 @@ impl Executor {
     /// Calls a tool until it answers, or may not be called again.
     pub(super) async fn attempt(&self, request: &Request<'_>, sent: &Sent<'_>) -> Tried {
         let tool = sent.tool;
-        let mut pauses = self.options.timing.retries.pauses();
+        let retry = self.options.timing.retry(tool);
+        let retries = self.options.timing.retries.of(retry);
+        let mut pauses = retries.pauses();
         let mut tried = Tried {
             result: Ok(Output::default()),
             tries: 0,
@@ -50,8 +52,16 @@ impl Executor {
             if let Some(fault) = fault {
                 tried.error_ids.push(self.log(tool, &fault.to_string()));
             }
-            let again = fault.filter(|fault| may_try_again(tool, fault, tried.tries));
-            let pause = again.and_then(|_| pauses.next());
+            let again = match retry {
+                Some(retry) => what_came(&result).is_some_and(|came| {
+                    retry.on.contains(&came) && (!tried.reached || tool.effects().idempotent)
+                }),
+                None => fault.is_some_and(|fault| may_try_again(tool, fault, tried.tries)),
+            };
+            let pause = if again { pauses.next() } else { None };
+            if let (Some(_), Ok(output)) = (pause, &result) {
+                tried.error_ids.push(self.log(tool, &output.text));
+            }
             tried.result = result;
             let Some(pause) = pause.filter(|pause| *pause < time_left(sent.deadline)) else {
                 return tried;
@@ -67,7 +77,9 @@ impl Executor {
     /// One try, and how long the tool itself took.
     async fn once(&self, request: &Request<'_>, sent: &Sent<'_>) -> (Result<Output, Fault>, f64) {
         let Sent { tool, invoker, arguments, key, deadline } = *sent;
+        let heard = Mutex::new(None);
         let tell = |progress: Progress| {
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
             (request.on_event)(Event::Progress { tool: tool.id.clone(), progress });
         };
         let timing = &self.options.timing;
@@ -75,10 +87,11 @@ impl Executor {
             if let Err(fault) = within(time_left(deadline), invoker.prepare()).await {
                 return (Err(Fault { reached: false, ..fault }), 0.0);
             }
-            let limit = timing.timeout(tool).min(time_left(deadline));
             let began = Instant::now();
             let call = Call { tool, arguments, key, on_progress: &tell };
-            let result = within(limit, invoker.invoke(call)).await;
+            let heard = || *heard.lock().unwrap_or_else(PoisonError::into_inner);
+            let limits = (timing.timeout(tool), deadline);
+            let result = while_heard(limits, heard, invoker.invoke(call)).await;
             (result, millis(began))
         };
         tokio::pin!(work);
@@ -104,6 +117,54 @@ async fn within<T>(
     match tokio::time::timeout(limit, work).await {
         Ok(done) => done,
         Err(_) => Err(Fault::after(FaultKind::Timeout, format!("no answer in {limit:?}"))),
+    }
+}
+
+/// Waits as long as something is heard of the work: `limit` from its start or from the latest, and never
+/// beyond the deadline.
+async fn while_heard<T>(
+    (limit, deadline): (Duration, Instant),
+    heard: impl Fn() -> Option<Instant>,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    tokio::pin!(work);
+    let began = Instant::now();
+    let mut until = (began + limit).min(deadline);
+    loop {
+        match tokio::time::timeout_at(until.into(), &mut work).await {
+            Ok(done) => return done,
+            Err(_) => {
+                let latest = heard().map_or(began, |heard| heard) + limit;
+                if latest.min(deadline) <= until {
+                    let waited = began.elapsed();
+                    let said = match heard() {
+                        _ if until == deadline => {
+                            format!(
+                                "no answer in {waited:.0?}, the longest that a request may take"
+                            )
+                        }
+                        Some(_) => format!("no answer and no progress in {limit:?}"),
+                        None => format!("no answer in {limit:?}"),
+                    };
+                    return Err(Fault::after(FaultKind::Timeout, said));
+                }
+                until = latest.min(deadline);
+            }
+        }
+    }
+}
+
+/// What came of a try that may be made again.
+fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
+    match result {
+        Ok(output) => output.is_error.then_some(RetryOn::Error),
+        Err(fault) => match fault.kind {
+            FaultKind::Unreachable => Some(RetryOn::Unreachable),
+            FaultKind::Broken => Some(RetryOn::Broken),
+            FaultKind::Busy => Some(RetryOn::Busy),
+            FaultKind::Timeout => Some(RetryOn::Timeout),
+            FaultKind::Refused | FaultKind::Missing => None,
+        },
     }
 }
 

@@ -1,22 +1,17 @@
 //! `POST /v1/call`: one tool called, with those that can stand in for it behind it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::ACCEPT;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use axum::response::Response;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::extract::Body;
-use super::{ApiError, App, ErrorBody, json};
-use crate::execution::{Arguments, Event as Happened, WHOLE_NUMBERS, inexact};
+use super::{ApiError, App, ErrorBody, events};
+use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 use crate::server::CallTool;
 
 #[derive(Deserialize, ToSchema)]
@@ -83,59 +78,23 @@ pub async fn call(
     // Before anything is sent: what cannot be called at all has its status.
     service.executor().ok_or(crate::server::Error::NoExecutor)?;
     service.describe(&asked.tool, asked.profile.as_deref())?;
-    let call = async move |on_event: &(dyn Fn(Happened) + Send + Sync)| {
-        let call = CallTool {
-            id: &asked.tool,
-            arguments: &arguments,
-            session: &session,
-            confirmed: asked.confirmed,
-            question: &asked.question,
-            profile: asked.profile.as_deref(),
-            alone: false,
-            budget_tokens: asked.budget_tokens,
-            on_event,
-        };
-        service.call(call).await
+    let work = move |on_event: events::Tell| -> events::Work<_> {
+        Box::pin(async move {
+            let call = CallTool {
+                id: &asked.tool,
+                arguments: &arguments,
+                session: &session,
+                confirmed: asked.confirmed,
+                question: &asked.question,
+                profile: asked.profile.as_deref(),
+                alone: false,
+                budget_tokens: asked.budget_tokens,
+                on_event: &*on_event,
+            };
+            service.call(call).await
+        })
     };
-    if !wants_events(&headers) {
-        return Ok(json(call(&|_| {}).await?));
-    }
-    let (tell, heard) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        let told = tell.clone();
-        let on_event = move |event: Happened| {
-            // A client that has gone hears nothing, which is fine.
-            told.send(named(&event)).ok();
-        };
-        let last = match call(&on_event).await {
-            Ok(report) => Event::default().event("report").json_data(report),
-            Err(error) => {
-                let said = json!({"message": error.to_string()});
-                Event::default().event("error").json_data(said)
-            }
-        };
-        tell.send(last.unwrap_or_default()).ok();
-    });
-    let events = stream::unfold(heard, async |mut heard| {
-        heard.recv().await.map(|event| (Ok::<_, Infallible>(event), heard))
-    });
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
-}
-
-/// Whether the client asks for what happens on the way.
-fn wants_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(ACCEPT).and_then(|accepted| accepted.to_str().ok());
-    accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
-}
-
-/// `working`, `progress` or `fell_back`, with what it says.
-fn named(event: &Happened) -> Event {
-    let name = match event {
-        Happened::Working { .. } => "working",
-        Happened::Progress { .. } => "progress",
-        Happened::FellBack { .. } => "fell_back",
-    };
-    Event::default().event(name).json_data(event).unwrap_or_default()
+    events::answer(&headers, work).await
 }
 
 pub(super) fn arguments(given: Value) -> Result<Arguments, ApiError> {

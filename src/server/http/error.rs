@@ -99,6 +99,7 @@ impl From<Error> for ApiError {
             Error::UnknownTool { .. }
             | Error::HeldBack { .. }
             | Error::NotListed { .. }
+            | Error::UnknownHandle { .. }
             | Error::UnknownProfile { .. }
             | Error::UnknownServer { .. } => Self::not_found(error.to_string()),
             Error::BadSession { .. } => Self::bad_request(error.to_string()),

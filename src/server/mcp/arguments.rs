@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::super::Find;
-use super::meta::MOST_TOOLS;
+use super::meta::{MOST_CHARS, MOST_TOOLS};
 use crate::engine::{Context, SelectRequest};
 use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use crate::server::PAGE_CHARS;
 
 /// Members by which a tool is named.
 const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];
@@ -95,6 +96,26 @@ fn budget(given: &Arguments) -> Result<Option<usize>, String> {
 /// What is wrong, for the agent to put right.
 pub fn describe(given: &Arguments) -> Result<String, String> {
     text(given, &NAMES).ok_or_else(|| no_name("describe_tool"))
+}
+
+/// What `read_more` was asked: the handle, and in characters where to begin and how much.
+///
+/// # Errors
+/// What is wrong, for the agent to put right.
+pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
+    const NO_HANDLE: &str =
+        "expected `handle`: what stands behind \"handle\" in an answer that was cut";
+    let handle = text(given, &["handle"]).ok_or(NO_HANDLE)?;
+    let number = |names: &[&str]| match first(given, names) {
+        None => Ok(None),
+        Some(value) => {
+            let found = whole(value).and_then(|number| usize::try_from(number).ok());
+            found.map(Some).ok_or_else(|| wrong(names[0], "a whole number", value))
+        }
+    };
+    let offset = number(&["offset"])?.unwrap_or_default();
+    let most = number(&["max_chars", "chars", "limit"])?.unwrap_or(PAGE_CHARS);
+    Ok((handle, offset, most.clamp(1, MOST_CHARS as usize)))
 }
 
 /// # Errors

@@ -1,4 +1,4 @@
-//! `tools/call`: the three tools of ours, and all others under their ids.
+//! `tools/call`: the four tools of ours, and all others under their ids.
 
 use std::sync::Arc;
 
@@ -75,6 +75,10 @@ impl Gateway {
                 Ok(id) => told(self.described(&id)),
                 Err(said) => Ok(answer::error(said)),
             },
+            Meta::ReadMore => match arguments::read_more(&given) {
+                Ok(asked) => told(self.more(asked)),
+                Err(said) => Ok(answer::error(said)),
+            },
             Meta::Call => match arguments::call(given) {
                 Ok(called) => match Meta::of(&called.tool) {
                     // An agent that puts a tool of ours into another means the inner one.
@@ -92,6 +96,21 @@ impl Gateway {
         let tool = self.shared.service.describe(id, self.shared.profile.as_deref())?;
         let described = Described { tool: &tool, about: self.shared.service.about(&tool) };
         Ok(CallToolResult::success(vec![ContentBlock::text(described.to_json())]))
+    }
+
+    /// A part of an answer that was cut, and where the next begins.
+    fn more(
+        &self,
+        (handle, offset, most): (String, usize, usize),
+    ) -> Result<CallToolResult, Error> {
+        let page = self.shared.service.read_more(&handle, offset, most)?;
+        let rest = match page.next_offset {
+            Some(next) => format!("; read_more with \"offset\": {next} gives the next"),
+            None => String::new(),
+        };
+        let end = page.offset + page.text.chars().count();
+        let place = format!("[characters {} to {end} of {}{rest}]", page.offset, page.of_chars);
+        Ok(CallToolResult::success(vec![ContentBlock::text(page.text), ContentBlock::text(place)]))
     }
 
     /// The client's own session, or the one that its request names in a header.

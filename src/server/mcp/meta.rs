@@ -6,12 +6,16 @@ use serde_json::{Value, json};
 pub const FIND: &str = "find_tools";
 pub const DESCRIBE: &str = "describe_tool";
 pub const CALL: &str = "call_tool";
+pub const READ_MORE: &str = "read_more";
 
 /// Another name for [`FIND`] that agents know from elsewhere.
 pub const FIND_ALIAS: &str = "search_tools";
 
 /// Tools in an answer at most, whoever asks.
 pub const MOST_TOOLS: u64 = 50;
+
+/// Characters of a page at most, whoever asks.
+pub const MOST_CHARS: u64 = 1_000_000;
 
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
     what you want to do, in plain English; it gives the ids and parameters of the tools that fit. \
@@ -27,6 +31,7 @@ pub enum Meta {
     Find,
     Describe,
     Call,
+    ReadMore,
 }
 
 impl Meta {
@@ -35,6 +40,7 @@ impl Meta {
             FIND | FIND_ALIAS => Some(Self::Find),
             DESCRIBE => Some(Self::Describe),
             CALL => Some(Self::Call),
+            READ_MORE => Some(Self::ReadMore),
             _ => None,
         }
     }
@@ -42,7 +48,7 @@ impl Meta {
 
 /// The definitions, the same bytes for the same hint. Members stand in a fixed order.
 pub fn definitions(hint: &str) -> Vec<Tool> {
-    [find(hint), describe(), call()].into_iter().map(read).collect()
+    [find(hint), describe(), call(), read_more()].into_iter().map(read).collect()
 }
 
 fn read(definition: Value) -> Tool {
@@ -146,6 +152,30 @@ fn call() -> Value {
     })
 }
 
+fn read_more() -> Value {
+    json!({
+        "name": READ_MORE,
+        "title": "Read more",
+        "description": "Gives the rest of an answer that was cut and names a handle.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "handle": { "type": "string", "description": "As the cut answer names it" },
+                "offset": {
+                    "type": "integer", "minimum": 0,
+                    "description": "Where to begin, in characters"
+                },
+                "max_chars": {
+                    "type": "integer", "minimum": 1, "maximum": MOST_CHARS,
+                    "description": "Characters at most"
+                }
+            },
+            "required": ["handle"]
+        },
+        "annotations": { "title": "Read more", "readOnlyHint": true, "openWorldHint": false }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,7 +186,10 @@ mod tests {
         assert_eq!(written(), written());
         let tools = definitions("There is much.");
         let reads = |at: usize| tools[at].annotations.as_ref().unwrap().read_only_hint;
-        assert_eq!((reads(0), reads(1), reads(2)), (Some(true), Some(true), None));
+        assert_eq!(
+            (reads(0), reads(1), reads(2), reads(3)),
+            (Some(true), Some(true), None, Some(true))
+        );
         assert!(tools[0].description.as_ref().unwrap().ends_with("There is much."));
     }
 }

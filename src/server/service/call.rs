@@ -7,7 +7,7 @@ use super::{Error, Service, off_thread};
 use crate::catalog::{Tool, ToolId};
 use crate::engine::Session;
 use crate::execution::{
-    Arguments, Candidate, Event, Neighbor, Report, Request, StandIns, candidates,
+    Arguments, Candidate, Event, Neighbor, Page, Report, Request, StandIns, candidates,
 };
 
 /// Tools that are named where one could not be called.
@@ -44,12 +44,14 @@ impl Service {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let tool = self.describe(call.id, call.profile)?;
         let candidates = self.candidates(&tool, &call).await?;
+        let offer = call.question.trim().is_empty().then(|| call.session.offer_of(&tool.id));
+        let asked = offer.flatten().map(|offer| offer.prompt);
         let request = Request {
             candidates: &candidates,
             arguments: call.arguments,
             guard: call.session.guard(),
             confirmed: call.confirmed,
-            question: call.question,
+            question: asked.as_deref().unwrap_or(call.question),
             budget_tokens: call.budget_tokens,
             on_event: call.on_event,
         };
@@ -59,6 +61,16 @@ impl Service {
         }
         self.engine.record_report(&report, call.session, call.question);
         Ok(report)
+    }
+
+    /// The rest of an answer that was cut, by the handle that its marker names. Counts characters.
+    ///
+    /// # Errors
+    /// [`Error::NoExecutor`], and [`Error::UnknownHandle`] where nothing is kept under it.
+    pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Result<Page, Error> {
+        let executor = self.executor().ok_or(Error::NoExecutor)?;
+        let page = executor.read_more(handle, offset, most);
+        page.ok_or_else(|| Error::UnknownHandle { handle: handle.chars().take(40).collect() })
     }
 
     /// The tool and those to try after it, within the profile.

@@ -1,0 +1,61 @@
+//! Running a prompt: a step for each thing that it asks for, each with its tool.
+
+use std::sync::Arc;
+
+use super::{CallTool, Error, Find, Service};
+use crate::engine::{Plan, PlanReport, Session};
+use crate::execution::{Event, LocalTime};
+
+/// A prompt to run.
+#[derive(Clone, Copy)]
+pub struct RunPrompt<'a> {
+    pub prompt: &'a str,
+    /// The conversation that it belongs to. Results of one step are available to the next in it.
+    pub session: &'a Arc<Session>,
+    /// What "tomorrow" is relative to.
+    pub now: &'a LocalTime,
+    /// A person agreed to what may destroy something.
+    pub confirmed: bool,
+    /// Shown, not run.
+    pub draft: bool,
+    pub profile: Option<&'a str>,
+    pub on_event: &'a (dyn Fn(Event) + Send + Sync),
+}
+
+impl Service {
+    /// Finds and calls a tool for each thing that a prompt asks for, in their order, until one is not
+    /// answered.
+    ///
+    /// # Errors
+    /// As [`Service::find`] and [`Service::call`]. What goes wrong in a call is in the report.
+    pub async fn run(self: &Arc<Self>, run: RunPrompt<'_>) -> Result<PlanReport, Error> {
+        if !run.draft {
+            self.executor().ok_or(Error::NoExecutor)?;
+        }
+        let plan = Plan::new(self.engine.needs(run.prompt), run.session, run.now);
+        let mut plan = if run.draft { plan.draft() } else { plan };
+        while let Some(request) = plan.next() {
+            let find = Find {
+                request,
+                session: Arc::clone(run.session),
+                profile: run.profile.map(str::to_owned),
+                ..Find::default()
+            };
+            let found = self.find(find).await?;
+            let Some(planned) = plan.prepare(&found.selection) else { continue };
+            let call = CallTool {
+                id: planned.tool.id.as_str(),
+                arguments: &planned.arguments,
+                session: run.session,
+                confirmed: run.confirmed,
+                question: &planned.need,
+                budget_tokens: None,
+                profile: run.profile,
+                alone: false,
+                on_event: run.on_event,
+            };
+            plan.note(self.call(call).await?);
+        }
+        Ok(plan.finish())
+    }
+}

@@ -1,0 +1,110 @@
+//! A prompt with several needs, run step by step: over the command line and HTTP.
+
+use serde_json::{Value, json};
+
+use crate::http::{Server, post};
+use crate::stand_ins::{journal, scripted};
+use crate::support::Sandbox;
+
+/// A weather station, a mailbox and a store.
+fn house() -> Sandbox {
+    let takes = |required: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            required.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+        json!({"type": "object", "required": required, "properties": properties})
+    };
+    scripted(&[
+        (
+            "weather",
+            json!([
+                {"name": "get_forecast", "description": "Gets the weather forecast of a city",
+                 "inputSchema": takes(&["city"]), "annotations": {"readOnlyHint": true},
+                 "does": {"answer": "rain in {city}"}},
+            ]),
+        ),
+        (
+            "mail",
+            json!([
+                {"name": "send_email", "description": "Sends an email with a text to a person's address",
+                 "inputSchema": takes(&["to", "body"]), "annotations": {"readOnlyHint": false},
+                 "does": {"answer": "sent to {to}"}},
+            ]),
+        ),
+        (
+            "store",
+            json!([
+                {"name": "delete_file", "description": "Deletes a file from the disk",
+                 "inputSchema": takes(&["path"]), "annotations": {"destructiveHint": true},
+                 "does": {"answer": "deleted {path}"}},
+            ]),
+        ),
+    ])
+}
+
+const PROMPT: &str =
+    "Get the weather forecast for Paris and send that by email to dana@example.org";
+
+fn states(report: &Value) -> Vec<&str> {
+    let steps = report["steps"].as_array().unwrap();
+    steps.iter().map(|step| step["state"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
+    let sandbox = house();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let typed = ["run", "--plan", PROMPT, "--servers", &servers, "--model", "static"];
+    let report = sandbox.json(&typed);
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    assert_eq!(report["complete"], true);
+    let [forecast, mail] = [&report["steps"][0], &report["steps"][1]];
+    assert_eq!(
+        (&forecast["tool"], &mail["tool"]),
+        (&json!("weather__get_forecast"), &json!("mail__send_email"))
+    );
+    assert_eq!(forecast["arguments"]["arguments"], json!({"city": "Paris"}));
+    assert_eq!(mail["arguments"]["arguments"]["to"], "dana@example.org");
+    let body = &mail["arguments"]["sources"];
+    let from = body.as_array().unwrap().iter().find(|source| source["name"] == "body").unwrap();
+    assert_eq!(from["from"], "last_result", "{mail:#}");
+    assert_eq!(journal(&sandbox, "mail").len(), 1);
+    assert!(journal(&sandbox, "mail")[0].contains("rain in Paris"));
+    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let report = post(server.port, "/v1/run", &json!({"prompt": PROMPT})).ok();
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let draft = post(server.port, "/v1/run", &json!({"prompt": PROMPT, "dry_run": true})).ok();
+    assert_eq!(draft["steps"][0]["state"], "ready", "{draft:#}");
+    assert_eq!(journal(&sandbox, "mail").len(), 2, "nothing is called that is only shown");
+}
+
+#[test]
+fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guard() {
+    let sandbox = house();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let plan = |prompt: &str, more: &[&str], code: i32| {
+        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
+        let mut command = sandbox.toolroute();
+        command.env("XDG_STATE_HOME", sandbox.path("state")).args(typed).args(more);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let missing = "Get the weather forecast and then delete the file /tmp/report.txt from the disk";
+    let report = plan(missing, &[], 2);
+    assert_eq!(states(&report), ["clarify", "not_run"], "{report:#}");
+    let deletes =
+        "Delete the file /tmp/report.txt from the disk and get the weather forecast for Paris";
+    let report = plan(deletes, &[], 2);
+    assert_eq!(states(&report), ["confirm", "not_run"], "{report:#}");
+    assert_eq!(journal(&sandbox, "store"), [] as [&str; 0]);
+    let report = plan(deletes, &["--yes"], 0);
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let forecast = "get the weather forecast for Oslo";
+    for _ in 0..3 {
+        plan(forecast, &["--session", "weather"], 0);
+    }
+    let report = plan(forecast, &["--session", "weather"], 1);
+    assert_eq!(states(&report), ["failed"], "{report:#}");
+    let said = sandbox.fails(2, &["run", "--plan", "x", "--args", "{}", "--servers", &servers]);
+    assert!(said.contains("--plan"), "{said}");
+}
