@@ -164,7 +164,7 @@ pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
 /// What may be called of a servers file, and how.
 pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
     let mut timing = Timing {
-        longest_request: Duration::from_secs(args.request_timeout),
+        longest_request: Duration::from_secs(args.longest_request),
         hints: file.hints.clone(),
         ..Timing::default()
     };

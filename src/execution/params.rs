@@ -192,6 +192,12 @@ impl Checker {
     }
 }
 
+/// Whether a value fits a schema, formats among it.
+#[cfg(test)]
+pub(super) fn is_valid(schema: &Value, value: &Value) -> bool {
+    Checker::new(schema).0.is_some_and(|validator| validator.is_valid(value))
+}
+
 fn into_members(value: Value) -> Arguments {
     match value {
         Value::Object(members) => members,

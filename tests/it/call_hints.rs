@@ -74,7 +74,7 @@ fn steady_progress_keeps_a_call_alive_up_to_the_longest_request() {
     assert!(report["took_ms"].as_f64().unwrap() > 3_900.0, "{report}");
     let report = call(&sandbox, "shop__wait", &[]);
     assert_eq!(report["outcome"], "failed", "{report}");
-    let report = call(&sandbox, "shop__crawl", &["--request-timeout", "3"]);
+    let report = call(&sandbox, "shop__crawl", &["--longest-request", "3"]);
     assert_eq!(report["outcome"], "failed", "{report}");
     assert!(report["took_ms"].as_f64().unwrap() < 3_900.0, "{report}");
     hint(&sandbox, "shop", json!({"toolHints": {"wa*": {"timeout_ms": 20000}}}));

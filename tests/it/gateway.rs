@@ -445,7 +445,7 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
     let hidden = served.ask("/mcp/draw", &b, "tools/call", call);
     assert_eq!(hidden["isError"], true, "{hidden}");
     let listed = served.ask("/mcp/draw", &b, "tools/list", json!({}));
-    assert_eq!(listed["tools"][3]["name"], "notes__count_notes");
+    assert_eq!(listed["tools"][4]["name"], "notes__count_notes");
     assert_eq!(post(served.port, "/mcp/none", &[], &initialize()).0, 404);
     // One process for all sessions.
     for _ in 0..5 {

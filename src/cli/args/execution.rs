@@ -161,7 +161,7 @@ pub struct RightsArgs {
     /// Seconds that a request may take at most, with all its tools and tries and however steadily a
     /// tool tells of its progress
     #[arg(long, value_name = "S", default_value_t = LONGEST_REQUEST.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub request_timeout: u64,
+    pub longest_request: u64,
     /// Characters of an answer at most; the rest is kept for `toolroute output`
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub max_chars: usize,

@@ -37,6 +37,13 @@ pub(super) const INTRODUCED: u8 = 2;
 const NAMED: u8 = 4;
 const BARE: u8 = 1;
 
+/// Which parameter is named beside a choice.
+enum Beside {
+    Own,
+    Other,
+    Neither,
+}
+
 impl Surroundings<'_> {
     /// The values of a slot that the prompt says, outside quotes, addresses, dates and numbers.
     pub fn choices(&self, slot: &Slot, others: &[Slot]) -> Vec<Choice> {
@@ -140,86 +147,63 @@ impl Surroundings<'_> {
 
     fn strength_of_choice(&self, slot: &Slot, others: &[Slot], said: (&Range<usize>, usize)) -> u8 {
         let (span, length) = said;
-        let before = self.before(span.start);
-        let after = self.after(span.end);
+        let (before, after) = (self.before(span.start), self.after(span.end));
         let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
-        if matches!(
-            word(0),
-            "not" | "no" | "non" | "without" | "never" | "except" | "isn't" | "aren't"
-        ) {
-            return 0;
-        }
-        if word(0) == "from" && slot.role != Some(Role::Start) {
-            return 0;
-        }
-        let is_beside = |word: Option<&&Word>| {
-            word.is_some_and(|word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower)))
-        };
-        let names_other = |word: Option<&&Word>| {
-            let is_of = |other: &&Slot| {
-                other.name != slot.name
-                    && word.is_some_and(|w| other.nouns().any(|noun| stem(noun) == stem(&w.lower)))
-            };
-            others.iter().any(|other| is_of(&other))
-        };
-        let skipped = before.iter().position(|word| {
-            !matches!(word.lower.as_str(), "is" | "of" | "as" | "to" | "a" | "the" | "by" | "be")
-        });
-        let named = skipped.and_then(|at| before.get(at));
-        if is_beside(named) || is_beside(after.first()) {
-            return NAMED;
-        }
-        if names_other(after.first())
-            || (before.first().is_some_and(|w| !is_function_word(&w.lower)) && names_other(named))
+        if is_listed(word(0), "not no non without never except isn't aren't")
+            || (word(0) == "from" && slot.role != Some(Role::Start))
         {
             return 0;
         }
+        match self.beside(slot, others, (&before, &after)) {
+            Beside::Own => return NAMED,
+            Beside::Other => return 0,
+            Beside::Neither => {}
+        }
         let is_last = after.first().is_none_or(|word| {
-            matches!(
-                word.lower.as_str(),
-                "and"
-                    | "or"
-                    | "for"
-                    | "from"
-                    | "on"
-                    | "at"
-                    | "with"
-                    | "in"
-                    | "to"
-                    | "by"
-                    | "please"
-            )
+            is_listed(&word.lower, "and or for from on at with in to by please")
         });
-        let article = usize::from(matches!(word(0), "a" | "an" | "the"));
-        let is_introduced = matches!(
-            word(article),
-            "in" | "as"
-                | "to"
-                | "into"
-                | "with"
-                | "by"
-                | "using"
-                | "via"
-                | "is"
-                | "was"
-                | "are"
-                | "were"
-                | "be"
-        );
+        let article = usize::from(is_listed(word(0), "a an the"));
+        let is_introduced =
+            is_listed(word(article), "in as to into with by using via is was are were be");
         if (is_last && is_introduced) || (length > 1 && !self.is_in_a_name(span)) {
             return INTRODUCED;
         }
         let counted = after.first().map_or(String::new(), |word| singular(&word.lower));
         let said = self.text[span.clone()].to_lowercase();
-        let begins = before.is_empty() || matches!(word(0), "please" | "and" | "then" | "to");
+        let begins = before.is_empty() || is_listed(word(0), "please and then to");
         if self.tool_nouns.contains(&counted)
             && !ORDINALS.contains(&said.as_str())
             && (!begins || counted != after[0].lower)
         {
             return INTRODUCED;
         }
-        let is_common = is_listed(&said, COMMON);
-        if is_common { 0 } else { BARE }
+        if is_listed(&said, COMMON) { 0 } else { BARE }
+    }
+
+    /// Whether the words beside a choice are a name of its own parameter, or of another.
+    fn beside(
+        &self,
+        slot: &Slot,
+        others: &[Slot],
+        (before, after): (&[&Word], &[&Word]),
+    ) -> Beside {
+        let names =
+            |slot: &Slot, word: &Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
+        let names_own = |word: Option<&&Word>| word.is_some_and(|word| names(slot, word));
+        let names_other = |word: Option<&&Word>| {
+            let is_of =
+                |other: &Slot| other.name != slot.name && word.is_some_and(|w| names(other, w));
+            others.iter().any(is_of)
+        };
+        let skipped = before.iter().find(|word| !is_listed(&word.lower, "is of as to a the by be"));
+        if names_own(skipped) || names_own(after.first()) {
+            return Beside::Own;
+        }
+        let follows = before.first().is_some_and(|word| !is_function_word(&word.lower));
+        if names_other(after.first()) || (follows && names_other(skipped)) {
+            return Beside::Other;
+        }
+        Beside::Neither
     }
 
     /// A choice with the words that introduce it.

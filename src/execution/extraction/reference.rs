@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::mention::{Content, Mention};
 use super::plan::{Doubt, Fill, Plan};
 use super::slot::{Kind, Slot};
-use super::text::Word;
+use super::text::{Word, is_listed};
 use super::{ArgumentSources, Source};
 use crate::execution::params::{alike, plain};
 
@@ -16,91 +16,36 @@ pub(super) const WORDS: &[&str] =
 /// Values of the last result that are looked at.
 const DEPTH: usize = 3;
 
+/// Words before "it" that make it a subject: "is it cold" refers to nothing.
+const BEFORE_SUBJECT: &str = "is was does did will would can should if when how what";
+
+/// The same behind it: "it is cold".
+const AFTER_SUBJECT: &str = "is was has will would can should does rains snows";
+
+/// Words behind "that" with which it only joins ("that I am late") or names a time ("this week").
+const AFTER_JOINING: &str = "i i'm you we he she they it the there my our is are was were has have a an week \
+     month year morning evening afternoon day quarter weekend time";
+
 /// Whether the prompt refers to something that came before.
 pub(super) fn is_named(words: &[Word], text: &str) -> bool {
     let lower =
         |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |word| word.lower.as_str());
-    for (at, word) in words.iter().enumerate() {
+    words.iter().enumerate().any(|(at, word)| {
         let (before, next) = (lower(at.checked_sub(1)), lower(Some(at + 1)));
-        let after = &text[word.span.end..];
+        let stands_alone = at > 0 && !text[word.span.end..].starts_with(['\'', '’']);
         match word.lower.as_str() {
-            "result" | "results" | "answer" | "output" | "response"
-                if matches!(before, "last" | "previous" | "latest" | "above") =>
-            {
-                return true;
+            "result" | "results" | "answer" | "output" | "response" => {
+                is_listed(before, "last previous latest above")
             }
-            // "is it cold", "it is cold", "it's" and "that I am late" refer to nothing.
             "it" | "them" => {
-                let is_subject = matches!(
-                    before,
-                    "is" | "was"
-                        | "does"
-                        | "did"
-                        | "will"
-                        | "would"
-                        | "can"
-                        | "should"
-                        | "if"
-                        | "when"
-                        | "how"
-                        | "what"
-                ) || matches!(
-                    next,
-                    "is" | "was"
-                        | "has"
-                        | "will"
-                        | "would"
-                        | "can"
-                        | "should"
-                        | "does"
-                        | "rains"
-                        | "snows"
-                );
-                if at > 0 && !is_subject && !after.starts_with(['\'', '’']) {
-                    return true;
-                }
+                let is_subject =
+                    is_listed(before, BEFORE_SUBJECT) || is_listed(next, AFTER_SUBJECT);
+                stands_alone && !is_subject
             }
-            "that" | "this" | "those" | "these" => {
-                let is_conjunction = matches!(
-                    next,
-                    "i" | "i'm"
-                        | "you"
-                        | "we"
-                        | "he"
-                        | "she"
-                        | "they"
-                        | "it"
-                        | "the"
-                        | "there"
-                        | "my"
-                        | "our"
-                        | "is"
-                        | "are"
-                        | "was"
-                        | "were"
-                        | "has"
-                        | "have"
-                        | "a"
-                        | "an"
-                        | "week"
-                        | "month"
-                        | "year"
-                        | "morning"
-                        | "evening"
-                        | "afternoon"
-                        | "day"
-                        | "quarter"
-                        | "weekend"
-                        | "time"
-                );
-                if at > 0 && !is_conjunction && !after.starts_with(['\'', '’']) {
-                    return true;
-                }
-            }
-            _ => {}
+            "that" | "this" | "those" | "these" => stands_alone && !is_listed(next, AFTER_JOINING),
+            _ => false,
         }
-    }
-    false
+    })
 }
 
 /// A value from before, and where it stands.
@@ -191,8 +136,15 @@ impl Plan<'_> {
         let formed: Vec<Candidate> =
             formed.map(|(pointer, value)| candidate(pointer, value)).collect();
         let is_passed_on = matches!(slot.kind, Kind::Message | Kind::Query) && is_only_text;
-        if formed.is_empty() && is_passed_on && result.is_string() && fits(result) {
-            return vec![candidate("", result)];
+        // A message takes what is no text as its JSON; a query would find nothing by it.
+        let whole = match result {
+            Value::Object(_) | Value::Array(_) if slot.kind == Kind::Message => {
+                Value::String(result.to_string())
+            }
+            other => other.clone(),
+        };
+        if formed.is_empty() && is_passed_on && whole.is_string() && fits(&whole) {
+            return vec![candidate("", &whole)];
         }
         formed
     }

@@ -3,6 +3,7 @@ use serde_json::value::to_raw_value;
 
 use super::*;
 use crate::catalog::Schema;
+use crate::execution::params::is_valid;
 
 fn tool(name: &str, about: &str, schema: &Value) -> Tool {
     let mut tool = Tool::new(Some("test"), name, about);
@@ -109,7 +110,7 @@ proptest::proptest! {
         let mut optional = schema.clone();
         optional["required"] = json!([]);
         let sent = Value::Object(prepared.arguments.clone());
-        proptest::prop_assert!(jsonschema::is_valid(&optional, &sent), "{prompt}: {sent}");
+        proptest::prop_assert!(is_valid(&optional, &sent), "{prompt}: {sent}");
         for taken in &prepared.sources {
             let Source::Prompt { start, end, text } = &taken.source else { panic!("{taken}") };
             proptest::prop_assert_eq!(&prompt[*start..*end], text);

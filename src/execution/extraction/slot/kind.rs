@@ -165,7 +165,7 @@ fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
     if given.any(&["url", "uri", "link", "href", "website", "webpage"]) {
         return Kind::Url;
     }
-    let is_person = given.any(PEOPLE) && given.tells(&["email", "e-mail", "emails", "mail"]);
+    let is_person = given.any(PEOPLE) && given.suggests(&["email", "e-mail", "emails", "mail"]);
     if given.any(&["email", "emails", "mail"]) || is_person {
         return Kind::Email;
     }
@@ -248,71 +248,76 @@ fn is_place(given: &Given<'_>) -> bool {
         || is_bare_location
 }
 
+/// Phrases by which a description says that a parameter takes code.
+const CODE: [&str; 34] = [
+    "sql",
+    "graphql",
+    "jql",
+    "cql",
+    "cypher",
+    "sparql",
+    "promql",
+    "logql",
+    "kql",
+    "soql",
+    "regex",
+    "regular expression",
+    "xpath",
+    "css",
+    "selector",
+    "jsonpath",
+    "json path",
+    "jmespath",
+    "javascript",
+    "python code",
+    "source code",
+    "lucene",
+    "odata",
+    "expression",
+    "shell command",
+    "command to run",
+    "base64",
+    "json string",
+    "yaml",
+    "html",
+    "syntax",
+    "cron",
+    "glob",
+    "pattern",
+];
+
+/// Names of such parameters.
+const OF_CODE: [&str; 12] = [
+    "sql",
+    "regex",
+    "pattern",
+    "expression",
+    "selector",
+    "script",
+    "command",
+    "code",
+    "jql",
+    "graphql",
+    "xpath",
+    "glob",
+];
+
+const OF_SEARCH: [&str; 6] = [
+    "what to search",
+    "search query",
+    "search for",
+    "question to",
+    "to look for",
+    "natural language",
+];
+
 fn of_text(given: &Given<'_>) -> Kind {
-    const CODE: &[&str] = &[
-        "sql",
-        "graphql",
-        "jql",
-        "cql",
-        "cypher",
-        "sparql",
-        "promql",
-        "logql",
-        "kql",
-        "soql",
-        "regex",
-        "regular expression",
-        "xpath",
-        "css",
-        "selector",
-        "jsonpath",
-        "json path",
-        "jmespath",
-        "javascript",
-        "python code",
-        "source code",
-        "lucene",
-        "odata",
-        "expression",
-        "shell command",
-        "command to run",
-        "base64",
-        "json string",
-        "yaml",
-        "html",
-        "syntax",
-        "cron",
-        "glob",
-        "pattern",
-    ];
-    const OF_CODE: &[&str] = &[
-        "sql",
-        "regex",
-        "pattern",
-        "expression",
-        "selector",
-        "script",
-        "command",
-        "code",
-        "jql",
-        "graphql",
-        "xpath",
-        "glob",
-    ];
-    const OF_SEARCH: &[&str] = &[
-        "what to search",
-        "search query",
-        "search for",
-        "question to",
-        "to look for",
-        "natural language",
-    ];
     // Code is passed on as it is quoted, and never made of the prompt's words.
-    if given.tells(CODE) || given.any(OF_CODE) {
+    if given.tells(&CODE) || given.any(&OF_CODE) {
         return Kind::Text;
     }
     let is_query = given.any(&["query", "question", "search", "keywords", "prompt", "q"]);
-    if is_query || given.tells(OF_SEARCH) {
+    if is_query || given.tells(&OF_SEARCH) {
         return Kind::Query;
     }
     let is_message =
