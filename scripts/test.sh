@@ -61,6 +61,7 @@ step "route and the gateway without any network" scripts/offline.sh --binary "$b
 optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
 optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"
 optional_step npm "the page in a browser" scripts/page.sh "$binary"
+optional_step python3 "public items without a door" scripts/doors.sh
 optional_step python3 "self-checks of the Python scripts" python_self_checks
 optional_step shellcheck "shellcheck" shellcheck scripts/*.sh .ci/run
 # Only the checks that need no network; known vulnerabilities are cargo-audit's.

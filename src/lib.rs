@@ -74,7 +74,6 @@
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) | `catalog` |
 //! | [`engine`] | which tools, for this prompt? | every room below |
 //! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query`, `feedback` |
-//! | [`feedback`] | what did past prompts teach of a tool? | `catalog` |
 //! | [`query`] | what does the prompt ask for? | `catalog` |
 //! | [`feedback`] | what worked? | `catalog` |
 //! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) | `catalog` |

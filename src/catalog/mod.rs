@@ -66,7 +66,9 @@ pub use retry::{Retry, RetryOn};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
 pub use satisfies::covers;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
-pub use text::{embedding_text, parameter_names, split_identifier};
+#[cfg(test)]
+use text::parameter_names;
+pub use text::{embedding_text, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
     ToolId,

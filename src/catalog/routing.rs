@@ -7,9 +7,6 @@ use serde_json::{Map, Value};
 use super::row::Row;
 use super::{Fallback, Problem, Retry, Severity, Tool, fallback};
 
-/// The priority that a tool without one counts as, on the scale from 0 to [`Routing::MAX_PRIORITY`].
-const PRIORITY: u8 = 50;
-
 /// A pattern that takes more than this once compiled is a mistake or an attack: the longest of the
 /// source documents' own takes 40 kB.
 const PATTERN_BYTES: usize = 1 << 18;
@@ -137,11 +134,6 @@ impl Routing {
 
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// The priority, 50 where none is declared.
-    pub fn priority_or_middle(&self) -> u8 {
-        self.priority.unwrap_or(PRIORITY)
     }
 }
 

@@ -158,7 +158,8 @@ pub(super) fn distinct_title(tool: &Tool) -> Option<&str> {
 }
 
 /// The names of a tool's top-level parameters, in the schema's order.
-pub fn parameter_names(tool: &Tool) -> Vec<String> {
+#[cfg(test)]
+pub(super) fn parameter_names(tool: &Tool) -> Vec<String> {
     let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
     parameters.into_iter().map(|(name, _)| name).collect()
 }

@@ -131,7 +131,35 @@ fn recommendations(
     render::print(table)
 }
 
+/// The changes of the weights that were kept, a line each.
+fn weight_history(store: &ExecutionStore, global: &Global) -> anyhow::Result<()> {
+    let history = store.weight_history()?;
+    if global.json {
+        return render::json(&history);
+    }
+    if history.is_empty() {
+        return render::line("no weights were learned yet");
+    }
+    let header = ["change", "at (UTC)", "what", "executions", "log-loss before", "after"];
+    let mut table = render::table(&header, &[0, 3, 4, 5]);
+    for record in history {
+        let loss = |loss: Option<f64>| loss.map_or("–".to_owned(), |loss| format!("{loss:.4}"));
+        table.add_row([
+            record.id.to_string(),
+            store.time(record.at)?,
+            record.action,
+            record.executions.to_string(),
+            loss(record.loss_before),
+            loss(record.loss_after),
+        ]);
+    }
+    render::print(table)
+}
+
 fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> anyhow::Result<()> {
+    if args.history {
+        return weight_history(store, global);
+    }
     if args.revert {
         let now = store.revert_weights()?;
         if global.json {

@@ -132,6 +132,9 @@ pub struct WeightsArgs {
     /// Go back to the weights before the latest
     #[arg(long, conflicts_with = "dry_run")]
     pub revert: bool,
+    /// Show every change that was kept, the oldest first
+    #[arg(long, conflicts_with_all = ["apply", "revert", "dry_run"])]
+    pub history: bool,
     /// Only show what would change, which is what happens without a flag
     #[arg(long)]
     pub dry_run: bool,

@@ -1,9 +1,7 @@
 //! What a context comes to for a request: how many tools, which of them, and how the prompt is read.
 
-use std::borrow::Cow;
-
 use super::{Context, EngineConfig, Error, SelectRequest};
-use crate::query::{self, KnownWords, Speaker, Turn};
+use crate::query::{KnownWords, Reading, Speaker, Turn};
 use crate::selection::ToolFilter;
 
 impl EngineConfig {
@@ -48,40 +46,17 @@ impl EngineConfig {
     }
 }
 
-/// A request whose prompt says by itself what it wants: where it goes on with a conversation, it is
-/// read with what was said, slips of the fingers are mended where `words` are known, and what it
-/// says not to do is left out.
-pub(super) fn read<'a>(
-    request: &'a SelectRequest,
-    words: Option<&impl KnownWords>,
-) -> Cow<'a, SelectRequest> {
-    let mut prompt = match request.context.as_ref().filter(|context| context.depth > 0) {
-        Some(context) => continued(&request.prompt, context),
-        None => Cow::Borrowed(request.prompt.as_str()),
-    };
-    if let Some(words) = words {
-        prompt = then(prompt, |prompt| query::without_typos(prompt, words));
-    }
-    match then(prompt, query::without_negated) {
-        Cow::Borrowed(_) => Cow::Borrowed(request),
-        Cow::Owned(prompt) => Cow::Owned(SelectRequest { prompt, ..request.clone() }),
-    }
-}
-
-/// What a further step makes of a text, which stays as it is where the step changes nothing.
-pub(super) fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
-    match step(&text) {
-        Cow::Borrowed(_) => text,
-        Cow::Owned(changed) => Cow::Owned(changed),
-    }
-}
-
-/// A prompt with what the user said before, where it hangs on that.
-fn continued<'a>(prompt: &'a str, context: &Context) -> Cow<'a, str> {
-    let turns = context.conversation.iter().rev().filter(|turn| turn.role == Speaker::User);
-    let said: Vec<Turn> = turns.take(context.depth).cloned().collect();
-    let said: Vec<Turn> = said.into_iter().rev().collect();
-    query::routing_text(prompt, &said)
+/// A request's prompt, read with what the user said before it.
+pub(super) fn read(request: &SelectRequest, words: Option<&impl KnownWords>) -> Reading {
+    let context = request.context.as_ref().filter(|context| context.depth > 0);
+    let said = context.map(|context| {
+        let turns = context.conversation.iter().rev();
+        let said = turns.filter(|turn| turn.role == Speaker::User).take(context.depth);
+        let mut said: Vec<Turn> = said.cloned().collect();
+        said.reverse();
+        said
+    });
+    Reading::new(&request.prompt, &said.unwrap_or_default(), words)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::catalog::{Catalog, Facet, Tool};
 use crate::feedback::{self, Observations, Observed};
 use crate::index::Rows;
-use crate::query;
+use crate::query::Reading;
 use crate::selection::{
     Assessed, Blocked, Candidate, Exclusion, Policy, Signal, SignalWeights, Signals, Situation,
     Strategy, ToolFilter, band_of,
@@ -67,7 +67,7 @@ pub(super) struct Gate<'a> {
 impl<'a> Judge<'a> {
     pub fn new(
         state: &'a State,
-        request: &'a SelectRequest,
+        (request, reading): (&'a SelectRequest, &'a Reading),
         moment: &'a Moment,
         (strategy, vector): (Strategy, Option<&'a [f32]>),
     ) -> Result<Self, Error> {
@@ -93,8 +93,8 @@ impl<'a> Judge<'a> {
             signals: &state.signals,
             tools: state.catalog.tools(),
             situation: Situation {
-                unread: state.unread(&request.prompt),
-                ..moment.situation(&request.prompt, context, &state.observed)
+                unread: state.unread(reading),
+                ..moment.situation(reading, context, &state.observed)
             },
             past: Past { observations: &state.inputs.observations, now },
             budget_tokens: context.and_then(|context| context.budget_tokens),
@@ -307,19 +307,19 @@ impl Moment {
 
     fn situation<'a>(
         &'a self,
-        text: &'a str,
+        reading: &'a Reading,
         context: Option<&'a Context>,
         observed: &'a RowObservations,
     ) -> Situation<'a> {
         let urgent = context.and_then(|context| context.urgent);
         Situation {
-            text,
+            text: &reading.text,
             features: context.and_then(|context| context.features.as_ref()),
             observed: &observed.observed,
             follows: observed.after(self.last),
             planned: &self.planned,
-            urgent: urgent.unwrap_or_else(|| query::urgency(text) > 0.0),
-            needs_web: query::needs_web(text),
+            urgent: urgent.unwrap_or(reading.is_urgent),
+            needs_web: reading.needs_web,
             cost_aware: context.is_some_and(|context| context.cost_aware),
             unread: 0.0,
         }
@@ -327,8 +327,8 @@ impl Moment {
 }
 
 /// What the prompt was read as, where that is not what was written.
-pub(super) fn read_as(asked: &SelectRequest, read: &SelectRequest) -> Option<String> {
-    (asked.prompt != read.prompt).then(|| read.prompt.clone())
+pub(super) fn read_as(asked: &SelectRequest, reading: &Reading) -> Option<String> {
+    (asked.prompt != reading.text).then(|| reading.text.clone())
 }
 
 #[cfg(test)]

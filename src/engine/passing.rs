@@ -15,6 +15,7 @@ use crate::embedding::{Embedder, Role};
 use crate::index::{
     self, Bm25, Bm25Settings, Field, IndexKind, Rows, TextHash, Vectors, text_hash,
 };
+use crate::query::latin_share;
 use crate::selection::{Fusion, KeywordRetriever, Policy, Strategy};
 
 /// Vectors of texts that passed by: 12 MB for 384 numbers.
@@ -105,7 +106,7 @@ impl Engine {
                 let asked = model.embed(&[query], Role::Query)?.vectors;
                 let cosines: Vec<f32> = vectors.dot(&asked.row(0)).to_vec();
                 let blend = blend(state.config.fusion);
-                let mut scores = blend.apply(&cosines, &keyword, state.trust(query));
+                let mut scores = blend.apply(&cosines, &keyword, state.trust(latin_share(query)));
                 blend.lift_nearest(&mut scores);
                 let text = |index: usize| RankedText {
                     index,

@@ -9,7 +9,6 @@ use rayon::prelude::*;
 
 use super::analysis::READABLE;
 use super::context;
-use super::context::then;
 use super::judge::{Judge, Moment, read_as};
 use super::ranking::{Ranked, fits};
 use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
@@ -18,12 +17,15 @@ use super::{Error, fingerprint};
 use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
-use crate::query;
+use crate::query::{self, Reading, then};
 use crate::selection::{
     Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Preference,
     Preferred, Prompt, Retrieved, Retriever, StageTimes, Strategy, candidates_for, confidence,
     evidence, settle,
 };
+
+/// A request and its prompt as it was read.
+type Asked<'a> = (&'a SelectRequest, &'a Reading);
 
 /// The vectors of a prompt and its clauses, and what they cost.
 #[derive(Clone, Copy, Default)]
@@ -62,28 +64,27 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let read = self.read(request);
-        let read_as = read_as(request, &read);
-        Ok(Selection { read_as, ..self.select_read(&read)? })
+        let reading = self.read(request);
+        let selection = self.select_read((request, &reading))?;
+        Ok(Selection { read_as: read_as(request, &reading), ..selection })
     }
 
-    /// The request with its prompt as it is understood; the plain blend takes it as it was written.
-    fn read<'a>(&self, request: &'a SelectRequest) -> Cow<'a, SelectRequest> {
+    /// The prompt as it is understood; the plain blend takes it as it was written.
+    fn read(&self, request: &SelectRequest) -> Reading {
         if self.config.fusion.is_plain() {
-            return Cow::Borrowed(request);
+            return Reading::verbatim(&request.prompt);
         }
         context::read(request, self.vocabulary().as_ref())
     }
 
-    /// [`State::select`] of a prompt that says by itself what it wants.
-    fn select_read(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let (strategy, ..) = self.effective(request)?;
+    /// [`State::select`] of a prompt that was read.
+    fn select_read(&self, asked: Asked<'_>) -> Result<Selection, Error> {
+        let (strategy, ..) = self.effective(asked.0)?;
         if !strategy.needs_vector() {
-            return self.answer(request, &[], Embedding::default());
+            return self.answer(asked, Embedding::default());
         }
         let start = Instant::now();
-        let clauses = self.clauses(request, strategy);
-        let texts: Vec<Cow<'_, str>> = self.texts(request, &clauses).collect();
+        let texts: Vec<Cow<'_, str>> = self.texts(asked.1, strategy).collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
         let embedding = Embedding {
@@ -91,44 +92,40 @@ impl State {
             tokenize: embedded.tokenize,
             embed: start.elapsed().saturating_sub(embedded.tokenize),
         };
-        self.answer(request, &clauses, embedding)
+        self.answer(asked, embedding)
     }
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let read: Vec<SelectRequest> =
-            requests.iter().map(|request| self.read(request).into_owned()).collect();
-        let mut answers = self.select_many_read(&read);
-        for ((answer, asked), read) in answers.iter_mut().zip(requests).zip(read) {
+        let readings: Vec<Reading> =
+            requests.par_iter().map(|request| self.read(request)).collect();
+        let asked: Vec<Asked<'_>> = requests.iter().zip(&readings).collect();
+        let mut answers = self.select_many_read(&asked);
+        for (answer, (request, reading)) in answers.iter_mut().zip(asked) {
             if let Ok(answer) = answer {
-                answer.read_as = read_as(asked, &read);
+                answer.read_as = read_as(request, reading);
             }
         }
         answers
     }
 
-    /// [`State::select_many`] of prompts that say by themselves what they want.
-    fn select_many_read(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let clauses: Vec<Option<Vec<String>>> = requests
-            .par_iter()
-            .map(|request| match self.effective(request) {
-                Ok((strategy, ..)) if strategy.needs_vector() => {
-                    Some(self.clauses(request, strategy))
-                }
-                _ => None,
-            })
-            .collect();
-        let embed = requests.iter().zip(&clauses).filter_map(|(r, c)| Some((r, c.as_deref()?)));
-        let texts: Vec<Cow<'_, str>> =
-            embed.flat_map(|(request, clauses)| self.texts(request, clauses)).collect();
-        let (all, places) = distinct(texts.iter().map(AsRef::as_ref));
+    /// [`State::select_many`] of prompts that were read.
+    fn select_many_read(&self, asked: &[Asked<'_>]) -> Vec<Result<Selection, Error>> {
+        let texts = asked.par_iter().map(|(request, reading)| match self.effective(request) {
+            Ok((strategy, ..)) if strategy.needs_vector() => {
+                self.texts(reading, strategy).collect()
+            }
+            _ => Vec::new(),
+        });
+        let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
+        let (all, places) = distinct(texts.iter().flatten().map(AsRef::as_ref));
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
-            _ => return requests.par_iter().map(|request| self.select_read(request)).collect(),
+            _ => return asked.par_iter().map(|asked| self.select_read(*asked)).collect(),
         };
         let Ok(embedded) = embedded else {
             // One text may have spoiled the batch: each gets its own answer or its own error.
-            return requests.par_iter().map(|request| self.select_read(request)).collect();
+            return asked.par_iter().map(|asked| self.select_read(*asked)).collect();
         };
         let share = |time: Duration| time / u32::try_from(all.len()).unwrap_or(u32::MAX);
         let (tokenize, whole) = (share(embedded.tokenize), share(start.elapsed()));
@@ -136,31 +133,23 @@ impl State {
         let row = |place: &usize| embedded.vectors.row(*place).to_vec();
         let vectors: Vec<f32> = places.iter().flat_map(row).collect();
         let mut rest = vectors.as_slice();
-        let mut embeddings = Vec::with_capacity(requests.len());
-        for clauses in &clauses {
-            let texts = clauses.as_ref().map_or(0, |clauses| clauses.len() + 1);
+        let mut embeddings = Vec::with_capacity(asked.len());
+        for texts in texts.iter().map(Vec::len) {
             let (vectors, after) = rest.split_at(texts * width);
             rest = after;
             let (tokenize, whole) = (tokenize * texts as u32, whole * texts as u32);
             let embed = whole.saturating_sub(tokenize);
             embeddings.push(Embedding { vectors, tokenize, embed });
         }
-        let asked = requests.par_iter().zip(&clauses).zip(embeddings);
-        asked
-            .map(|((request, clauses), embedding)| {
-                self.answer(request, clauses.as_deref().unwrap_or_default(), embedding)
-            })
-            .collect()
+        let asked = asked.par_iter().zip(embeddings);
+        asked.map(|(asked, embedding)| self.answer(*asked, embedding)).collect()
     }
 
     /// What a prompt asks for, thing by thing, where it asks for several and the strategy cares.
-    fn clauses(&self, request: &SelectRequest, strategy: Strategy) -> Vec<String> {
+    fn clauses<'a>(&self, reading: &'a Reading, strategy: Strategy) -> &'a [String] {
         let is_whole = !self.config.clauses || self.config.fusion.is_plain();
-        if strategy != Strategy::Hybrid || is_whole {
-            return Vec::new();
-        }
-        let clauses = query::clauses(&request.prompt);
-        if clauses.len() > 1 { clauses } else { Vec::new() }
+        let is_one = is_whole || strategy != Strategy::Hybrid || reading.clauses.len() < 2;
+        if is_one { &[] } else { &reading.clauses }
     }
 
     /// The strategy that a request comes to, and why it is less than it could be.
@@ -195,8 +184,7 @@ impl State {
 
     fn answer(
         &self,
-        request: &SelectRequest,
-        clauses: &[String],
+        (request, reading): Asked<'_>,
         embedding: Embedding<'_>,
     ) -> Result<Selection, Error> {
         let (strategy, because, degraded) = self.effective(request)?;
@@ -207,14 +195,15 @@ impl State {
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let mut vectors = embedding.vectors.chunks_exact(self.dims().max(1));
         let vector = vectors.next();
-        let judge = Judge::new(self, request, &moment, (strategy, vector))?;
+        let judge = Judge::new(self, (request, reading), &moment, (strategy, vector))?;
+        let clauses = self.clauses(reading, strategy).iter().zip(vectors);
         let clauses: Vec<Clause<'_>> =
-            clauses.iter().zip(vectors).map(|(text, vector)| Clause { text, vector }).collect();
+            clauses.map(|(text, vector)| Clause { text, vector }).collect();
         let prompt = Prompt {
-            text: &request.prompt,
+            reading,
             vector,
             clauses: &clauses,
-            trust: self.trust(&request.prompt),
+            trust: self.trust(reading.latin_share),
             semantic_share: self.inputs.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
@@ -229,10 +218,10 @@ impl State {
         let tools = ranked.chosen.iter().map(|found| {
             let intent = assessed.intent(found.row);
             let beyond = Beyond { parts: assessed.parts(found), intent, confidence, best };
-            self.selected(retriever, &request.prompt, found, beyond)
+            self.selected(retriever, &reading.text, found, beyond)
         });
         let tools = tools.collect();
-        let is_unread = (ranked.chosen.is_empty() || abstained) && self.is_unread(&request.prompt);
+        let is_unread = (ranked.chosen.is_empty() || abstained) && self.is_unread(reading);
         let degraded = degraded.or(is_unread.then_some(Degraded::UnreadLanguage));
         let excluded = self.excluded(ranked.excluded);
         let timings = timings(embedding, times, policy_time + start.elapsed());
@@ -305,42 +294,43 @@ impl State {
         self.embedder.as_ref().map_or(0, |embedder| embedder.identity().dimension)
     }
 
-    /// How far the encoder can read the prompt: the share of its letters that its vocabulary has
-    /// words of.
-    pub fn trust(&self, prompt: &str) -> f32 {
-        let share = query::latin_share(prompt);
+    /// How far the encoder can read a text, by the share of Latin letters in it: the share of its
+    /// letters that its vocabulary has words of.
+    pub fn trust(&self, latin_share: f32) -> f32 {
         match &self.embedder {
             _ if self.config.fusion.is_plain() => 1.0,
-            Some(embedder) if share < 1.0 && embedder.reads_latin_only() => share,
+            Some(embedder) if latin_share < 1.0 && embedder.reads_latin_only() => latin_share,
             _ => 1.0,
         }
     }
 
     /// How much of the prompt no meaning is made of, 0 to 1: of what is not Latin by an encoder of
     /// Latin letters, or where there is none.
-    pub fn unread(&self, prompt: &str) -> f32 {
+    pub fn unread(&self, reading: &Reading) -> f32 {
         match &self.embedder {
             Some(embedder) if !embedder.reads_latin_only() => 0.0,
-            _ => 1.0 - query::latin_share(prompt),
+            _ => 1.0 - reading.latin_share,
         }
     }
 
     /// Whether the prompt is in a language or a script that the encoder does not read.
-    fn is_unread(&self, prompt: &str) -> bool {
-        let is_unread = query::latin_share(prompt) < READABLE || query::is_foreign(prompt);
+    fn is_unread(&self, reading: &Reading) -> bool {
+        let is_unread = reading.latin_share < READABLE || reading.is_foreign();
         is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
     }
 
-    /// What is embedded for a request: the prompt, then its clauses. Identifiers stand as words, as
+    /// What is embedded of a prompt: all of it, then its clauses. Identifiers stand as words, as
     /// they do in what is embedded of tools, and what the encoder cannot read is left out.
     fn texts<'a>(
         &self,
-        request: &'a SelectRequest,
-        clauses: &'a [String],
+        reading: &'a Reading,
+        strategy: Strategy,
     ) -> impl Iterator<Item = Cow<'a, str>> {
-        let whole = std::iter::once(request.prompt.as_str());
+        let whole = std::iter::once((reading.text.as_str(), reading.latin_share));
+        let clauses = self.clauses(reading, strategy).iter();
+        let clauses = clauses.map(|clause| (clause.as_str(), query::latin_share(clause)));
         let is_plain = self.config.fusion.is_plain();
-        whole.chain(clauses.iter().map(String::as_str)).map(move |text| match self.trust(text) {
+        whole.chain(clauses).map(move |(text, share)| match self.trust(share) {
             _ if is_plain => Cow::Borrowed(text),
             trust if trust < 1.0 => then(query::latin_part(text), query::without_humps),
             _ => query::without_humps(text),

@@ -98,8 +98,8 @@ pub use loop_guard::{CallHistory, CallLimits, Exceeded, LoopGuard};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, McpServer};
 pub use output::{
-    Estimate, Extractive, Kept, Page, Score, Shape, Summarizer, Truncation, fits_window, shape,
-    tokens_of, truncate,
+    Estimate, Extractive, Kept, Page, Score, Shape, Summarizer, Truncation, shape, tokens_of,
+    truncate,
 };
 pub use params::{Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact};
 pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 pub use kept::{Kept, Page};
 pub(super) use size::chars_of;
-pub use size::{Estimate, Sizes, fits_window, tokens_of};
+pub use size::{Estimate, Sizes, tokens_of};
 pub use summary::{Extractive, Score, Summarizer};
 
 /// What an answer's text is.

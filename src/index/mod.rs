@@ -42,7 +42,7 @@ pub use graph::{Graph, GraphError};
 pub use hnsw::HnswIndex;
 pub use snapshot::{ModelKey, Snapshot, SnapshotError, TextHash, text_hash};
 pub(crate) use tokenizer::is_unspaced;
-pub use tokenizer::{Term, document_terms, name_words, query_terms};
+pub use tokenizer::{Term, name_words, query_terms};
 pub use vectors::Vectors;
 
 /// A row and how well it matched.

@@ -1,7 +1,6 @@
 //! Answers that were given a moment ago.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,8 +60,6 @@ struct Kept<V> {
 pub struct SelectionCache<V> {
     kept: Option<Mutex<LruCache<CacheKey, Kept<V>>>>,
     ttl: Duration,
-    hits: AtomicU64,
-    misses: AtomicU64,
 }
 
 impl<V> SelectionCache<V> {
@@ -71,8 +68,6 @@ impl<V> SelectionCache<V> {
         Self {
             kept: entries.map(|entries| Mutex::new(LruCache::new(entries))),
             ttl: Duration::from_millis(settings.ttl_ms),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
         }
     }
 
@@ -83,17 +78,13 @@ impl<V> SelectionCache<V> {
 
     /// The answer to a key, if it is not too old at `now`.
     pub fn get(&self, key: &CacheKey, now: Instant) -> Option<Arc<V>> {
-        let found = self.lock().and_then(|mut kept| {
-            let found = kept.get(key)?;
-            if now.saturating_duration_since(found.since) < self.ttl {
-                return Some(found.value.clone());
-            }
-            kept.pop(key);
-            None
-        });
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.fetch_add(1, Ordering::Relaxed);
-        found
+        let mut kept = self.lock()?;
+        let found = kept.get(key)?;
+        if now.saturating_duration_since(found.since) < self.ttl {
+            return Some(found.value.clone());
+        }
+        kept.pop(key);
+        None
     }
 
     pub fn put(&self, key: CacheKey, value: V, now: Instant) {
@@ -114,11 +105,6 @@ impl<V> SelectionCache<V> {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// How often an answer was there, and how often not.
-    pub fn hits_and_misses(&self) -> (u64, u64) {
-        (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, LruCache<CacheKey, Kept<V>>>> {
@@ -144,7 +130,6 @@ mod tests {
             cache.put(*key, at, start);
         }
         assert_eq!((cache.len(), cache.get(&keys[0], start)), (2, None));
-        assert_eq!(cache.hits_and_misses(), (1, 2));
         cache.clear();
         assert!(cache.is_empty());
     }

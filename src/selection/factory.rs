@@ -50,13 +50,6 @@ mod tests {
         let vectors = Arc::new(Vectors::from_rows(&[[1.0, 0.0]]).unwrap());
         let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
         let all = retrievers(keyword, Some(semantic), fusion);
-        for one in &all {
-            let features = one.features();
-            let meaning = one.strategy() != Strategy::Keyword;
-            assert_eq!(features.semantic_matching, meaning);
-            assert_eq!(features.requires_embeddings, meaning);
-            assert!(features.context_awareness && features.usage_learning);
-        }
         assert_eq!(names(all), [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid]);
         assert_eq!(settle(Strategy::Auto, true), Strategy::Hybrid);
         assert_eq!(settle(Strategy::Auto, false), Strategy::Keyword);

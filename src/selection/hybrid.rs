@@ -53,7 +53,7 @@ impl HybridRetriever {
             None => mean(&semantic),
         };
         let start = Instant::now();
-        let keyword = self.keyword.score_to_blend(prompt.text, rows)?;
+        let keyword = self.keyword.score_to_blend(prompt.text(), rows)?;
         times.keyword = start.elapsed();
         let rows = match rows {
             Rows::All => (0..semantic.len() as u32).collect(),
@@ -102,7 +102,7 @@ impl HybridRetriever {
 
     fn pool(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
         let mut rows = Vec::new();
-        let whole = Clause { text: prompt.text, vector };
+        let whole = Clause { text: prompt.text(), vector };
         for Clause { text, vector } in prompt.clauses.iter().copied().chain([whole]) {
             rows.extend(self.keyword.best(text, prompt.limit.max(NEAREST)));
             rows.extend(self.semantic.nearest(vector, prompt.limit)?.iter().map(|hit| hit.row));
@@ -125,7 +125,7 @@ impl Retriever for HybridRetriever {
         // Whatever finding the pool took belongs to the search.
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
-        let named = self.keyword.named(prompt.text);
+        let named = self.keyword.named(prompt.text());
         let rows = Rows::Only(&both.rows);
         let is_one = prompt.clauses.is_empty();
         let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt, is_one);
@@ -138,7 +138,7 @@ impl Retriever for HybridRetriever {
         }
         let start = Instant::now();
         let mut candidates = candidates(both.rows, scores, &named);
-        by_wording(prompt.text, &mut candidates, self.keyword.tools());
+        by_wording(prompt.reading, &mut candidates, self.keyword.tools());
         times.fuse += start.elapsed();
         Ok(Retrieved { candidates, typical: both.typical, times })
     }
@@ -178,6 +178,7 @@ mod tests {
     use super::*;
     use crate::catalog::Tool;
     use crate::index::{FlatIndex, Vectors};
+    use crate::query::Reading;
 
     #[test]
     fn not_even_a_perfect_tool_comes_level_with_a_named_one() {
@@ -189,7 +190,8 @@ mod tests {
         for fusion in [Fusion::default(), Fusion::Rrf { k: Fusion::RRF_K }] {
             let hybrid = HybridRetriever::new(semantic.clone(), keyword.clone(), fusion);
             let vector = Some(&[1.0, 0.0][..]);
-            let prompt = Prompt::new("reads it `to_do`", vector, 2);
+            let reading = Reading::verbatim("reads it `to_do`");
+            let prompt = Prompt::new(&reading, vector, 2);
             let found = hybrid.retrieve(&prompt).unwrap().candidates;
             assert!(found[1].score > found[0].score, "{fusion:?}: {found:?}");
         }

@@ -80,7 +80,7 @@ impl KeywordRetriever {
     fn hits(&self, prompt: &Prompt<'_>, named: &[u32]) -> Result<Vec<Hit>, Error> {
         match prompt.rows {
             Rows::All => {
-                let mut hits = self.bm25.matches(prompt.text);
+                let mut hits = self.bm25.matches(prompt.text());
                 // A name may hold no word that counts: `to_do` has stop words only, `+` none.
                 let mut missing: BTreeSet<u32> = named.iter().copied().collect();
                 hits.iter().for_each(|hit| _ = missing.remove(&hit.row));
@@ -89,7 +89,7 @@ impl KeywordRetriever {
             }
             // Candidates are re-ranked, not found: each keeps its place, if the last.
             Rows::Only(rows) => {
-                let scores = self.bm25.score(prompt.text, prompt.rows)?;
+                let scores = self.bm25.score(prompt.text(), prompt.rows)?;
                 Ok(rows.iter().zip(scores).map(|(&row, score)| Hit { row, score }).collect())
             }
         }
@@ -119,7 +119,7 @@ impl Retriever for KeywordRetriever {
 
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
         let start = Instant::now();
-        let named = self.named(prompt.text);
+        let named = self.named(prompt.text());
         let hits = self.hits(prompt, &named)?;
         // Above every tool that is not named, whatever the scale of the scores.
         let bonus = 1.0 + hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
@@ -148,12 +148,14 @@ impl Retriever for KeywordRetriever {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::Reading;
 
     /// The candidates for a prompt as row, score and bonus, best first.
     fn ranked(names: &[&str], text: &str) -> Vec<(u32, f32, f32)> {
         let tools: Vec<Arc<Tool>> =
             names.iter().map(|name| Arc::new(Tool::new(Some("s"), name, "reads it"))).collect();
-        let prompt = Prompt::new(text, None, 5);
+        let reading = Reading::verbatim(text);
+        let prompt = Prompt::new(&reading, None, 5);
         let found = KeywordRetriever::new(&tools).retrieve(&prompt).unwrap();
         let mut ranked: Vec<_> =
             found.candidates.iter().map(|c| (c.row, c.score, c.exact_name)).collect();

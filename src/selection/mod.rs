@@ -51,7 +51,7 @@ pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
 pub use policy::{Exclusion, Policy, Undeclared};
 pub use retriever::{
-    Candidate, Clause, Error, Features, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 pub use semantic::{NEAREST, SemanticRetriever};
 pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};

@@ -57,7 +57,7 @@ impl Retriever for PlainRetriever {
         let start = Instant::now();
         let keyword = match self.strategy {
             Strategy::Semantic => None,
-            _ => Some(self.keyword.score(prompt.text, prompt.rows)?),
+            _ => Some(self.keyword.score(prompt.text(), prompt.rows)?),
         };
         times.keyword = start.elapsed();
         let start = Instant::now();

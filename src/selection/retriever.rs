@@ -10,6 +10,7 @@ use thiserror::Error as ThisError;
 use super::order::Preference;
 use super::signals::Signal;
 use crate::index::{self, Rows};
+use crate::query::Reading;
 
 /// How tools are found, as a user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,21 +33,6 @@ impl Strategy {
         matches!(self, Self::Semantic | Self::Hybrid)
     }
 
-    /// What the strategy can do, by itself and with the signals of an engine.
-    pub fn features(self) -> Features {
-        let meaning = self.needs_vector();
-        Features {
-            // What `auto` comes to depends on the model that is at hand.
-            semantic_matching: meaning || self == Self::Auto,
-            requires_embeddings: meaning,
-            // Signals come after every strategy.
-            context_awareness: true,
-            cost_optimization: true,
-            usage_learning: true,
-            workflow_patterns: true,
-        }
-    }
-
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -55,17 +41,6 @@ impl Strategy {
             Self::Hybrid => "hybrid",
         }
     }
-}
-
-/// What a strategy supports, as Victor's selectors tell it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Features {
-    pub semantic_matching: bool,
-    pub context_awareness: bool,
-    pub cost_optimization: bool,
-    pub usage_learning: bool,
-    pub workflow_patterns: bool,
-    pub requires_embeddings: bool,
 }
 
 impl fmt::Display for Strategy {
@@ -112,8 +87,8 @@ pub enum Error {
 /// What is asked of a retriever.
 #[derive(Clone, Copy)]
 pub struct Prompt<'a> {
-    pub text: &'a str,
-    /// The unit vector of `text`; the keyword strategy does without.
+    pub reading: &'a Reading,
+    /// The unit vector of its text; the keyword strategy does without.
     pub vector: Option<&'a [f32]>,
     /// What a prompt for several things asks for, thing by thing; empty where it asks for one.
     pub clauses: &'a [Clause<'a>],
@@ -138,9 +113,9 @@ pub struct Clause<'a> {
 
 impl<'a> Prompt<'a> {
     /// A prompt that asks for one thing, among all rows, in a script that the encoder reads.
-    pub fn new(text: &'a str, vector: Option<&'a [f32]>, limit: usize) -> Self {
+    pub fn new(reading: &'a Reading, vector: Option<&'a [f32]>, limit: usize) -> Self {
         Self {
-            text,
+            reading,
             vector,
             clauses: &[],
             trust: 1.0,
@@ -148,6 +123,10 @@ impl<'a> Prompt<'a> {
             rows: Rows::All,
             limit,
         }
+    }
+
+    pub fn text(&self) -> &'a str {
+        &self.reading.text
     }
 
     pub(super) fn vector_for(&self, strategy: Strategy) -> Result<&'a [f32], Error> {
@@ -225,11 +204,6 @@ pub struct Retrieved {
 /// Implementations are deterministic: equal prompts give equal candidates, to the bit.
 pub trait Retriever: Send + Sync {
     fn strategy(&self) -> Strategy;
-
-    /// What it supports.
-    fn features(&self) -> Features {
-        self.strategy().features()
-    }
 
     /// Scores the rows that may fit.
     ///

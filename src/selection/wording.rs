@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::retriever::Candidate;
 use crate::catalog::Tool;
 use crate::index::name_words;
-use crate::query::{Direction, asks_for_several, directions, is_verb, ordered, singular};
+use crate::query::{Direction, Reading, asks_for_several, directions, is_verb, singular};
 
 /// Verbs of tools that give one thing.
 const ONE: [&str; 10] = [
@@ -60,14 +60,14 @@ impl Shape {
 }
 
 /// Puts before the best candidate its neighbour that fits the prompt's number, direction or verb better.
-pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
+pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
     let best = candidates.iter().max_by(|a, b| by_score(a, b));
     let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
         return;
     };
-    let better = lists(prompt, best, candidates, tools)
-        .or_else(|| goes_the_right_way(prompt, best, candidates, tools))
-        .or_else(|| does_what_is_said(prompt, best, candidates, tools));
+    let better = lists(&reading.text, best, candidates, tools)
+        .or_else(|| goes_the_right_way(reading, best, candidates, tools))
+        .or_else(|| does_what_is_said(reading, best, candidates, tools));
     if let Some(better) = better.map(|at| &mut candidates[at]) {
         let score = best.score.next_up();
         better.wording = score - better.score;
@@ -103,13 +103,13 @@ fn lists(
 /// The next candidate that does not go the other way, where the best one does: it says "text to
 /// speech", never "speech to text", and the prompt says the latter.
 fn goes_the_right_way(
-    prompt: &str,
+    reading: &Reading,
     best: Candidate,
     candidates: &[Candidate],
     tools: &[Arc<Tool>],
 ) -> Option<usize> {
-    let asked = directions(prompt);
-    if asked.is_empty() || !goes_back(&tools[best.row as usize], &asked) {
+    let asked = &reading.directions;
+    if asked.is_empty() || !goes_back(&tools[best.row as usize], asked) {
         return None;
     }
     let is_near = |at: &usize| {
@@ -118,26 +118,26 @@ fn goes_the_right_way(
     };
     let mut near: Vec<usize> = (0..candidates.len()).filter(is_near).collect();
     near.sort_by(|&a, &b| by_score(&candidates[b], &candidates[a]));
-    near.into_iter().find(|&at| !goes_back(&tools[candidates[at].row as usize], &asked))
+    near.into_iter().find(|&at| !goes_back(&tools[candidates[at].row as usize], asked))
 }
 
 /// The neighbour whose name has the verb of the prompt where the best candidate's has another, and differs
 /// from it in nothing else.
 fn does_what_is_said(
-    prompt: &str,
+    reading: &Reading,
     best: Candidate,
     candidates: &[Candidate],
     tools: &[Arc<Tool>],
 ) -> Option<usize> {
-    let mut asked = ordered(prompt);
-    asked.retain(|verb| !GENERAL.contains(&verb.as_str()));
+    let verbs = reading.verbs.iter();
+    let asked: Vec<&String> = verbs.filter(|verb| !GENERAL.contains(&verb.as_str())).collect();
     if asked.is_empty() {
         return None;
     }
     let one = &tools[best.row as usize];
     let own = name_words(&one.name);
     let says = |verb: &str| {
-        let mut words = prompt.split(|c: char| !c.is_alphanumeric());
+        let mut words = reading.text.split(|c: char| !c.is_alphanumeric());
         words.any(|word| word.eq_ignore_ascii_case(verb))
     };
     let does = |at: &usize| {
@@ -150,7 +150,7 @@ fn does_what_is_said(
         let mut other = own.iter().zip(&words).filter(|(own, word)| own != word);
         words.len() == own.len()
             && other.next().is_some_and(|(own, word)| {
-                asked.contains(word) && is_verb(own) && !says(own) && other.next().is_none()
+                asked.contains(&word) && is_verb(own) && !says(own) && other.next().is_none()
             })
     };
     let does_it = (0..candidates.len()).filter(does);
@@ -173,7 +173,7 @@ mod tests {
         let tools = names.map(|name| Arc::new(Tool::new(Some("vault"), name, "")));
         let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
         let mut candidates: Vec<Candidate> = [(0, 1.0), (1, score)].map(candidate).into();
-        by_wording(prompt, &mut candidates, &tools);
+        by_wording(&Reading::verbatim(prompt), &mut candidates, &tools);
         assert_eq!(candidates[0].score, 1.0);
         assert!((candidates[1].score - candidates[1].wording - score).abs() < 1e-6);
         candidates[1].score
@@ -231,7 +231,7 @@ mod tests {
             let scores = [(0, 1.0), (1, 0.9), (2, 0.85)];
             let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
             let mut candidates = scores.map(candidate);
-            by_wording(prompt, &mut candidates, &tools);
+            by_wording(&Reading::verbatim(prompt), &mut candidates, &tools);
             candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
             candidates.map(|candidate| candidate.row)
         };

@@ -243,6 +243,9 @@ fn applied_weights_keep_every_signal_and_its_answers() {
         assert_eq!(new > 0.0, old > 0.0, "{signal}: {old} to {new}");
     }
     assert_eq!(route(), "ops__dispatch");
+    let history = feedback(&sandbox, &["weights", "--history"]);
+    assert_eq!((&history[0]["action"], history.as_array().unwrap().len()), (&json!("apply"), 1));
+    assert_eq!(history[0]["weights"]["intent"], applied["new"]["intent"]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
     let listed = client.ask("tools/list", json!({}));
     let names: Vec<&Value> =
         listed["tools"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
-    assert_eq!(names, ["find_tools", "describe_tool", "call_tool"]);
+    assert_eq!(names, ["find_tools", "describe_tool", "call_tool", "read_more"]);
     assert_eq!(listed["tools"][0]["annotations"]["readOnlyHint"], true);
     assert_eq!(listed["tools"][1]["annotations"]["readOnlyHint"], true);
 

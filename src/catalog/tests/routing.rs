@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::catalog::{Catalog, LoadOptions, Loaded, Routing, Tool};
+use crate::catalog::{Catalog, LoadOptions, Loaded, Tool};
 
 fn load(rows: &str, overlay: Option<&str>) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
@@ -42,7 +42,6 @@ fn routing_is_read_and_written_back_the_same() {
 fn a_tool_that_declares_nothing_says_nothing() {
     let catalog = Catalog::from_tools(vec![Tool::new(None, "a", "")]).catalog;
     assert!(catalog.tools()[0].routing.is_empty());
-    assert_eq!(Routing::default().priority_or_middle(), 50);
     assert!(!catalog.to_jsonl().contains("routing"));
 }
 

@@ -230,9 +230,10 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
     {
         let answer = plain.select(&SelectRequest::new(text)).unwrap();
         let vectors = model.embed(&[text], crate::embedding::Role::Query).unwrap().vectors;
+        let reading = super::Reading::verbatim(text);
         let prompt = crate::selection::Prompt {
-            trust: query::latin_share(text),
-            ..crate::selection::Prompt::new(text, vectors.as_slice(), 60)
+            trust: reading.latin_share,
+            ..crate::selection::Prompt::new(&reading, vectors.as_slice(), 60)
         };
         let mut found = hybrid.retrieve(&prompt).unwrap().candidates;
         let best = found.iter().map(Candidate::blend).fold(0.0, f32::max);

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::Source;
 use super::cue::{Cue, PREPOSITION, Surroundings, WHOLE_NAME};
 use super::mention::{Amount, Content, Mention};
-use super::reading::{Reader, Reading};
+use super::reading::{Interpretation, Reader};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::unit::Dimension;
@@ -63,7 +63,7 @@ pub(super) struct Plan<'a> {
 struct Wish {
     mention: usize,
     cue: Cue,
-    reading: Reading,
+    reading: Interpretation,
 }
 
 /// The slot that a mention wants, and how surely.
@@ -134,16 +134,16 @@ impl<'a> Plan<'a> {
         self.taken[wish.mention] = true;
         self.spend(&span, &wish.cue);
         match wish.reading {
-            Reading::Value { value, how } => {
+            Interpretation::Value { value, how } => {
                 let fill = Fill { value, source: self.source(&span), how };
                 self.fills[slot].push(fill);
             }
-            Reading::Unfit(why) => self.doubt(slot, why, vec![self.said(&span)]),
-            Reading::Several(candidates) => {
+            Interpretation::Unfit(why) => self.doubt(slot, why, vec![self.said(&span)]),
+            Interpretation::Several(candidates) => {
                 let why = format!("\"{}\" can mean several", self.said(&span));
                 self.doubt(slot, why, candidates);
             }
-            Reading::No => {}
+            Interpretation::No => {}
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> Plan<'a> {
             // A preposition alone says nothing of the kind of value.
             let is_named = cue.strength > PREPOSITION || parameter.kind == Kind::Place;
             let reading = self.reader.read(mention, parameter, is_named);
-            if reading == Reading::No {
+            if reading == Interpretation::No {
                 continue;
             }
             let strength = cue.strength;
@@ -255,7 +255,7 @@ impl<'a> Plan<'a> {
             let of_head = self.wanted(head).filter(|_| head != at)?;
             let reading = self.reader.read(self.mention(at), &self.slots[of_head.slot], true);
             let wish = Wish { mention: at, cue: Cue::default(), reading };
-            (wish.reading != Reading::No).then_some(Wanted { wish, ..of_head })
+            (wish.reading != Interpretation::No).then_some(Wanted { wish, ..of_head })
         })
     }
 

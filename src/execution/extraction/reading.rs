@@ -11,7 +11,7 @@ use super::when::{Period, When, Zone};
 
 /// What a mention is to a slot.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reading {
+pub(super) enum Interpretation {
     /// Something else.
     No,
     Value {
@@ -37,7 +37,7 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// `named` where the words beside the mention name the slot; a mention alone is read more
     /// strictly.
-    pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Reading {
+    pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Interpretation {
         let reading = match (slot.kind, &mention.content) {
             (Kind::Integer | Kind::Number, Content::Amount(amount)) => {
                 self.number(amount, slot, named)
@@ -49,33 +49,33 @@ impl Reader<'_> {
             (_, content) => text(content, slot, named),
         };
         match reading {
-            Reading::Value { value, how } => {
+            Interpretation::Value { value, how } => {
                 match self.checker.misfit(&slot.path, slot.is_list, &value) {
-                    None => Reading::Value { value, how },
-                    Some(_) if !named && slot.kind == Kind::Id => Reading::No,
-                    Some(why) => Reading::Unfit(why),
+                    None => Interpretation::Value { value, how },
+                    Some(_) if !named && slot.kind == Kind::Id => Interpretation::No,
+                    Some(why) => Interpretation::Unfit(why),
                 }
             }
             other => other,
         }
     }
 
-    fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Reading {
+    fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         let is_percent = amount.units.contains(&Unit::Percent);
         if slot.is_money() && slot.unit != Some(Unit::Percent) && (amount.is_part || is_percent) {
-            return Reading::Unfit("a part is said, and of what is not".to_owned());
+            return Interpretation::Unfit("a part is said, and of what is not".to_owned());
         }
         if amount.is_part {
-            return Reading::No;
+            return Interpretation::No;
         }
         if amount.is_range {
-            return Reading::Unfit("a range of numbers is no number".to_owned());
+            return Interpretation::Unfit("a range of numbers is no number".to_owned());
         }
         let Some(said) = amount.value else {
-            return Reading::Unfit("the number can be read in two ways".to_owned());
+            return Interpretation::Unfit("the number can be read in two ways".to_owned());
         };
         if amount.is_spelled && !named && amount.units.is_empty() {
-            return Reading::No;
+            return Interpretation::No;
         }
         let mut how = String::new();
         let value = if amount.units.is_empty() {
@@ -96,11 +96,11 @@ impl Reader<'_> {
             }
         };
         if slot.kind == Kind::Integer && !value.is_whole() {
-            return Reading::Unfit(format!("{value} is no whole number"));
+            return Interpretation::Unfit(format!("{value} is no whole number"));
         }
         match value.to_json() {
-            Some(value) => Reading::Value { value, how },
-            None => Reading::Unfit("the number is too large".to_owned()),
+            Some(value) => Interpretation::Value { value, how },
+            None => Interpretation::Unfit("the number is too large".to_owned()),
         }
     }
 
@@ -110,14 +110,16 @@ impl Reader<'_> {
         amount: &Amount,
         slot: &Slot,
         named: bool,
-    ) -> Result<(super::decimal::Decimal, String), Reading> {
-        let said = amount.value.ok_or(Reading::No)?;
+    ) -> Result<(super::decimal::Decimal, String), Interpretation> {
+        let said = amount.value.ok_or(Interpretation::No)?;
         let Some(unit) = slot.unit else { return self.without_unit(amount, slot, named) };
         let same = amount.units.iter().filter(|from| from.dimension() == unit.dimension());
         let Some(from) = same.clone().next() else { return Err(self.foreign(amount, slot, named)) };
         let mut values = same.filter_map(|from| Some((from.convert(said, unit)?, from)));
         let Some((value, from)) = values.next() else {
-            return Err(Reading::Unfit(format!("it counts in {unit}, and {said} {from} is said")));
+            return Err(Interpretation::Unfit(format!(
+                "it counts in {unit}, and {said} {from} is said"
+            )));
         };
         let how =
             if value == said { String::new() } else { format!("{said} {from} are {value} {unit}") };
@@ -130,8 +132,8 @@ impl Reader<'_> {
         amount: &Amount,
         slot: &Slot,
         named: bool,
-    ) -> Result<(super::decimal::Decimal, String), Reading> {
-        let said = amount.value.ok_or(Reading::No)?;
+    ) -> Result<(super::decimal::Decimal, String), Interpretation> {
+        let said = amount.value.ok_or(Interpretation::No)?;
         let has =
             |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
         let plain = Ok((said, String::new()));
@@ -139,7 +141,9 @@ impl Reader<'_> {
             let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
             return match slot.is_money() {
                 true if self.has_unit || !is_named => plain,
-                true => Err(Reading::Unfit("which currency it counts in is not known".to_owned())),
+                true => Err(Interpretation::Unfit(
+                    "which currency it counts in is not known".to_owned(),
+                )),
                 false => Err(self.foreign(amount, slot, named)),
             };
         }
@@ -151,7 +155,7 @@ impl Reader<'_> {
                     || slot.has_word(&["percent", "percentage"]),
             ) {
                 (true, _) => {
-                    let value = said.times(1, 100).ok_or(Reading::No)?;
+                    let value = said.times(1, 100).ok_or(Interpretation::No)?;
                     Ok((value, format!("{said} % are {value}")))
                 }
                 (_, true) => plain,
@@ -171,90 +175,93 @@ impl Reader<'_> {
     }
 
     /// An amount of something that the slot does not measure.
-    fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Reading {
+    fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         if !named {
-            return Reading::No;
+            return Interpretation::No;
         }
         let units: Vec<String> = amount.units.iter().map(ToString::to_string).collect();
         let unit = slot.unit.map_or("a number without a unit".to_owned(), |unit| unit.to_string());
-        Reading::Unfit(format!("expected {unit}, found {}", units.join(" or ")))
+        Interpretation::Unfit(format!("expected {unit}, found {}", units.join(" or ")))
     }
 
-    fn day(&self, when: &When, slot: &Slot) -> Reading {
+    fn day(&self, when: &When, slot: &Slot) -> Interpretation {
         if when.is_instant || (!when.times.is_empty() && !self.has_time) {
-            return Reading::No;
+            return Interpretation::No;
         }
         let form = slot.day_form.as_deref().unwrap_or("%Y-%m-%d");
         match when.days[..] {
-            [] => Reading::No,
+            [] => Interpretation::No,
             [day] => {
                 let value = Value::String(day.strftime(form).to_string());
-                Reading::Value { value, how: "by the calendar".to_owned() }
+                Interpretation::Value { value, how: "by the calendar".to_owned() }
             }
-            _ => Reading::Several(when.days.iter().map(ToString::to_string).collect()),
+            _ => Interpretation::Several(when.days.iter().map(ToString::to_string).collect()),
         }
     }
 
     /// "since January" begins on its first day; elsewhere a month is no day.
-    fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Reading {
+    fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Interpretation {
         if !named {
-            return Reading::No;
+            return Interpretation::No;
         }
         if !slot.has_word(&["since", "from", "start"]) {
-            return Reading::Unfit("one day of it is needed".to_owned());
+            return Interpretation::Unfit("one day of it is needed".to_owned());
         }
         let days = period.readings.iter().map(|(first, _)| *first).collect();
         self.day(&When { days, times: Vec::new(), zone: Zone::Local, is_instant: false }, slot)
     }
 
-    fn moment(&self, when: &When) -> Reading {
+    fn moment(&self, when: &When) -> Interpretation {
         if let Zone::Unread(zone) = &when.zone {
-            return Reading::Unfit(format!(
+            return Interpretation::Unfit(format!(
                 "\"{zone}\" names several time zones; give an offset such as +02:00"
             ));
         }
         if when.times.is_empty() {
-            return Reading::Unfit("the time of the day is not said".to_owned());
+            return Interpretation::Unfit("the time of the day is not said".to_owned());
         }
         if when.days.is_empty() {
-            return Reading::Unfit("the day is not said".to_owned());
+            return Interpretation::Unfit("the day is not said".to_owned());
         }
         match when.moment(self.zone) {
-            Ok(moment) => {
-                Reading::Value { value: Value::String(moment), how: "by the calendar".to_owned() }
-            }
+            Ok(moment) => Interpretation::Value {
+                value: Value::String(moment),
+                how: "by the calendar".to_owned(),
+            },
             Err(moments) if moments.is_empty() => {
-                Reading::Unfit("the clocks skip or repeat that time on that day".to_owned())
+                Interpretation::Unfit("the clocks skip or repeat that time on that day".to_owned())
             }
-            Err(moments) => Reading::Several(moments),
+            Err(moments) => Interpretation::Several(moments),
         }
     }
 
-    fn time(&self, when: &When, slot: &Slot) -> Reading {
+    fn time(&self, when: &When, slot: &Slot) -> Interpretation {
         if !when.days.is_empty() && !self.has_time {
-            return Reading::No;
+            return Interpretation::No;
         }
         // The format `time` has an offset, which only a day tells for certain.
         let form = if slot.says("hh:mm:ss") { "%H:%M:%S" } else { "%H:%M" };
         match when.times[..] {
-            [] => Reading::No,
-            [time] => Reading::Value {
+            [] => Interpretation::No,
+            [time] => Interpretation::Value {
                 value: Value::String(time.strftime(form).to_string()),
                 how: "by the clock".to_owned(),
             },
-            _ => Reading::Several(when.times.iter().map(ToString::to_string).collect()),
+            _ => Interpretation::Several(when.times.iter().map(ToString::to_string).collect()),
         }
     }
 }
 
-fn unsaid(said: super::decimal::Decimal, unit: &str) -> Reading {
-    Reading::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
+fn unsaid(said: super::decimal::Decimal, unit: &str) -> Interpretation {
+    Interpretation::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
 /// Values that are sent as they stand.
-fn text(content: &Content, slot: &Slot, named: bool) -> Reading {
-    let as_said =
-        |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
+fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
+    let as_said = |text: &str| Interpretation::Value {
+        value: Value::String(text.to_owned()),
+        how: String::new(),
+    };
     match (slot.kind, content) {
         (Kind::Email, Content::Email(text))
         | (Kind::Url, Content::Url(text))
@@ -278,33 +285,35 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Reading {
             as_said(text)
         }
         (Kind::Id, content) => id(content, slot, named),
-        _ => Reading::No,
+        _ => Interpretation::No,
     }
 }
 
-fn id(content: &Content, slot: &Slot, named: bool) -> Reading {
-    let as_said =
-        |text: &str| Reading::Value { value: Value::String(text.to_owned()), how: String::new() };
+fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
+    let as_said = |text: &str| Interpretation::Value {
+        value: Value::String(text.to_owned()),
+        how: String::new(),
+    };
     let fits = |text: &str| slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
             let can_be = fits(text)
                 || (is_token && (named || (slot.pattern.is_none() && is_telling_id(text))));
-            if can_be { as_said(text) } else { Reading::No }
+            if can_be { as_said(text) } else { Interpretation::No }
         }
         Content::Quoted(text) if fits(text) => as_said(text),
         Content::Amount(Amount { digits: Some(digits), has_hash, .. }) => {
             match (named, fits(digits)) {
                 (_, true) => as_said(digits),
                 (true, _) if *has_hash => {
-                    Reading::Several(vec![format!("#{digits}"), digits.clone()])
+                    Interpretation::Several(vec![format!("#{digits}"), digits.clone()])
                 }
                 (true, _) => as_said(digits),
-                _ => Reading::No,
+                _ => Interpretation::No,
             }
         }
-        _ => Reading::No,
+        _ => Interpretation::No,
     }
 }
 

@@ -26,11 +26,6 @@ pub(in crate::execution) fn chars_of(tokens: u32) -> usize {
     (tokens as usize).saturating_mul(CHARS_A_TOKEN)
 }
 
-/// Whether an answer fits beside what is in the window already.
-pub fn fits_window(used_tokens: usize, estimated_tokens: usize, window_tokens: usize) -> bool {
-    used_tokens.saturating_add(estimated_tokens) <= window_tokens
-}
-
 /// What is expected of a call before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Estimate {

@@ -42,7 +42,8 @@ pub struct Term {
 }
 
 /// Everything that a document is found by.
-pub fn document_terms(text: &str) -> Vec<Term> {
+#[cfg(test)]
+fn document_terms(text: &str) -> Vec<Term> {
     terms(text, Side::Document)
 }
 

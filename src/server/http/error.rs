@@ -63,11 +63,6 @@ impl ApiError {
         Self { retry_after: Some(retry_after), ..busy }
     }
 
-    pub fn too_large(most: usize) -> Self {
-        let said = format!("expected a body of at most {most} bytes");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", said)
-    }
-
     /// Something that is not the client's fault; what it was goes to the log alone.
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");

@@ -67,14 +67,6 @@ impl Service {
         Admitted { tools, hidden }
     }
 
-    /// Whether clients of a profile may hear of the server.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
-    pub fn sees_server(&self, server: &str, profile: Option<&str>) -> Result<bool, Error> {
-        Ok(self.named(self.view(profile)?)(server))
-    }
-
     /// The states of those servers that clients of a profile may hear of.
     ///
     /// # Errors
@@ -204,7 +196,9 @@ mod tests {
 
     fn seen(service: &Service, profile: Option<&str>) -> Vec<&'static str> {
         let all = ["fs", "web", "new", "held"];
-        let seen = |name: &&str| service.sees_server(name, profile).unwrap();
+        let view = service.view(profile).unwrap();
+        let named = service.named(view);
+        let seen = |name: &&str| named(name);
         all.into_iter().filter(seen).collect()
     }
 

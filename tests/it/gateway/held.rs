@@ -83,7 +83,7 @@ fn the_first_list_and_the_first_call_wait_for_the_servers() {
     let site = Site::with(&python, json!({}), &slow);
     let mut client = site.client(&["--pinned", "notes__count_notes"]);
     client.begin();
-    assert_eq!(names(&mut client), 4);
+    assert_eq!(names(&mut client), 5);
     let site = Site::with(&python, json!({}), &slow);
     let mut client = site.client(&[]);
     client.begin();

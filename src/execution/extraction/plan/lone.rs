@@ -1,7 +1,7 @@
 //! Values that only one parameter can hold, and what is left when nothing more is certain.
 
 use super::super::mention::{Content, Mention, is_path};
-use super::super::reading::Reading;
+use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Slot};
 use super::super::text::stem;
 use super::super::unit::Unit;
@@ -9,7 +9,7 @@ use super::pairs::is_slug;
 use super::{Cue, Doubt, Plan, Wish};
 
 /// A slot that can hold a mention, and as what.
-type Holder = (usize, Reading);
+type Holder = (usize, Interpretation);
 
 /// Prepositions that go with a value out of the prompt's own words.
 const LEADS: [&str; 10] = ["in", "on", "at", "for", "from", "to", "by", "near", "with", "of"];
@@ -24,7 +24,7 @@ impl Plan<'_> {
             let mut held: Vec<usize> =
                 (0..free.len()).filter(|at| reading(*at).is_some()).collect();
             // A bare number beside "2 km" is none for a parameter in kilometres.
-            let fits = |at: &usize| !matches!(reading(*at), Some((_, Reading::Unfit(_))));
+            let fits = |at: &usize| !matches!(reading(*at), Some((_, Interpretation::Unfit(_))));
             let in_list_of = |a: usize, b: usize| self.chains[free[a]] == self.chains[free[b]];
             if let Some(one) = held.iter().copied().find(fits) {
                 held.retain(|at| fits(at) || in_list_of(*at, one));
@@ -42,7 +42,7 @@ impl Plan<'_> {
             }
             for at in held {
                 let reading = holders[at].iter().find(|(other, _)| *other == slot);
-                let reading = reading.map_or(Reading::No, |(_, reading)| reading.clone());
+                let reading = reading.map_or(Interpretation::No, |(_, reading)| reading.clone());
                 let cue = self.lead(free[at]);
                 self.give(slot, Wish { mention: free[at], cue, reading });
             }
@@ -97,7 +97,7 @@ impl Plan<'_> {
                 }
                 _ => true,
             };
-            if reading != Reading::No && is_value {
+            if reading != Interpretation::No && is_value {
                 holders.push((index, reading));
             }
         }
@@ -117,13 +117,16 @@ impl Plan<'_> {
             _ => return self.holders(at, open),
         };
         let is_day = |slot: &&usize| matches!(self.slots[**slot].kind, Kind::Day | Kind::Moment);
-        open.iter().filter(is_day).map(|slot| (*slot, Reading::Unfit(why.to_owned()))).collect()
+        open.iter()
+            .filter(is_day)
+            .map(|slot| (*slot, Interpretation::Unfit(why.to_owned())))
+            .collect()
     }
 
     /// Whether a mention that only some slots can hold is meant for this one.
     fn is_only(&self, slot: usize, at: usize, holders: &[Holder]) -> bool {
         let (this, mention) = (&self.slots[slot], self.mention(at));
-        let is_unfit = |reading: &Reading| matches!(reading, Reading::Unfit(_));
+        let is_unfit = |reading: &Interpretation| matches!(reading, Interpretation::Unfit(_));
         // Whoever counts in another unit is no rival for a number.
         let is_rival = |(other, reading): &&Holder| {
             *other != slot && !(is_unfit(reading) && self.slots[*other].kind.is_number())
@@ -247,7 +250,7 @@ impl Plan<'_> {
                 holders[first].iter().map(|(other, _)| self.slots[*other].name.as_str()).collect();
             let why = match holders[first].iter().find(|(other, _)| *other == slot) {
                 _ if held.len() > 1 => "several values are said".to_owned(),
-                Some((_, Reading::Unfit(why))) => why.clone(),
+                Some((_, Interpretation::Unfit(why))) => why.clone(),
                 _ if rivals.len() > 1 => {
                     format!("{} may be meant for {}", quoted(&said[0]), rivals.join(" or "))
                 }

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::super::mention::{Content, Mention};
-use super::super::reading::Reading;
+use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
 use super::{Cue, Fill, Plan, Wish};
@@ -109,12 +109,12 @@ impl Plan<'_> {
         }
     }
 
-    fn reading_of(&self, slot: usize, days: Vec<Date>, how: &str) -> Reading {
+    fn reading_of(&self, slot: usize, days: Vec<Date>, how: &str) -> Interpretation {
         let form = self.slots[slot].day_form.as_deref().unwrap_or("%Y-%m-%d");
         let days: Vec<String> = days.iter().map(|day| day.strftime(form).to_string()).collect();
         match &days[..] {
-            [day] => Reading::Value { value: day.clone().into(), how: how.to_owned() },
-            _ => Reading::Several(days),
+            [day] => Interpretation::Value { value: day.clone().into(), how: how.to_owned() },
+            _ => Interpretation::Several(days),
         }
     }
 

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Drives a release binary from the prompt to its outcome, as an agent does: the gateway over scripted
+# MCP servers, with the official Python SDK as its client. What is tried: no tool answers that nobody
+# asked for, a declared chain runs, applied weights keep all signals, the fourth identical call is
+# refused, the log of the gateway alone teaches, and a prompt beside a busy process is no slower with
+# two threads than with one.
+#
+#   scripts/loops.sh [--json] [--binary FILE] [--no-timing]
+#
+# --binary FILE  the toolroute to try [default: that of `cargo build --release`, which is run]
+# --no-timing    leave out the timing beside a busy process, as for a build without optimisation
+#
+# The last line is one JSON object; exits with 1 where it is not as it should be. Installs the SDK once,
+# in the user's cache folder.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/toolroute/loops
+python_package=mcp==2.3.0
+
+if [[ $(cat "$cache/installed" 2>/dev/null || true) != "$python_package" ]]; then
+    mkdir -p "$cache"
+    [[ -x $cache/venv/bin/python ]] || python3 -m venv "$cache/venv"
+    "$cache/venv/bin/pip" install --quiet --disable-pip-version-check "$python_package" >&2
+    printf '%s\n' "$python_package" >"$cache/installed"
+fi
+binary=
+arguments=()
+while (($#)); do
+    case $1 in
+        --binary) binary=$(realpath "${2:?"--binary takes a file"}") && shift 2 ;;
+        --json) shift ;; # The last line is JSON in any case.
+        *) arguments+=("$1") && shift ;;
+    esac
+done
+if [[ -z $binary ]]; then
+    printf 'building the release binary\n' >&2
+    cargo build --release --locked --quiet
+    binary=$(realpath "${CARGO_TARGET_DIR:-target}/release/toolroute")
+fi
+exec "$cache/venv/bin/python" scripts/loops.py --binary "$binary" ${arguments[@]+"${arguments[@]}"}
