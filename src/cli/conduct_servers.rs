@@ -22,6 +22,7 @@ pub fn with_runner<T>(
     engine.join(&executor);
     let quiet = global.quiet;
     let calls = Blocking::with_threads(executor).context("cannot start threads")?;
+    let calls = calls.limited(args.limits.rights.session.limits());
     let calls = calls.telling(Arc::new(move |event| {
         if !quiet {
             render::note(&call::told(&event));

@@ -110,10 +110,12 @@ fn recommendations(
     args: &RecommendArgs,
     global: &Global,
 ) -> anyhow::Result<()> {
-    let near = if args.catalog.tools.is_empty() {
-        Vec::new()
-    } else {
-        setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?.near_duplicates()?
+    let near = match setup::names_sources(&args.catalog) {
+        true => {
+            let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+            engine.near_duplicates()?
+        }
+        false => Vec::new(),
     };
     let all = recommend(&store.facts()?, &near);
     if global.json {

@@ -71,11 +71,13 @@ pub fn prompt_of(words: &[String], context: Option<&Context>) -> anyhow::Result<
     let told = context.and_then(|context| context.prompt.as_deref());
     match told {
         Some(told) if words.is_empty() => Ok(told.to_owned()),
-        Some(told) if words.join(" ") != told => {
-            let said = "two prompts: one is typed and the context has another; leave one out";
-            Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into())
+        _ => {
+            let prompt = prompt(words)?;
+            let agrees = context.map_or(Ok(()), |context| context.agrees_with(&prompt));
+            let said = |error: crate::query::Error| error.to_string();
+            agrees.map_err(|error| Failure { code: exit::BAD_ARGUMENTS, said: said(error) })?;
+            Ok(prompt)
         }
-        _ => prompt(words),
     }
 }
 

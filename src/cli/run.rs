@@ -31,6 +31,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
+    // A command that ends in a question goes on from here.
+    kept.save()?;
     let prepared =
         arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
     if let Some(end) = arguments::show(&first.tool, &prepared, &args.sources, global)? {

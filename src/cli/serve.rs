@@ -137,6 +137,10 @@ pub fn learning(
     usage: &UsageArgs,
     present: Present,
 ) -> anyhow::Result<Option<JoinHandle<()>>> {
+    if record.keep_prompts && record.log.feedback.is_none() {
+        let said = "--keep-prompts needs --feedback, the log to keep them in";
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+    }
     let Some(every) = record.learn_every else { return Ok(None) };
     let (Some(log), Some(usage)) = (&record.log.feedback, &usage.usage) else {
         let said = "--learn-every needs --feedback, the log to learn from, and --usage, the file \

@@ -10,7 +10,7 @@ use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::catalog::{Catalog, Facet, Tool};
 use crate::feedback::{self, Observations, Observed};
 use crate::index::Rows;
-use crate::query::Reading;
+use crate::query::{ContextFeatures, Reading};
 use crate::selection::{
     Assessed, Blocked, Candidate, Exclusion, Policy, Signal, SignalWeights, Signals, Situation,
     Strategy, ToolFilter, band_of,
@@ -75,7 +75,7 @@ impl<'a> Judge<'a> {
         let context = request.context.as_ref();
         let is_plain = config.fusion.is_plain();
         let band = config.band_for(request)?;
-        let features = context.and_then(|context| context.features.as_ref());
+        let features = moment.features.as_ref();
         let model = state.embedder.as_ref().map(|model| model.identity().fingerprint.as_str());
         let now = feedback::Situation {
             vector: model.zip(vector),
@@ -294,6 +294,8 @@ impl Gate<'_> {
 pub(super) struct Moment {
     planned: Vec<u32>,
     last: Option<u32>,
+    /// What was found out of the context, and what it says itself.
+    features: Option<ContextFeatures>,
 }
 
 impl Moment {
@@ -302,7 +304,9 @@ impl Moment {
         let row = |id: &String| state.catalog.row(id);
         let mut planned: Vec<u32> = context.planned_tools.iter().filter_map(row).collect();
         planned.sort_unstable();
-        Self { planned, last: context.last_tool.as_ref().and_then(row) }
+        let features = context.given();
+        let features = (features != ContextFeatures::default()).then_some(features);
+        Self { planned, last: context.last_tool.as_ref().and_then(row), features }
     }
 
     fn situation<'a>(
@@ -314,7 +318,7 @@ impl Moment {
         let urgent = context.and_then(|context| context.urgent);
         Situation {
             text: &reading.text,
-            features: context.and_then(|context| context.features.as_ref()),
+            features: self.features.as_ref(),
             observed: &observed.observed,
             follows: observed.after(self.last),
             planned: &self.planned,

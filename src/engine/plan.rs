@@ -83,10 +83,31 @@ impl Engine {
     /// [`super::EngineConfig::clauses`] is off.
     pub fn needs(&self, prompt: &str) -> Vec<String> {
         match self.config().clauses {
-            true => query::clauses(prompt),
+            true => whole_quotes(prompt, query::clauses(prompt)),
             false => vec![prompt.to_owned()],
         }
     }
+}
+
+/// Clauses that no quotation runs through: what stands in quotes is said, not asked for.
+fn whole_quotes(prompt: &str, clauses: Vec<String>) -> Vec<String> {
+    let is_open = |text: &str| {
+        let count = |quote: char| text.matches(quote).count();
+        count('"') % 2 == 1 || count('“') > count('”') || count('«') > count('»')
+    };
+    let mut whole: Vec<String> = Vec::new();
+    for clause in clauses {
+        match whole.last_mut().filter(|last| is_open(last)) {
+            Some(last) => {
+                let from = prompt.find(last.as_str()).unwrap_or(0);
+                let rest = &prompt[from..];
+                let end = rest.find(&clause).map_or(rest.len(), |at| at + clause.len());
+                *last = rest[..end].to_owned();
+            }
+            None => whole.push(clause),
+        }
+    }
+    whole
 }
 
 impl<'a> Plan<'a> {

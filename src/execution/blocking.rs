@@ -8,7 +8,7 @@ use super::error::Error;
 use super::executor::{Event, Executor, Request};
 use super::fallback::Candidate;
 use super::invoker::Arguments;
-use super::loop_guard::LoopGuard;
+use super::loop_guard::{CallLimits, LoopGuard};
 use super::report::Report;
 
 /// Threads for connections. Two, so that one server's long answer delays no other's.
@@ -23,6 +23,8 @@ pub struct Blocking {
     executor: Arc<Executor>,
     runtime: Handle,
     on_event: Option<OnEvent>,
+    /// Counts the calls of all orders.
+    guard: Arc<LoopGuard>,
     /// Where it is nobody else's.
     _own: Option<Arc<Runtime>>,
 }
@@ -46,7 +48,7 @@ impl Blocking {
     /// [`Error::NoRuntime`] outside of one.
     pub fn new(executor: Arc<Executor>) -> Result<Self, Error> {
         let runtime = Handle::try_current().map_err(|_| Error::NoRuntime)?;
-        Ok(Self { executor, runtime, on_event: None, _own: None })
+        Ok(Self { executor, runtime, on_event: None, guard: Arc::default(), _own: None })
     }
 
     /// With threads of its own, for a program that has no runtime.
@@ -59,6 +61,7 @@ impl Blocking {
             executor,
             runtime: own.handle().clone(),
             on_event: None,
+            guard: Arc::default(),
             _own: Some(Arc::new(own)),
         })
     }
@@ -66,6 +69,13 @@ impl Blocking {
     #[must_use]
     pub fn telling(mut self, on_event: OnEvent) -> Self {
         self.on_event = Some(on_event);
+        self
+    }
+
+    /// Bounds the calls of all orders together.
+    #[must_use]
+    pub fn limited(mut self, limits: CallLimits) -> Self {
+        self.guard = Arc::new(LoopGuard::new(limits));
         self
     }
 
@@ -86,6 +96,7 @@ impl Blocking {
     /// `spawn_blocking` gives another.
     pub fn call(&self, order: Order) -> Option<Report> {
         let (executor, on_event) = (Arc::clone(&self.executor), self.on_event.clone());
+        let guard = Arc::clone(&self.guard);
         self.wait_for(async move {
             let tell = |event| {
                 if let Some(told) = &on_event {
@@ -95,7 +106,7 @@ impl Blocking {
             let request = Request {
                 candidates: &order.candidates,
                 arguments: &order.arguments,
-                guard: &LoopGuard::default(),
+                guard: &guard,
                 confirmed: order.confirmed,
                 question: "",
                 budget_tokens: None,

@@ -197,6 +197,17 @@ impl LoopGuard {
         Ok(key)
     }
 
+    /// Takes back a call that was not made: something has to be asked or agreed to first.
+    pub fn unmade(&self, key: CallKey) {
+        let mut made = self.made();
+        if made.latest.last() == Some(&key) {
+            made.latest.pop();
+        }
+        if let Some(repeated) = made.repeated.get_mut(&key) {
+            repeated.times = repeated.times.saturating_sub(1);
+        }
+    }
+
     /// Notes that a call was answered.
     pub fn answered(&self, key: CallKey) {
         if let Some(repeated) = self.made().repeated.get_mut(&key) {

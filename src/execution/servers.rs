@@ -4,6 +4,7 @@
 //! that is run once a call, and `"type": "openapi"`, where the operations of an API description
 //! are sent to.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -169,8 +170,16 @@ impl ServersFile {
         )]
         let seconds = raw.tool_timeout_sec.map(|seconds| (seconds.max(0.0) * 1_000.0) as u64);
         of_all.timeout_ms = of_all.timeout_ms.or(raw.timeout).or(seconds);
-        let all = raw.tool_hints.into_iter().chain([("*".to_owned(), of_all)]);
+        // The narrower first: names, then the longer patterns.
+        let mut all: Vec<(String, CallHints)> = raw.tool_hints.into_iter().collect();
+        all.sort_by_key(|(pattern, _)| (pattern.contains(['*', '?', '[']), Reverse(pattern.len())));
+        let all = all.into_iter().chain([("*".to_owned(), of_all)]);
         for (pattern, hints) in all.filter(|(_, hints)| !hints.is_empty()) {
+            if hints.typical_tokens.is_some() {
+                return Err(
+                    "`typical_tokens` is for a tool or an overlay; remove it here".to_owned()
+                );
+            }
             if let Some((member, expected, found)) = hints.fault() {
                 return Err(format!("`{member}`: expected {expected}, found {found}"));
             }

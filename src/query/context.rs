@@ -241,6 +241,15 @@ impl Context {
         ContextFeatures { phase, task_type, ..features }
     }
 
+    /// Whether the prompt that is given is the context's own, where it has one.
+    ///
+    /// # Errors
+    /// [`Error::TwoPrompts`].
+    pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
+        let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
+        if is_other { Err(Error::TwoPrompts) } else { Ok(()) }
+    }
+
     /// Whether it can be used.
     ///
     /// # Errors

@@ -9,6 +9,9 @@ pub enum Error {
     #[error("unknown stage `{name}`; expected {known}")]
     UnknownStage { name: String, known: String },
 
+    #[error("two prompts: one is given and the context has another; leave one out")]
+    TwoPrompts,
+
     #[error("the context's prompt is empty; expected some words that say what is wanted")]
     EmptyPrompt,
 

@@ -80,7 +80,7 @@ mod tests {
         let reading = Reading::new("list the issues, don't close them", &[], nothing);
         assert!(!reading.text.contains("close"), "{reading:?}");
         let reading =
-            Reading::verbatim("Urgently get the latest news. Then convert the speech to text.");
+            Reading::verbatim("Get the latest news urgently. Then convert the speech to text.");
         assert_eq!(reading.clauses.len(), 2, "{reading:?}");
         assert!(reading.is_urgent && reading.needs_web && reading.latin_share == 1.0);
         assert_eq!(reading.directions.len(), 1, "{reading:?}");

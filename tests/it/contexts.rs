@@ -93,6 +93,18 @@ fn a_context_says_the_same_at_every_door_and_a_slip_in_it_is_told() {
     let analyzed = sandbox.json(&["analyze", prompt, "--context", file, "--model", "static"]);
     let told = post(server.port, "/v1/analyze", &body).ok();
     assert_eq!(analyzed["features"], told["features"]);
+    // What it says of the kind of work counts under either name.
+    let ask = |context: Value| {
+        let body = json!({"prompt": prompt, "context": context, "explain": true});
+        post(server.port, "/v1/select", &body).ok()["tools"].clone()
+    };
+    let within = ask(json!({"features": {"phase": "specification", "task_type": "test"}}));
+    assert_eq!(ask(json!({"phase": "specification", "task_type": "test"})), within);
+    // Two prompts are told, not chosen between.
+    let two = json!({"prompt": prompt, "context": {"prompt": "something else"}});
+    for door in ["/v1/select", "/v1/analyze"] {
+        assert!(post(server.port, door, &two).text().contains("two prompts"), "{door}");
+    }
     // A member that does not exist is an error everywhere, and names those that do.
     let slip = sandbox.write("slip.json", json!({"fils": []}).to_string());
     let slip = slip.to_str().unwrap();

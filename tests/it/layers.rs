@@ -62,6 +62,8 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("rustix", &["execution/spawn.rs"]),
     ("jsonschema", &["conductor/schema.rs", "execution/params.rs"]),
     ("backon", &["execution/timing.rs"]),
+    ("jiff", &["execution/extraction/"]),
+    ("linkify", &["execution/extraction/"]),
     ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs", "cli/mcp.rs"]),
     ("axum", &["server/"]),
     ("serde_json_canonicalizer", &["pins/definition.rs"]),

@@ -99,6 +99,10 @@ fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guar
     assert_eq!(journal(&sandbox, "store"), [] as [&str; 0]);
     let report = plan(deletes, &["--yes"], 0);
     assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let quoted =
+        "Send an email to dana@example.org that says \"drink tea and get the weather forecast\"";
+    let report = plan(quoted, &["--dry-run"], 0);
+    assert_eq!(states(&report), ["ready"], "what is quoted is said, not asked for: {report:#}");
     let forecast = "get the weather forecast for Oslo";
     for _ in 0..3 {
         plan(forecast, &["--session", "weather"], 0);

@@ -84,6 +84,21 @@ fn cycles_of_two_and_three_tools_are_refused_and_honest_work_is_not() {
 }
 
 #[test]
+fn a_call_that_waits_for_agreement_counts_only_once_it_is_made() {
+    let tools = json!([{"name": "wipe", "description": "Deletes all files", "does": {"answer": "wiped"},
+                        "annotations": {"destructiveHint": true}}]);
+    let sandbox = scripted(&[("disk", tools)]);
+    let mut client = gateway(&sandbox, &[], 1);
+    let call = json!({"tool_name": "disk__wipe"});
+    for _ in 0..4 {
+        let asked = client.call("call_tool", call.clone());
+        assert!(text(&asked).contains("\"confirm\": true"), "{asked}");
+    }
+    let agreed = client.call("call_tool", json!({"tool_name": "disk__wipe", "confirm": true}));
+    assert_eq!(text(&agreed), "wiped", "{agreed}");
+}
+
+#[test]
 fn the_gateway_learns_from_what_its_agents_choose() {
     let sandbox = office();
     let log = sandbox.path("log.db").to_str().unwrap().to_owned();

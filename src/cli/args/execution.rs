@@ -111,7 +111,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub log: LogChoice,
     /// Keep the text of prompts in that log, not only their hashes
-    #[arg(long, requires = "feedback")]
+    #[arg(long)]
     pub keep_prompts: bool,
     /// Learn from that log so often, such as 1h or 15m, and keep it in the file of --usage
     #[arg(long, value_name = "TIME", value_parser = duration)]

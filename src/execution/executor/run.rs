@@ -64,8 +64,10 @@ impl<'a> Run<'a> {
             }
         };
         let outcome = self.turns(candidates).await;
-        if matches!(outcome, Outcome::Answered(_)) {
-            self.request.guard.answered(key);
+        match outcome {
+            Outcome::Answered(_) => self.request.guard.answered(key),
+            Outcome::Confirm { .. } | Outcome::Clarify { .. } => self.request.guard.unmade(key),
+            _ => {}
         }
         outcome
     }

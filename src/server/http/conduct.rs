@@ -107,6 +107,7 @@ impl Conduct {
         };
         let calls = Blocking::new(Arc::clone(executor));
         let calls = calls.map_err(|error| ApiError::internal(&error))?;
+        let calls = calls.limited(service.sessions().limits().clone());
         let session = Session::default();
         let note = |report: &Report| engine.record_report(report, &session, "");
         let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);

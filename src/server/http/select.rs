@@ -319,10 +319,9 @@ pub async fn select(
 
 impl SelectBody {
     fn find(self, session: Arc<Session>) -> Result<Find, ApiError> {
-        let told = self.context.as_ref().and_then(|context| context.prompt.as_deref());
-        if told.is_some_and(|told| told != self.prompt) {
-            let said = "two prompts: `prompt`, and another in `context`; leave one out";
-            return Err(ApiError::bad_request(said));
+        if let Some(context) = &self.context {
+            let agrees = context.agrees_with(&self.prompt);
+            agrees.map_err(|error| ApiError::bad_request(error.to_string()))?;
         }
         let (limit, sized) = match self.limit {
             None => (None, None),

@@ -64,6 +64,9 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
         None => None,
         Some(value) => Some(context(value)?),
     };
+    if let Some(context) = &context {
+        context.agrees_with(&query).map_err(|error| error.to_string())?;
+    }
     let budget = budget(given)?.or(context.as_ref().and_then(|context| context.budget_tokens));
     let mut request = SelectRequest::new(query);
     // The budget is for the answer as it is written here, not for whole definitions.

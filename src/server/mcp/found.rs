@@ -33,6 +33,9 @@ struct TokenMetrics {
 #[derive(Serialize)]
 struct Answer<'a> {
     tools: Vec<Entry<'a>>,
+    /// The query as it was understood, where that is not what was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_as: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -112,6 +115,7 @@ impl Gateway {
         });
         let mut answer = Answer {
             tools: tools.collect(),
+            read_as: found.selection.read_as.as_deref(),
             note: self.note(&found, server.as_deref()),
             unavailable_servers: &found.unavailable,
             token_metrics: None,

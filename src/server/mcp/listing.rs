@@ -6,6 +6,7 @@ use rmcp::model::Tool as McpTool;
 
 use super::super::{Error, Find, Service};
 use super::definition::Definition;
+use super::meta::READ_MORE;
 use super::{Expose, Gateway, Shared};
 use crate::catalog::{Tool, ToolId};
 
@@ -53,7 +54,11 @@ impl Shared {
         }
         let mut tools = match self.expose {
             Expose::Search => self.meta.clone(),
-            Expose::Selected => Vec::new(),
+            // An answer may name a handle, which only this one reads.
+            Expose::Selected => {
+                let is_more = |tool: &&McpTool| tool.name == READ_MORE;
+                self.meta.iter().filter(is_more).cloned().collect()
+            }
         };
         tools.extend(self.direct()?.iter().filter_map(|tool| defined(tool)));
         let listed = Listed(Arc::new(tools));

@@ -20,7 +20,7 @@ pub const MOST_CHARS: u64 = 1_000_000;
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
     what you want to do, in plain English; it gives the ids and parameters of the tools that fit. \
     Then call call_tool with such an id and its arguments. describe_tool gives the whole schema of \
-    one tool.";
+    one tool, read_more the rest of an answer that was cut.";
 
 pub const INSTRUCTIONS_SELECTED: &str =
     "The tools of several servers, chosen for this profile. Their names are server__tool.";

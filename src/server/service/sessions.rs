@@ -29,6 +29,11 @@ impl Sessions {
         Self { limits, by_name: Mutex::new(LruCache::new(MOST)) }
     }
 
+    /// The limits of each session's calls.
+    pub fn limits(&self) -> &CallLimits {
+        &self.limits
+    }
+
     /// The session of a name, made where there is none.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ fn the_first_list_and_the_first_call_wait_for_the_servers() {
     let site = Site::with(&python, json!({}), &slow);
     let mut client = site.client(&["--expose", "selected"]);
     client.begin();
-    assert_eq!(names(&mut client), 7);
+    assert_eq!(names(&mut client), 8);
     let site = Site::with(&python, json!({}), &slow);
     let mut client = site.client(&["--pinned", "notes__count_notes"]);
     client.begin();
