@@ -98,8 +98,8 @@ fn a_context_says_the_same_at_every_door_and_a_slip_in_it_is_told() {
         let body = json!({"prompt": prompt, "context": context, "explain": true});
         post(server.port, "/v1/select", &body).ok()["tools"].clone()
     };
-    let within = ask(json!({"features": {"phase": "specification", "task_type": "test"}}));
-    assert_eq!(ask(json!({"phase": "specification", "task_type": "test"})), within);
+    let within = ask(json!({"features": {"phase": "specification", "task_type": "testing"}}));
+    assert_eq!(ask(json!({"phase": "specification", "task_type": "testing"})), within);
     // Two prompts are told, not chosen between.
     let two = json!({"prompt": prompt, "context": {"prompt": "something else"}});
     for door in ["/v1/select", "/v1/analyze"] {

@@ -290,7 +290,8 @@ fn learns(site: &Site) {
     let names = |client: &mut Client| -> Vec<String> {
         let listed = client.ask("tools/list", json!({}));
         let tools = listed["tools"].as_array().unwrap();
-        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+        let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.filter(|name| name != "read_more").collect()
     };
     while names(&mut client).is_empty() {
         client.hear("notifications/tools/list_changed");
