@@ -177,20 +177,25 @@ def burn():
 
 
 def busy_ratio(binary):
-    """The 99th percentile of a short prompt beside one busy process: all threads to one. The median of
-    five rounds."""
+    """The 99th percentile of 4,000 prompts one by one beside a busy process: at default settings, to
+    that of one thread. The median of five rounds."""
     site = Site(binary, {})
+    prompts = [{"id": str(n), "query": f"find the report number {n} and send it"} for n in range(40)]
+    Path(site.path("prompts.jsonl")).write_text("\n".join(map(json.dumps, prompts)))
+
+    def p99(*arguments):
+        stages = site.run("bench", "--tools", str(REPO / "examples" / "catalog"), "--samples", "4000",
+                          "--queries", site.path("prompts.jsonl"), *arguments)["stages"]
+        return next(stage["p99_ms"] for stage in stages if stage["stage"] == "total")
+
     burner = multiprocessing.Process(target=burn, daemon=True)
     burner.start()
     try:
         ratios = []
         for _ in range(5):
-            rows = site.run("bench", "encoder", "--with-threads", "1", "--with-threads", "2")
-            short = min(row["tokens"] for row in rows)
-            times = {row["threads"]: row["p99_ms"] for row in rows
-                     if row["batch"] == 1 and row["tokens"] == short}
-            ratios.append(times[2] / times[1])
-            say(f"busy: {times[2]:.3f} ms with two threads, {times[1]:.3f} with one")
+            alone, default = p99("--threads", "1"), p99()
+            ratios.append(default / alone)
+            say(f"busy: {default:.3f} ms at default settings, {alone:.3f} with one thread")
     finally:
         burner.kill()
     return round(sorted(ratios)[len(ratios) // 2], 2)

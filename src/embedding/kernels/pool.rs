@@ -26,14 +26,11 @@ const LATE: Duration = Duration::from_micros(500);
 /// How many times the mean of a prompt's meetings a late one takes.
 const TIMES_THE_MEAN: u32 = 8;
 
-/// Prompts that go alone after one that was held up; twice as many each time, up to the most, so
-/// that fewer than one in a hundred prompts finds out again that the machine is busy.
-const ALONE: u32 = 32;
+/// Prompts that go alone after one that was held up, so that fewer than one in a hundred finds out
+/// again that the machine is busy: twice as many each time, up to the most, and half as many where
+/// that many prompts before it were shared in peace.
+const ALONE: u32 = 256;
 const MOST_ALONE: u32 = 4_096;
-
-/// So many prompts in a row that nothing held up, and the next time begins with [`ALONE`] again: what
-/// held up a prompt of an idle machine does not stay.
-const CALM: u32 = 128;
 
 /// A fixed number of threads, the caller's own among them.
 pub struct Pool {
@@ -45,7 +42,7 @@ pub struct Pool {
     /// Prompts that still go alone, and how many will the next time.
     alone: AtomicU32,
     next_alone: AtomicU32,
-    /// Prompts in a row that nothing held up.
+    /// Prompts in a row that were shared and that nothing held up.
     calm: AtomicU32,
 }
 
@@ -119,9 +116,7 @@ impl Pool {
             self.alone.store(alone - 1, Ordering::Relaxed);
             return None;
         }
-        if self.calm.fetch_add(1, Ordering::Relaxed) >= CALM {
-            self.next_alone.store(ALONE, Ordering::Relaxed);
-        }
+        self.calm.fetch_add(1, Ordering::Relaxed);
         Some(Turn {
             pool: self,
             meetings: Cell::default(),
@@ -132,10 +127,11 @@ impl Pool {
 
     /// Has the next prompts go alone.
     fn held_up(&self) {
-        self.calm.store(0, Ordering::Relaxed);
+        let calm = self.calm.swap(0, Ordering::Relaxed);
         let next = self.next_alone.load(Ordering::Relaxed);
         self.alone.store(next, Ordering::Relaxed);
-        self.next_alone.store((2 * next).min(MOST_ALONE), Ordering::Relaxed);
+        let after = if calm > next { (next / 2).max(ALONE) } else { (2 * next).min(MOST_ALONE) };
+        self.next_alone.store(after, Ordering::Relaxed);
     }
 }
 
