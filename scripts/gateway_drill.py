@@ -208,17 +208,18 @@ class Drill:
         return {"rounds": rounds, "first_find_ms": spread(first), "later_find_ms": spread(later)}
 
     def overhead(self, calls):
-        """The same call to the server itself and through the gateway, in turn."""
+        """The same calls to the server itself and through the gateway, in turn. Each has other arguments than
+        those before: identical ones are refused as a loop."""
         direct = Session([self.server["command"], *self.server["args"]])
         through = self.session()
-        straight = {"name": "echo", "arguments": {"text": "hello"}}
         times = {"direct": [], "gateway": []}
         gc.disable()
         for at in range(calls + 100):
+            text = f"hello {at:06}"
             begun = time.perf_counter()
-            direct.ask("tools/call", straight)
+            direct.ask("tools/call", {"name": "echo", "arguments": {"text": text}})
             middle = time.perf_counter()
-            self.call(through, "hello")
+            self.call(through, text)
             end = time.perf_counter()
             if at >= 100:
                 times["direct"].append(middle - begun)
