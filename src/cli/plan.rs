@@ -19,6 +19,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
             "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     };
+    if args.prompt.trim().is_empty() {
+        let said = "expected a prompt with at least one word, found none".to_owned();
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
     let feedback = args.execution.log.feedback.clone();
     let wanted = Wanted { feedback, ..Wanted::new(&args.select, Limit::of(1))? };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
@@ -56,11 +60,14 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     async fn steps(&self, mut plan: Plan<'_>) -> anyhow::Result<PlanReport> {
-        while let Some(request) = plan.next() {
+        while let Some(request) = plan.next_request() {
             let selection = self.engine.select(&request)?;
             self.kept.session.note_selection(&request.prompt, &selection);
             if let Some(planned) = plan.prepare(&selection) {
-                plan.note(self.call(&planned).await?);
+                match self.call(&planned).await {
+                    Ok(report) => plan.note(report),
+                    Err(error) => plan.fail(format!("{error:#}")),
+                }
             }
         }
         Ok(plan.finish())

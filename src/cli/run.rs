@@ -10,7 +10,7 @@ use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{plan, render};
-use crate::engine::SelectRequest;
+use crate::engine::{SelectRequest, doubt};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if args.plan {
@@ -33,6 +33,9 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     render::warn(global, &format!("{}: {why}", first.tool.id));
     // A command that ends in a question goes on from here.
     kept.save()?;
+    if let Some(said) = doubt(&first.tool, &args.prompt) {
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
     let prepared =
         arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
     if let Some(end) = arguments::show(&first.tool, &prepared, &args.sources, global)? {

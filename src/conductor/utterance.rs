@@ -11,7 +11,6 @@ use super::translate::{JsonTranslator, TranslatorIn, name};
 use super::words;
 use crate::catalog::{Tool, covers};
 use crate::engine::{Engine, SelectRequest};
-use crate::query::clauses;
 
 /// Near tools that are looked at, for what else could be meant.
 const NEAR: usize = 5;
@@ -24,11 +23,7 @@ pub struct RouterTranslator<'a> {
 impl TranslatorIn for RouterTranslator<'_> {
     fn translate(&self, text: &str) -> Result<Request, Error> {
         let mut request = JsonTranslator.translate(text)?;
-        let needs = match self.engine.config().clauses {
-            true => clauses(&request.utterance),
-            false => vec![request.utterance.clone()],
-        };
-        for need in needs {
+        for need in self.engine.needs(&request.utterance) {
             let owed = self.obligation(&need)?;
             let is_known = |known: &NewObligation| {
                 (&known.what, &known.payload) == (&owed.what, &owed.payload)

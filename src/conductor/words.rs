@@ -27,6 +27,10 @@ static NUMBER: LazyLock<Regex> =
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+|[-+*/^(),]|[A-Za-zπτ]+\d*)")
 });
+/// Numbers with commas between thousands, and commas that may be anything.
+static THOUSANDS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{1,3}(?:,\d{3})+\b"));
+static DECIMAL_COMMA: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d,\d"));
+
 /// Signs of arithmetic as people write them.
 static SPOKEN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let signs = [
@@ -186,6 +190,13 @@ fn expressions(words: &str) -> Vec<String> {
     for (spoken, sign) in SPOKEN.iter() {
         text = spoken.replace_all(&text, *sign).into_owned();
     }
+    // "1,000" is a number; what "3,5" is depends on who writes it.
+    text = THOUSANDS
+        .replace_all(&text, |number: &Captures<'_>| number[0].replace(',', ""))
+        .into_owned();
+    if DECIMAL_COMMA.is_match(&text) {
+        return Vec::new();
+    }
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {
         match expression_at(&text[at..]) {
@@ -252,6 +263,9 @@ mod tests {
         for (words, wanted) in [
             ("what is 17 * 23?", vec!["17 * 23"]),
             ("17*23", vec!["17*23"]),
+            ("what is 1,000 * 2", vec!["1000 * 2"]),
+            ("2,500,000 / 5?", vec!["2500000 / 5"]),
+            ("3,5 * 2?", vec![]),
             ("How much is 12 times 4, please?", vec!["12 * 4"]),
             ("compute sqrt(5184) + 12 and tell me", vec!["sqrt(5184) + 12"]),
             ("the square root of 16", vec!["sqrt 16"]),

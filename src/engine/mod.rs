@@ -36,6 +36,7 @@ mod live;
 mod live_inputs;
 mod map;
 mod metrics;
+mod needs;
 mod neighbors;
 mod obligations;
 mod passing;
@@ -61,7 +62,7 @@ pub use map::{Map, MapPoint};
 pub use metrics::MetricsSnapshot;
 pub use passing::{RankedText, TextVectors};
 #[cfg(feature = "execution")]
-pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState};
+pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
 pub use ranking::fitting;
 pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
 pub use session::{Offer, OfferedTool, Session, SessionRecord};

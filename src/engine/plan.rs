@@ -5,18 +5,23 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Engine, SelectRequest, Selection, Session};
+use super::{SelectRequest, Selection, Session};
 use crate::catalog::{Tool, ToolId};
 use crate::execution::{ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report};
-use crate::query;
+use crate::query::{MAX_CLAUSES, reservation};
+
+/// Why a need is left out.
+const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
 
 /// The steps that a prompt comes to, while they are made. It chooses and calls nothing by itself:
-/// whoever runs it asks for [`Plan::next`], selects for it, hands the answer to [`Plan::prepare`],
+/// whoever runs it asks for [`Plan::next_request`], selects for it, hands the answer to [`Plan::prepare`],
 /// makes the call that comes back and tells of it by [`Plan::note`].
 pub struct Plan<'a> {
     session: &'a Session,
     now: &'a LocalTime,
     waiting: VecDeque<String>,
+    /// Needs that are too many.
+    beyond: Vec<String>,
     steps: Vec<Step>,
     /// Shown, not run: a step that cannot be made does not end it.
     is_draft: bool,
@@ -78,42 +83,30 @@ pub struct PlannedCall {
     pub arguments: Arguments,
 }
 
-impl Engine {
-    /// What a prompt asks for, thing by thing; one where it asks for one, or where
-    /// [`super::EngineConfig::clauses`] is off.
-    pub fn needs(&self, prompt: &str) -> Vec<String> {
-        match self.config().clauses {
-            true => whole_quotes(prompt, query::clauses(prompt)),
-            false => vec![prompt.to_owned()],
-        }
-    }
+/// What has to be asked before a tool that may change something is run on these words: where they forbid
+/// it, make a condition of it, put it off or only ask about it. `None` for a plain order, and for a tool
+/// that only reads.
+pub fn doubt(tool: &Tool, words: &str) -> Option<String> {
+    let word = reservation(words).filter(|_| !tool.effects().reads_only())?;
+    Some(format!(
+        "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, or \
+         call the tool by its name",
+        tool.id
+    ))
 }
 
-/// Clauses that no quotation runs through: what stands in quotes is said, not asked for.
-fn whole_quotes(prompt: &str, clauses: Vec<String>) -> Vec<String> {
-    let is_open = |text: &str| {
-        let count = |quote: char| text.matches(quote).count();
-        count('"') % 2 == 1 || count('“') > count('”') || count('«') > count('»')
-    };
-    let mut whole: Vec<String> = Vec::new();
-    for clause in clauses {
-        match whole.last_mut().filter(|last| is_open(last)) {
-            Some(last) => {
-                let from = prompt.find(last.as_str()).unwrap_or(0);
-                let rest = &prompt[from..];
-                let end = rest.find(&clause).map_or(rest.len(), |at| at + clause.len());
-                *last = rest[..end].to_owned();
-            }
-            None => whole.push(clause),
-        }
+impl Step {
+    fn not_run(need: String, why: &str) -> Self {
+        let (tool, arguments, report) = (None, None, None);
+        Self { need, state: StepState::NotRun, tool, why: why.to_owned(), arguments, report }
     }
-    whole
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for the needs of a prompt ([`Engine::needs`]). `now` is what "tomorrow" is relative to.
-    pub fn new(needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
-        Self { session, now, waiting: needs.into(), steps: Vec::new(), is_draft: false }
+    /// A plan for the needs of a prompt ([`super::Engine::needs`]). `now` is what "tomorrow" is relative to.
+    pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
+        let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
+        Self { session, now, waiting: needs.into(), beyond, steps: Vec::new(), is_draft: false }
     }
 
     /// Has it shown only.
@@ -124,7 +117,7 @@ impl<'a> Plan<'a> {
 
     /// The request for the next step's tool; `None` at the end. It knows the last tool, but is not read
     /// with the step before: that one has its own tool.
-    pub fn next(&mut self) -> Option<SelectRequest> {
+    pub fn next_request(&mut self) -> Option<SelectRequest> {
         let need = self.waiting.pop_front()?;
         let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
         if let Some(context) = &mut request.context {
@@ -136,7 +129,7 @@ impl<'a> Plan<'a> {
         Some(request)
     }
 
-    /// The call of the step that [`Plan::next`] asked for; `None` where there is none to make.
+    /// The call of the step that [`Plan::next_request`] asked for; `None` where there is none to make.
     pub fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
         let step = self.steps.last_mut()?;
         let Some(first) = selection.tools.first() else {
@@ -147,6 +140,12 @@ impl<'a> Plan<'a> {
         let tool = Arc::clone(&first.tool);
         step.tool = Some(tool.id.clone());
         step.why = first.explanation.why.clone();
+        if let Some(said) = doubt(&tool, &step.need) {
+            step.state = StepState::Clarify;
+            step.why = said;
+            self.stop();
+            return None;
+        }
         let sources = ArgumentSources::new(&step.need, self.now);
         let prepared = self.session.prepare_arguments(&tool, &sources);
         let arguments = prepared.arguments.clone();
@@ -163,7 +162,7 @@ impl<'a> Plan<'a> {
         (!self.is_draft).then_some(call)
     }
 
-    /// Takes in what the call came to. The session knows it from [`Engine::record_report`].
+    /// Takes in what the call came to. The session knows it from [`super::Engine::record_report`].
     pub fn note(&mut self, report: Report) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = match &report.outcome {
@@ -183,19 +182,21 @@ impl<'a> Plan<'a> {
         if self.is_draft {
             return;
         }
-        let unmade = self.waiting.drain(..).map(|need| Step {
-            need,
-            state: StepState::NotRun,
-            tool: None,
-            why: String::new(),
-            arguments: None,
-            report: None,
-        });
-        self.steps.extend(unmade);
+        self.steps.extend(self.waiting.drain(..).map(|need| Step::not_run(need, "")));
+    }
+
+    /// Takes in why the step's tool could not be found or called at all: what was done before stays told.
+    pub fn fail(&mut self, because: String) {
+        let Some(step) = self.steps.last_mut() else { return };
+        step.state = StepState::Failed;
+        step.why = because;
+        self.stop();
     }
 
     /// The steps, made and not made.
-    pub fn finish(self) -> PlanReport {
+    pub fn finish(mut self) -> PlanReport {
+        let beyond = self.beyond.drain(..).map(|need| Step::not_run(need, TOO_MANY));
+        self.steps.extend(beyond);
         let wanted = if self.is_draft { StepState::Ready } else { StepState::Answered };
         let complete = !self.steps.is_empty() && self.steps.iter().all(|step| step.state == wanted);
         PlanReport { complete, steps: self.steps }

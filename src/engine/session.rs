@@ -126,11 +126,16 @@ impl Selection {
         });
         let features = self.analysis.as_ref().map(|analysis| &analysis.features);
         Offer {
-            prompt: prompt.chars().take(MOST_CHARS).collect(),
+            prompt: remembered(prompt),
             tools: offered.collect(),
             context: features.map(logged).unwrap_or_default(),
         }
     }
+}
+
+/// A prompt as it is remembered: without space around it, and not longer than what is kept.
+fn remembered(prompt: &str) -> String {
+    prompt.trim().chars().take(MOST_CHARS).collect()
 }
 
 /// Features in the log's words.
@@ -231,9 +236,9 @@ impl Session {
 
     /// The latest offer for a prompt; an empty one where nothing was offered for it.
     pub fn offer_for(&self, prompt: &str) -> Offer {
-        let memory = self.memory();
+        let (memory, prompt) = (self.memory(), remembered(prompt));
         let found = memory.offers.iter().rev().find(|offer| offer.prompt == prompt).cloned();
-        found.unwrap_or_else(|| Offer { prompt: prompt.to_owned(), ..Offer::default() })
+        found.unwrap_or_else(|| Offer { prompt, ..Offer::default() })
     }
 
     /// Remembers what a call came to.

@@ -12,6 +12,7 @@ use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
 use super::fallback::{Candidate, Conditions};
@@ -252,10 +253,10 @@ impl Executor {
         let shape = output::shape(&whole.text);
         let summarizer = self.summarizer.read().unwrap_or_else(PoisonError::into_inner).clone();
         let summary = summarizer.filter(|_| shape == Shape::Text);
-        let summary = summary
-            .filter(|_| of_chars > most)
-            .zip(question)
-            .and_then(|(summarizer, asked)| summarizer.summarize(&whole.text, asked, most - 100));
+        let summary =
+            summary.filter(|_| of_chars > most).zip(question).and_then(|(summarizer, asked)| {
+                aside(|| summarizer.summarize(&whole.text, asked, most - 100))
+            });
         let summarized = summary.is_some();
         whole.text = match summary {
             Some(summary) => {
@@ -266,6 +267,14 @@ impl Executor {
             None => output::truncate(&whole.text, most, handle.as_deref()),
         };
         (whole, Some(Truncation { shape, of_chars, summarized, handle, whole_data }))
+    }
+}
+
+/// Work for the processor, where the runtime has other threads for what else waits.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

@@ -162,8 +162,7 @@ impl LoopGuard {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call that a caller asks for. A call that may change something is a reason to make
-    /// the others again: tests are run after each edit.
+    /// Counts a call that a caller asks for.
     ///
     /// # Errors
     /// Why it is not to be made.
@@ -174,7 +173,7 @@ impl LoopGuard {
         if times >= self.limits.same_call {
             return Err(Exceeded::SameCall { times, answered });
         }
-        let times = self.limits.same_cycle;
+        let times = self.limits.same_cycle.max(1);
         if made.circling.contains(&key) {
             return Err(Exceeded::Cycle { length: made.circling.len(), times });
         }
@@ -188,16 +187,11 @@ impl LoopGuard {
         let kept = LONGEST_CYCLE * (times as usize + 1);
         let excess = made.latest.len().saturating_sub(kept);
         made.latest.drain(..excess);
-        if !tool.effects().reads_only() {
-            let own = made.repeated.pop(&key);
-            made.repeated.clear();
-            own.map(|own| made.repeated.put(key, own));
-        }
         made.repeated.get_or_insert_mut(key, Repeated::default).times += 1;
         Ok(key)
     }
 
-    /// Takes back a call that was not made: something has to be asked or agreed to first.
+    /// Takes back a call that was not made: a person must agree first, or there is nobody to send it to.
     pub fn unmade(&self, key: CallKey) {
         let mut made = self.made();
         if made.latest.last() == Some(&key) {
@@ -208,11 +202,27 @@ impl LoopGuard {
         }
     }
 
+    /// Notes that a call may have changed something, which is a reason to make the others again: tests
+    /// are run after each edit.
+    pub fn changed(&self, key: CallKey) {
+        let mut made = self.made();
+        let own = made.repeated.pop(&key);
+        made.repeated.clear();
+        own.map(|own| made.repeated.put(key, own));
+    }
+
     /// Notes that a call was answered.
     pub fn answered(&self, key: CallKey) {
         if let Some(repeated) = self.made().repeated.get_mut(&key) {
             repeated.answered += 1;
         }
+    }
+
+    /// Gives back what one attempt that was not made had cost.
+    pub fn refund(&self, tool: &Tool) {
+        let mut made = self.made();
+        made.calls = made.calls.saturating_sub(1);
+        made.cost = made.cost.saturating_sub(cost_units(tool.cost));
     }
 
     /// Pays for one attempt, whoever it falls to.
@@ -246,7 +256,9 @@ fn cycle(calls: &[CallKey], times: usize) -> Option<usize> {
         let needed = length * times + 1;
         calls.len().checked_sub(needed).is_some_and(|from| {
             let tail = &calls[from..];
-            tail.iter().skip(length).zip(tail).all(|(later, earlier)| later == earlier)
+            // Equal calls have a limit of their own.
+            tail[..length].iter().any(|call| *call != tail[0])
+                && tail.iter().skip(length).zip(tail).all(|(later, earlier)| later == earlier)
         })
     };
     // A cycle of one is the same call, which has a limit of its own.

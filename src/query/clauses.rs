@@ -33,6 +33,13 @@ fn pattern(text: &str) -> Regex {
 /// stay whole. A statement ahead of the first request goes with it; one behind a request
 /// belongs to that. English only: in other languages the prompt comes back whole.
 pub fn clauses(prompt: &str) -> Vec<String> {
+    let mut clauses = all_clauses(prompt);
+    clauses.truncate(MAX_CLAUSES);
+    clauses
+}
+
+/// The same, however many there are.
+pub fn all_clauses(prompt: &str) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
     let mut ahead = String::new();
     for piece in sentences(prompt).into_iter().flat_map(requests_of) {
@@ -55,7 +62,6 @@ pub fn clauses(prompt: &str) -> Vec<String> {
             None => clauses.push(ahead),
         }
     }
-    clauses.truncate(MAX_CLAUSES);
     clauses
 }
 

@@ -171,7 +171,7 @@ fn find_tools_says_what_an_agent_needs_to_choose_and_keeps_to_its_budget() {
                                     "arguments": {"repository": "a/b"}}),
     );
     let described = client.call("describe_tool", json!({"tool_name": "tracker__list_issues"}));
-    let described: Value = serde_json::from_str(&text(&described)).unwrap();
+    let described: Value = serde_json::from_str(text(&described)).unwrap();
     let about = &described["about"];
     assert_eq!(about["required"], json!({"repository": "such as \"rust-lang/rust\""}));
     assert_eq!((&about["effects"], &about["latency"]), (&json!("reads only"), &json!("fast")));

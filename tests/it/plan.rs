@@ -99,6 +99,14 @@ fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guar
     assert_eq!(journal(&sandbox, "store"), [] as [&str; 0]);
     let report = plan(deletes, &["--yes"], 0);
     assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let forbidden = "do not send an email to dana@example.org that says \"hello\"";
+    let report = plan(forbidden, &[], 2);
+    assert_eq!(states(&report), ["clarify"], "{report:#}");
+    assert!(report["steps"][0]["why"].as_str().unwrap().contains("\"do not\""), "{report:#}");
+    let condition = "If it rains in Paris, send an email to dana@example.org that says \"hello\"";
+    let said = sandbox.fails(2, &["run", condition, "--servers", &servers, "--model", "static"]);
+    assert!(said.contains("the prompt says \"if\""), "{said}");
+    assert_eq!(journal(&sandbox, "mail"), [] as [&str; 0]);
     let quoted =
         "Send an email to dana@example.org that says \"drink tea and get the weather forecast\"";
     let report = plan(quoted, &["--dry-run"], 0);

@@ -67,8 +67,11 @@ impl Executor {
                 return tried;
             };
             tokio::time::sleep(pause).await;
-            let blocked = self.breakers.admit(tool, Instant::now()).is_err();
-            if blocked || request.guard.spend(tool).is_err() {
+            if request.guard.spend(tool).is_err() {
+                return tried;
+            }
+            if self.breakers.admit(tool, Instant::now()).is_err() {
+                request.guard.refund(tool);
                 return tried;
             }
         }

@@ -64,10 +64,17 @@ impl<'a> Run<'a> {
             }
         };
         let outcome = self.turns(candidates).await;
+        let guard = self.request.guard;
+        let is_sent = self.attempts.iter().any(|attempt| attempt.tries > 0);
         match outcome {
-            Outcome::Answered(_) => self.request.guard.answered(key),
-            Outcome::Confirm { .. } | Outcome::Clarify { .. } => self.request.guard.unmade(key),
+            Outcome::Answered(_) => guard.answered(key),
+            // Who asks again with the same arguments gets the same question.
+            Outcome::Clarify { .. } => {}
+            _ if !is_sent => guard.unmade(key),
             _ => {}
+        }
+        if self.written {
+            guard.changed(key);
         }
         outcome
     }
@@ -103,14 +110,16 @@ impl<'a> Run<'a> {
             self.skip(candidate, Skip::NoServer);
             return Turn::Next;
         };
-        if let Err(wait) = self.executor.breakers.admit(tool, Instant::now()) {
-            let for_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            self.skip(candidate, Skip::BreakerOpen { for_ms });
-            return Turn::Next;
-        }
+        // Before the breaker: one that is half open lets a single probe pass, which must then be made.
         if let Err(exceeded) = self.request.guard.spend(tool) {
             self.skip(candidate, Skip::Limit { exceeded });
             return Turn::Stop;
+        }
+        if let Err(wait) = self.executor.breakers.admit(tool, Instant::now()) {
+            self.request.guard.refund(tool);
+            let for_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            self.skip(candidate, Skip::BreakerOpen { for_ms });
+            return Turn::Next;
         }
         let sent = Sent {
             tool,

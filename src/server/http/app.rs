@@ -137,16 +137,17 @@ impl App {
         working.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))
     }
 
-    /// The session that a request names in its body or its header; one of its own where it names
-    /// none.
+    /// The session that a request of a profile names in its body or its header; one of its own where it
+    /// names none.
     pub(super) fn session(
         &self,
-        name: Option<&str>,
+        (profile, name): (Option<&str>, Option<&str>),
         headers: &HeaderMap,
     ) -> Result<Arc<Session>, ApiError> {
+        let service = self.service();
         match name.map(Ok).or_else(|| named_by(headers)) {
-            Some(name) => Ok(self.service().sessions().named(name?)?),
-            None => Ok(Arc::default()),
+            Some(name) => Ok(service.sessions().named(profile, name?)?),
+            None => Ok(service.sessions().of_request()),
         }
     }
 

@@ -70,7 +70,7 @@ pub async fn arguments(
     headers: HeaderMap,
     Body(asked): Body<ArgumentsBody>,
 ) -> Result<Response, ApiError> {
-    let session = app.session(asked.session.as_deref(), &headers)?;
+    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
     let given = super::call::arguments(asked.arguments)?;
     let now = match asked.now {
         Some(now) => {
@@ -79,12 +79,15 @@ pub async fn arguments(
         None => LocalTime::of_this_machine(),
     };
     let tool = app.service().describe(&asked.tool, asked.profile.as_deref())?;
-    let earlier: Vec<&str> = asked.earlier.iter().map(String::as_str).collect();
-    let sources = ArgumentSources {
-        given: Some(&given),
-        earlier: &earlier,
-        last_result: asked.last_result.as_ref(),
-        ..ArgumentSources::new(&asked.prompt, &now)
-    };
-    Ok(json(session.prepare_arguments(&tool, &sources)))
+    let preparing = app.work(move || {
+        let earlier: Vec<&str> = asked.earlier.iter().map(String::as_str).collect();
+        let sources = ArgumentSources {
+            given: Some(&given),
+            earlier: &earlier,
+            last_result: asked.last_result.as_ref(),
+            ..ArgumentSources::new(&asked.prompt, &now)
+        };
+        session.prepare_arguments(&tool, &sources)
+    });
+    Ok(json(preparing.await?))
 }

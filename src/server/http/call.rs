@@ -72,7 +72,7 @@ pub async fn call(
     headers: HeaderMap,
     Body(mut asked): Body<CallBody>,
 ) -> Result<Response, ApiError> {
-    let session = app.session(asked.session.as_deref(), &headers)?;
+    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
     let arguments = arguments(std::mem::take(&mut asked.arguments))?;
     let service = app.service();
     // Before anything is sent: what cannot be called at all has its status.

@@ -58,7 +58,7 @@ pub async fn add(
     Body(told): Body<Value>,
 ) -> Result<Response, ApiError> {
     let executions = read(told)?;
-    let session = app.session(None, &headers)?;
+    let session = app.session((None, None), &headers)?;
     let service = app.service();
     let engine = service.engine();
     if engine.feedback_counts().is_none() {

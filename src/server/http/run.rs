@@ -14,6 +14,9 @@ use super::{ApiError, App, ErrorBody, events};
 use crate::execution::{LocalTime, NoLocalTime};
 use crate::server::RunPrompt;
 
+/// Bytes of a prompt that is cut into steps.
+const MOST_BYTES: usize = 32_768;
+
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunBody {
@@ -67,7 +70,7 @@ pub async fn run(
     headers: HeaderMap,
     Body(asked): Body<RunBody>,
 ) -> Result<Response, ApiError> {
-    let session = app.session(asked.session.as_deref(), &headers)?;
+    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
     let now = match &asked.now {
         Some(now) => {
             now.parse().map_err(|error: NoLocalTime| ApiError::bad_request(error.to_string()))?
@@ -76,6 +79,13 @@ pub async fn run(
     };
     if asked.prompt.trim().is_empty() {
         return Err(ApiError::bad_request("expected a prompt with at least one word"));
+    }
+    if asked.prompt.len() > MOST_BYTES {
+        let said = format!(
+            "expected a prompt of at most {MOST_BYTES} bytes, found {}; shorten it",
+            asked.prompt.len()
+        );
+        return Err(ApiError::bad_request(said));
     }
     let service = app.service();
     let work = move |on_event: events::Tell| -> events::Work<_> {

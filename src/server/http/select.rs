@@ -294,7 +294,7 @@ pub async fn select(
 ) -> Result<Response, ApiError> {
     let SelectBody { explain, excluded, timings, .. } = asked;
     let prompt = asked.prompt.clone();
-    let session = app.session(asked.session.as_deref(), &headers)?;
+    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
     let found = app.find(asked.find(session)?).await?;
     let timings = timings.then(|| stages(&found.selection.timings, found.took_ms));
     let answer = Answer { prompt, found, timings };

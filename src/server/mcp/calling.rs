@@ -119,7 +119,9 @@ impl Gateway {
         let named = parts.and_then(|parts| parts.headers.get(SESSION_HEADER));
         match named {
             Some(name) => {
-                self.shared.service.sessions().named(&String::from_utf8_lossy(name.as_bytes()))
+                let profile = self.shared.profile.as_deref();
+                let name = String::from_utf8_lossy(name.as_bytes());
+                self.shared.service.sessions().named(profile, &name)
             }
             None => Ok(Arc::clone(&self.session)),
         }

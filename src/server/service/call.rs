@@ -57,7 +57,8 @@ impl Service {
         };
         let mut report = executor.call(&request).await;
         if report.is_out_of_reach() {
-            report.name_nearest(self.nearest(&tool, call.profile).await?);
+            // Without them the report is as good.
+            report.name_nearest(self.nearest(&tool, call.profile).await.unwrap_or_default());
         }
         self.engine.record_report(&report, call.session, call.question);
         Ok(report)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CallTool, Error, Find, Service};
+use super::{CallTool, Error, Find, Service, off_thread};
 use crate::engine::{Plan, PlanReport, Session};
 use crate::execution::{Event, LocalTime};
 
@@ -32,21 +32,35 @@ impl Service {
         if !run.draft {
             self.executor().ok_or(Error::NoExecutor)?;
         }
-        let plan = Plan::new(self.engine.needs(run.prompt), run.session, run.now);
+        let (engine, prompt) = (Arc::clone(&self.engine), run.prompt.to_owned());
+        let needs = off_thread(move || engine.needs(&prompt)).await?;
+        // What is only shown is not remembered.
+        let shown = run.draft.then(|| Arc::new(Session::restore("", run.session.record())));
+        let session = shown.as_ref().unwrap_or(run.session);
+        let plan = Plan::new(needs, session, run.now);
         let mut plan = if run.draft { plan.draft() } else { plan };
-        while let Some(request) = plan.next() {
+        let mut is_first = true;
+        while let Some(request) = plan.next_request() {
             let find = Find {
                 request,
-                session: Arc::clone(run.session),
+                session: Arc::clone(session),
                 profile: run.profile.map(str::to_owned),
                 ..Find::default()
             };
-            let found = self.find(find).await?;
+            let found = match self.find(find).await {
+                Ok(found) => found,
+                Err(error) if is_first => return Err(error),
+                Err(error) => {
+                    plan.fail(error.to_string());
+                    continue;
+                }
+            };
+            is_first = false;
             let Some(planned) = plan.prepare(&found.selection) else { continue };
             let call = CallTool {
                 id: planned.tool.id.as_str(),
                 arguments: &planned.arguments,
-                session: run.session,
+                session,
                 confirmed: run.confirmed,
                 question: &planned.need,
                 budget_tokens: None,
@@ -54,7 +68,10 @@ impl Service {
                 alone: false,
                 on_event: run.on_event,
             };
-            plan.note(self.call(call).await?);
+            match self.call(call).await {
+                Ok(report) => plan.note(report),
+                Err(error) => plan.fail(error.to_string()),
+            }
         }
         Ok(plan.finish())
     }

@@ -20,7 +20,8 @@ const NAME_CHARS: usize = 256;
 #[derive(Debug)]
 pub struct Sessions {
     limits: CallLimits,
-    by_name: Mutex<LruCache<String, Arc<Session>>>,
+    /// By profile and name.
+    by_name: Mutex<LruCache<(String, String), Arc<Session>>>,
 }
 
 impl Sessions {
@@ -34,18 +35,25 @@ impl Sessions {
         &self.limits
     }
 
-    /// The session of a name, made where there is none.
+    /// The session of a name within a profile, made where there is none: what one profile sees, another
+    /// need not.
     ///
     /// # Errors
     /// [`Error::BadSession`] for a name that is empty, too long or not printable.
-    pub fn named(&self, name: &str) -> Result<Arc<Session>, Error> {
+    pub fn named(&self, profile: Option<&str>, name: &str) -> Result<Arc<Session>, Error> {
         let chars = name.chars().count();
         if name.trim().is_empty() || chars > NAME_CHARS || name.chars().any(char::is_control) {
             return Err(Error::BadSession { chars, most: NAME_CHARS });
         }
         let mut by_name = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Arc::new(Session::new(name).with_limits(self.limits.clone()));
-        Ok(Arc::clone(by_name.get_or_insert(name.to_owned(), fresh)))
+        let key = (profile.unwrap_or_default().to_owned(), name.to_owned());
+        Ok(Arc::clone(by_name.get_or_insert(key, fresh)))
+    }
+
+    /// The session of one request, without a name.
+    pub fn of_request(&self) -> Arc<Session> {
+        Arc::new(Session::default().with_limits(self.limits.clone()))
     }
 
     /// The session of one connection, which nobody else can name.
