@@ -315,8 +315,9 @@ mod tests {
     fn refused(guard: &LoopGuard, names: &[&str]) -> Option<(usize, Exceeded)> {
         let tools: Vec<Tool> = names.iter().map(|name| Tool::new(None, name, "")).collect();
         (0..30).find_map(|nth| {
+            // Each of them may change something.
             let asked = guard.ask(&tools[nth % tools.len()], &Arguments::new());
-            asked.err().map(|exceeded| (nth + 1, exceeded))
+            asked.map(|key| guard.changed(key)).err().map(|exceeded| (nth + 1, exceeded))
         })
     }
 
@@ -341,8 +342,9 @@ mod tests {
         let guard = LoopGuard::default();
         let (edit, check) = (Tool::new(None, "write_file", ""), Tool::new(None, "check_code", ""));
         for nth in 0..9 {
-            let edited = guard.ask(&edit, &arguments(json!({"text": nth})));
-            assert!(edited.is_ok() && guard.ask(&check, &Arguments::new()).is_ok(), "{nth}");
+            let edited = guard.ask(&edit, &arguments(json!({"text": nth}))).unwrap();
+            guard.changed(edited);
+            assert!(guard.ask(&check, &Arguments::new()).is_ok(), "{nth}");
         }
     }
 

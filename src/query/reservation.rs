@@ -14,6 +14,8 @@ const ANYWHERE: &[&str] = &[
     "but not",
     "but keep",
     "without",
+    "do i",
+    "do you",
     "after you",
     "before you",
     "after that",
@@ -22,7 +24,7 @@ const ANYWHERE: &[&str] = &[
 
 /// At the beginning: conditions, times to come and questions.
 const FIRST: &str = "if once when whenever after before until while how why what who where which should did does \
-     do is are was were would";
+     is are was were would";
 
 /// Units of a time to come: "in one hour".
 const UNITS: &str = "second seconds minute minutes hour hours day days week weeks month months";
