@@ -320,8 +320,8 @@ pub async fn select(
 impl SelectBody {
     fn find(self, session: Arc<Session>) -> Result<Find, ApiError> {
         if let Some(context) = &self.context {
-            let agrees = context.agrees_with(&self.prompt);
-            agrees.map_err(|error| ApiError::bad_request(error.to_string()))?;
+            let is_good = context.agrees_with(&self.prompt).and_then(|()| context.check());
+            is_good.map_err(|error| ApiError::bad_request(error.to_string()))?;
         }
         let (limit, sized) = match self.limit {
             None => (None, None),
