@@ -11,7 +11,7 @@
 //! let policy = Policy { max_cost: Some(Cost::Low), ..Policy::default() };
 //! let mut tool = Tool::new(Some("search"), "deep_research", "Researches a question for minutes");
 //! tool.cost = Some(Cost::High);
-//! assert_eq!(policy.admit(&tool).unwrap_err().to_string(), "cost high is above low");
+//! assert_eq!(policy.admit(&tool, None).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
 mod blocked;
