@@ -127,7 +127,8 @@ def main():
     if "--self-check" in sys.argv:
         self_check()
         return
-    paths = (path.relative_to(REPO) for path in sorted((REPO / "src").rglob("*.rs")))
+    sources = [*(REPO / "src").rglob("*.rs"), *(REPO / "crates").rglob("*.rs")]
+    paths = (path.relative_to(REPO) for path in sorted(sources))
     files = [(path.as_posix(), (REPO / path).read_text(encoding="utf-8"))
              for path in paths if not is_test_file(path)]
     found, items = unreached(files, read("README.md", "docs/*.md"), read("examples/**/*.rs"))

@@ -89,24 +89,20 @@
 //! functions or local programs, and `mcp` (default) those of servers. Without `hub` and `mcp` the
 //! crate has no network code. `cuda` and `metal` let candle run models on an NVIDIA card
 //! and on a graphics processor of Apple.
-pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod conductor;
-pub mod durable;
-pub mod embedding;
-pub mod engine;
-pub mod eval;
+
+pub use toolroute_catalog as catalog;
+pub use toolroute_conduct as conductor;
+pub use toolroute_eval as eval;
+pub use toolroute_rank::{engine, feedback, query, selection};
 #[cfg(feature = "execution")]
-pub mod execution;
-pub mod feedback;
-pub mod index;
+pub use toolroute_run::execution;
 #[cfg(feature = "mcp")]
-pub mod pins;
-pub mod query;
-pub mod selection;
+pub use toolroute_run::pins;
 #[cfg(feature = "server")]
-pub mod server;
+pub use toolroute_serve as server;
+pub use toolroute_vectors::{durable, embedding, index};
 
 pub use catalog::{Catalog, Tool, ToolId};
 pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};

@@ -167,7 +167,7 @@ fn of_engine(error: &engine::Error) -> u8 {
             | selection::Error::BadToolPattern { .. }
             | selection::Error::BadSignalWeight { .. },
         ) => BAD_ARGUMENTS,
-        engine::Error::Selection(_) => FAILED,
+        _ => FAILED,
     }
 }
 
@@ -196,7 +196,7 @@ fn of_index(error: &index::Error) -> u8 {
         index::Error::Dimension { .. }
         | index::Error::Zero { .. }
         | index::Error::NotFinite { .. } => NO_MODEL,
-        index::Error::Row { .. } | index::Error::OtherGraph { .. } => FAILED,
+        _ => FAILED,
     }
 }
 
@@ -227,13 +227,8 @@ fn of_eval(error: &eval::Error) -> u8 {
             IO
         }
         Of::SameFile { .. } | Of::UnknownSet { .. } | Of::IdleGate { .. } => BAD_ARGUMENTS,
-        Of::NoRows { .. }
-        | Of::NoGold { .. }
-        | Of::NoSets { .. }
-        | Of::NoTools { .. }
-        | Of::BadSignalSet { .. }
-        | Of::BadGate { .. } => BAD_DATA,
         Of::Engine(error) => of_engine(error),
+        _ => BAD_DATA,
     }
 }
 

@@ -1,0 +1,76 @@
+//! What tools exist.
+//!
+//! This room reads tools from files in the formats in which they are found in the wild (MCP
+//! `tools/list` results, OpenAI and Anthropic tool lists, OpenAPI 3, JSON lines, TOML), checks
+//! them, gives each an id and a row, and says by which texts it is to be found.
+//!
+//! It must never know how tools are searched, ranked or called: no vectors, scores or connections,
+//! and none of the rooms that have them. Of the outside world it reads only the files whose paths
+//! it is given; no environment variables.
+//!
+//! ```
+//! use toolroute_catalog::{Catalog, Tool, embedding_text};
+//!
+//! let tools = vec![
+//!     Tool::new(Some("files"), "readText", "Read a text file."),
+//!     Tool::new(Some("web"), "fetch", "Fetch a page."),
+//! ];
+//! let catalog = Catalog::from_tools(tools).catalog;
+//!
+//! assert_eq!(catalog.get("files:readText"), catalog.get("files__readText"));
+//! assert_eq!(catalog.row("fetch"), Some(1));
+//! assert_eq!(catalog.near("read_txt", 1)[0].as_str(), "files__readText");
+//! assert_eq!(embedding_text(&catalog.tools()[0]), "files: read Text. Read a text file.");
+//! ```
+
+mod change;
+mod details;
+mod effects;
+mod error;
+mod facet;
+mod fallback;
+mod file;
+mod import;
+mod list;
+mod load;
+mod needs;
+mod operation;
+mod overlay;
+mod problem;
+mod retry;
+mod routing;
+mod row;
+mod sanitize;
+mod satisfies;
+mod source;
+mod suspicion;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tool;
+mod unknown;
+mod validate;
+mod words;
+
+pub use change::{Change, Changed};
+pub use effects::{EffectKind, EffectSource, Effects};
+pub use error::Error;
+pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
+pub use fallback::Fallback;
+pub use list::{Catalog, Loaded};
+pub use load::LoadOptions;
+pub use needs::Need;
+pub use operation::{Operation, OperationArgument, OperationBody, Place};
+pub use problem::{Problem, Severity};
+pub use retry::{Retry, RetryOn};
+pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
+pub use satisfies::covers;
+pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
+#[cfg(test)]
+use text::parameter_names;
+pub use text::{embedding_text, split_identifier};
+pub use tool::{
+    ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
+    ToolId,
+};
+pub use words::{KeywordFields, keyword_fields};

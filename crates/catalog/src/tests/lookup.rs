@@ -1,0 +1,105 @@
+use super::ids;
+use crate::{Catalog, Tool, ToolId};
+
+fn catalog() -> Catalog {
+    let mut odd = Tool::new(None, "get concert", "An id with all sorts of signs.");
+    odd.id = ToolId::new("TheBand::get concert|v2");
+    let tools = vec![
+        Tool::new(Some("files"), "read_file", "Read."),
+        Tool::new(Some("files"), "search", "Search files."),
+        Tool::new(Some("web"), "search", "Search the web."),
+        Tool::new(Some("a:b"), "c", "A server with a colon."),
+        odd,
+    ];
+    let loaded = Catalog::from_tools(tools);
+    assert_eq!(loaded.problems, []);
+    loaded.catalog
+}
+
+#[test]
+fn rows_follow_the_order_given() {
+    let catalog = catalog();
+    for (row, tool) in (0u32..).zip(catalog.iter()) {
+        assert_eq!(catalog.row(tool.id.as_str()), Some(row));
+    }
+    assert_eq!(catalog.len(), 5);
+    assert_eq!(catalog.iter().count(), 5);
+    assert!(!catalog.is_empty());
+}
+
+#[test]
+fn an_id_may_be_written_with_a_colon() {
+    let catalog = catalog();
+    assert_eq!(catalog.row("files:search"), Some(1));
+    assert_eq!(catalog.row("web:search"), Some(2));
+    assert_eq!(catalog.row("a:b:c"), Some(3));
+    assert_eq!(catalog.row("TheBand::get concert|v2"), Some(4));
+}
+
+#[test]
+fn two_tools_of_one_id_are_both_named_and_a_named_server_is_the_one_that_is_meant() {
+    let clash = |first: (&str, &str), second: (&str, &str)| {
+        let tool = |(server, name)| Tool::new(Some(server), name, name);
+        Catalog::from_tools(vec![tool(first), tool(second)])
+    };
+    let loaded = clash(("a", "b__c"), ("a__b", "c"));
+    let said = loaded.problems[0].to_string();
+    assert!(said.starts_with("error: tool \"a__b__c\", field \"id\": "), "{said}");
+    let both = "found the id of `b__c` of the server `a` for `c` of the server `a__b` too";
+    assert!(said.contains(both) && said.contains("rename one of the servers"), "{said}");
+    let server = |catalog: &Catalog, id| catalog.get(id).and_then(|tool| tool.server.clone());
+    let found = |id| server(&loaded.catalog, id);
+    assert_eq!(found("a__b__c").as_deref(), Some("a"));
+    assert_eq!(found("a:b__c").as_deref(), Some("a"));
+    assert_eq!(found("a__b:c"), None, "the tool of that server is not there");
+    let other = clash(("a__b", "c"), ("a", "b__c")).catalog;
+    assert_eq!(server(&other, "a__b:c").as_deref(), Some("a__b"));
+    assert_eq!(server(&other, "a:b__c"), None);
+}
+
+#[test]
+fn a_bare_name_counts_only_where_one_tool_has_it() {
+    let catalog = catalog();
+    assert_eq!(catalog.row("read_file"), Some(0));
+    assert_eq!(catalog.row("get concert"), Some(4));
+    assert_eq!(catalog.row("search"), None);
+    assert!(catalog.get("nothing").is_none());
+}
+
+#[test]
+fn an_id_counts_before_another_tools_name() {
+    let mut first = Tool::new(Some("s"), "b", "Has the name b.");
+    first.id = ToolId::new("a");
+    let mut second = Tool::new(Some("s"), "a", "Has the id b.");
+    second.id = ToolId::new("b");
+    let catalog = Catalog::from_tools(vec![first, second]).catalog;
+    assert_eq!(catalog.row("a"), Some(0));
+    assert_eq!(catalog.row("b"), Some(1));
+}
+
+#[test]
+fn near_ids_are_suggested_likeliest_first() {
+    let catalog = catalog();
+    let near = |id, limit| catalog.near(id, limit).iter().map(|id| id.as_str()).collect::<Vec<_>>();
+    assert_eq!(near("files__readfile", 1), ["files__read_file"]);
+    assert_eq!(near("serach", 5), ["files__search", "web__search"]);
+    assert_eq!(near("FILES.READ", 1), ["files__read_file"]);
+    assert_eq!(near("xylophone", 5), [""; 0]);
+    assert_eq!(near("search", 0), [""; 0]);
+}
+
+#[test]
+fn of_two_tools_with_one_id_the_first_stays() {
+    let first = Tool::new(Some("s"), "t", "First.");
+    let second = Tool::new(Some("s"), "t", "Second.");
+    let loaded = Catalog::from_tools(vec![first.clone(), first.clone(), second]);
+    assert_eq!(loaded.catalog.iter().collect::<Vec<_>>(), [&first]);
+    assert_eq!(loaded.problems.len(), 1, "identical tools are silently one");
+    assert!(loaded.problems[0].is_error());
+}
+
+#[test]
+fn equal_names_on_different_servers_stay_two_tools() {
+    let catalog = catalog();
+    assert_eq!(ids(&catalog)[1..3], ["files__search", "web__search"]);
+}

@@ -1,0 +1,37 @@
+//! What the room promises, by the code that keeps the promise.
+
+mod arbitrary;
+mod change;
+mod honest;
+mod loading;
+mod lookup;
+mod overlays;
+mod routing;
+mod texts;
+
+use std::path::PathBuf;
+
+use super::{Catalog, LoadOptions, Loaded, Problem};
+
+pub(super) fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data")).join(name)
+}
+
+pub(super) fn load(name: &str) -> Loaded {
+    Catalog::load(&[fixture(name)], &LoadOptions::default()).unwrap()
+}
+
+/// A fixture that must load without a single problem.
+pub(super) fn load_clean(name: &str) -> Catalog {
+    let loaded = load(name);
+    assert_eq!(loaded.problems, [], "{name}");
+    loaded.catalog
+}
+
+pub(super) fn ids(catalog: &Catalog) -> Vec<&str> {
+    catalog.iter().map(|tool| tool.id.as_str()).collect()
+}
+
+pub(super) fn about<'p>(problems: &'p [Problem], tool: &str) -> Vec<&'p Problem> {
+    problems.iter().filter(|problem| problem.tool.as_deref() == Some(tool)).collect()
+}

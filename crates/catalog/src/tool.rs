@@ -1,0 +1,329 @@
+//! What a tool is: identity, declared tiers, behaviour hints and facets.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Operation, Routing};
+
+/// The name by which a tool is known in every output.
+///
+/// Either the id that the tool brought itself, as it stands, or `server__tool` made from its
+/// server and name ([`ToolId::scoped`]). Cloning is cheap.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolId(Arc<str>);
+
+impl ToolId {
+    /// An id that a tool brought itself.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// `server__tool`, or the bare name for a tool without a server.
+    ///
+    /// Two underscores, because OpenAI and Anthropic allow only `[A-Za-z0-9_-]` in tool names.
+    pub fn scoped(server: Option<&str>, name: &str) -> Self {
+        match server {
+            Some(server) if !server.is_empty() => Self(format!("{server}__{name}").into()),
+            _ => Self(name.into()),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id as people write it with a colon: `server:tool` for `server__tool`, and one spelling
+    /// for each place at which server and name may meet.
+    pub fn with_colon(&self) -> impl Iterator<Item = String> {
+        /// Two or three in any real id; the limit is for those made to be slow.
+        const PLACES: usize = 8;
+        let id = self.as_str();
+        let joints = id.as_bytes().windows(2).enumerate().skip(1);
+        joints
+            .filter(|(_, pair)| *pair == b"__")
+            .take(PLACES)
+            .map(|(at, _)| format!("{}:{}", &id[..at], &id[at + 2..]))
+    }
+}
+
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self.0)
+    }
+}
+
+/// Lets a map keyed by id be asked with a plain string. Sound, because the derived `Hash`, `Eq` and
+/// `Ord` are those of the text.
+impl Borrow<str> for ToolId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for ToolId {
+    fn from(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+/// How far a tool's behaviour can be relied on. Ordered: `Low < Medium < High`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reliability {
+    Low,
+    Medium,
+    High,
+}
+
+/// What a call costs. Ordered: `Tiny < Low < Medium < High`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cost {
+    Tiny,
+    Low,
+    Medium,
+    High,
+}
+
+/// How long a call usually takes. Ordered: `Fast < Medium < Slow < VerySlow`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyTier {
+    /// Under 3 s.
+    Fast,
+    /// 3 s to 15 s.
+    Medium,
+    /// 15 s to 120 s.
+    Slow,
+    /// 120 s and above.
+    VerySlow,
+}
+
+impl LatencyTier {
+    /// The tier of a typical latency in milliseconds.
+    pub fn from_ms(ms: u64) -> Self {
+        match ms {
+            0..3_000 => Self::Fast,
+            3_000..15_000 => Self::Medium,
+            15_000..120_000 => Self::Slow,
+            _ => Self::VerySlow,
+        }
+    }
+
+    /// The shortest latency of the tier, in milliseconds: what a tool that declares only a tier
+    /// is ordered by.
+    pub fn floor_ms(self) -> u64 {
+        match self {
+            Self::Fast => 0,
+            Self::Medium => 3_000,
+            Self::Slow => 15_000,
+            Self::VerySlow => 120_000,
+        }
+    }
+}
+
+/// Writes an enum as its serde name, so that tables, JSON and files agree.
+macro_rules! display_as {
+    ($type:ty { $($variant:ident => $name:literal),+ $(,)? }) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $(Self::$variant => $name),+ })
+            }
+        }
+    };
+}
+
+display_as!(Reliability { Low => "low", Medium => "medium", High => "high" });
+display_as!(Cost { Tiny => "tiny", Low => "low", Medium => "medium", High => "high" });
+display_as!(LatencyTier { Fast => "fast", Medium => "medium", Slow => "slow", VerySlow => "very_slow" });
+
+/// A JSON Schema exactly as its source wrote it, byte for byte.
+///
+/// Clients compare and cache schemas by their bytes, so it is kept as text and parsed only by
+/// those that look inside.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Schema(Arc<RawValue>);
+
+impl Schema {
+    pub fn new(raw: Box<RawValue>) -> Self {
+        Self(raw.into())
+    }
+
+    /// The schema's text as it stood in its source.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    pub(super) fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The schema as a value; `None` only for JSON nested deeper than the parser allows.
+    pub fn to_value(&self) -> Option<serde_json::Value> {
+        serde_json::from_str(self.0.get()).ok()
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+/// What a tool says of its own side effects. `None` is "not said".
+///
+/// From MCP's tool annotations. They come from the tool's author, so they are hints: good for
+/// ranking and display, never for granting a permission. [`Tool::effects`] weighs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hints {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent: Option<bool>,
+    /// Whether the user's overlay set any of them.
+    #[serde(skip)]
+    pub from_overlay: bool,
+}
+
+/// Complexity of the work that a tool suits, from 0 (trivial) to 1 (the hardest).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComplexityRange {
+    pub min: f32,
+    pub max: f32,
+}
+
+/// What kind of work a tool suits. Empty means "any".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facets {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub languages: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub task_types: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<ComplexityRange>,
+}
+
+/// The members of an MCP tool that are kept as they are, so that a tool can be given out again as
+/// its server defines it.
+pub const MCP_MEMBERS: [&str; 5] = ["annotations", "outputSchema", "execution", "icons", "_meta"];
+
+/// One tool of a catalog. Only `id` and `name` are always there: a bare MCP tool is valid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tool {
+    pub id: ToolId,
+    /// The name by which its server knows it.
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_schema: Option<Schema>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Prompts that this tool is right for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    /// Obligation types that a run of this tool discharges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub satisfies: Vec<String>,
+    /// Kinds of data that must be at hand before it can run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub consumes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preconditions: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub postconditions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reliability: Option<Reliability>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Typical latency of a call, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// The declared tier; where absent, [`Tool::latency_tier`] derives it from `latency_ms`.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "latency_tier")]
+    pub declared_latency_tier: Option<LatencyTier>,
+    pub hints: Hints,
+    /// What its MCP definition says that has no field here ([`MCP_MEMBERS`]), as one JSON object;
+    /// each member is as its source wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Schema>,
+    pub facets: Facets,
+    #[serde(skip_serializing_if = "Routing::is_empty")]
+    pub routing: Routing,
+    /// For an operation of an HTTP API: how it is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+}
+
+impl Tool {
+    /// A tool with nothing but a name, a description and, perhaps, a server.
+    pub fn new(server: Option<&str>, name: &str, description: &str) -> Self {
+        Self {
+            id: ToolId::scoped(server, name),
+            name: name.to_owned(),
+            title: None,
+            description: description.to_owned(),
+            server: server.map(str::to_owned),
+            input_schema: None,
+            categories: Vec::new(),
+            tags: Vec::new(),
+            examples: Vec::new(),
+            capabilities: Vec::new(),
+            satisfies: Vec::new(),
+            consumes: Vec::new(),
+            preconditions: Vec::new(),
+            postconditions: Vec::new(),
+            reliability: None,
+            cost: None,
+            latency_ms: None,
+            declared_latency_tier: None,
+            hints: Hints::default(),
+            mcp: None,
+            facets: Facets::default(),
+            routing: Routing::default(),
+            operation: None,
+        }
+    }
+
+    /// Whether its id may be said of this server: it is that one's, or nobody's who is said in the id.
+    pub(super) fn may_be_of(&self, server: &str) -> bool {
+        let own = self.server.as_deref().filter(|own| *own != server);
+        own.is_none_or(|own| self.id != ToolId::scoped(Some(own), &self.name))
+    }
+
+    /// Tokens of its definition in a prompt, estimated: characters divided by four.
+    pub fn definition_tokens(&self) -> usize {
+        let schema = self.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
+        (self.id.as_str().len() + self.description.len() + schema).div_ceil(4)
+    }
+
+    /// The latency tier: measured milliseconds decide over a declared tier.
+    pub fn latency_tier(&self) -> Option<LatencyTier> {
+        self.latency_ms.map(LatencyTier::from_ms).or(self.declared_latency_tier)
+    }
+}

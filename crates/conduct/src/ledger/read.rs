@@ -1,0 +1,180 @@
+//! What the ledger is asked.
+
+use rusqlite::types::ToSql;
+use rusqlite::{OptionalExtension, Row};
+
+use super::{AssertionRow, EventRow, Ledger, ObligationRow, Purpose, RequestRow, RunRow};
+use crate::Error;
+use crate::facts::FactQuery;
+
+impl Ledger {
+    /// A name for this file that no other has: part of every idempotency key.
+    pub fn id(&self) -> Result<String, Error> {
+        let ask = "SELECT value FROM meta WHERE key = 'id'";
+        self.connection.query_row(ask, [], |row| row.get(0)).map_err(self.failed("say its name"))
+    }
+
+    /// The latest request made of a document that has one of these digests.
+    pub fn latest(&self, digests: &[String; 2]) -> Result<Option<RequestRow>, Error> {
+        let ask = format!(
+            "SELECT {} FROM requests WHERE digest IN (?1, ?2) ORDER BY id DESC LIMIT 1",
+            RequestRow::COLUMNS
+        );
+        self.one(&ask, &[&digests[0], &digests[1]], RequestRow::read)
+    }
+
+    /// The latest request of all that could be made out.
+    pub fn latest_of_all(&self) -> Result<Option<RequestRow>, Error> {
+        let ask = format!(
+            "SELECT {} FROM requests WHERE status <> 'refused' ORDER BY id DESC LIMIT 1",
+            RequestRow::COLUMNS
+        );
+        self.one(&ask, &[], RequestRow::read)
+    }
+
+    /// # Errors
+    /// Where there is no such request.
+    pub fn request(&self, id: i64) -> Result<RequestRow, Error> {
+        let ask = format!("SELECT {} FROM requests WHERE id = ?1", RequestRow::COLUMNS);
+        let found = self.connection.query_row(&ask, [id], RequestRow::read);
+        found.map_err(self.failed("give a request"))
+    }
+
+    /// The obligation to look at next.
+    pub fn next_active(&self, request: i64) -> Result<Option<ObligationRow>, Error> {
+        let ask = "SELECT * FROM obligations WHERE request = ?1 AND status = 'active' \
+                   ORDER BY id LIMIT 1";
+        self.one(ask, &[&request], ObligationRow::read)
+    }
+
+    /// By name within a request.
+    pub fn obligation(&self, request: i64, name: &str) -> Result<Option<ObligationRow>, Error> {
+        let ask = "SELECT * FROM obligations WHERE request = ?1 AND name = ?2";
+        self.one(ask, &[&request, &name], ObligationRow::read)
+    }
+
+    /// By the number of its row.
+    pub fn obligation_at(&self, id: i64) -> Result<Option<ObligationRow>, Error> {
+        self.one("SELECT * FROM obligations WHERE id = ?1", &[&id], ObligationRow::read)
+    }
+
+    /// Of one request, or of all.
+    pub fn obligations(&self, request: Option<i64>) -> Result<Vec<ObligationRow>, Error> {
+        let ask = "SELECT * FROM obligations WHERE ?1 IS NULL OR request = ?1 ORDER BY id";
+        self.all(ask, &[&request], ObligationRow::read)
+    }
+
+    /// The runs for an obligation, in the order in which they began.
+    pub fn runs_for(&self, obligation: i64, purpose: Purpose) -> Result<Vec<RunRow>, Error> {
+        let ask = "SELECT * FROM runs WHERE obligation = ?1 AND purpose = ?2 ORDER BY id";
+        self.all(ask, &[&obligation, &purpose], RunRow::read)
+    }
+
+    pub fn run(&self, id: i64) -> Result<Option<RunRow>, Error> {
+        self.one("SELECT * FROM runs WHERE id = ?1", &[&id], RunRow::read)
+    }
+
+    pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
+        self.all("SELECT * FROM runs ORDER BY id", &[], RunRow::read)
+    }
+
+    /// Of one request, or of all.
+    pub fn assertions(&self, request: Option<i64>) -> Result<Vec<AssertionRow>, Error> {
+        let ask = format!(
+            "{} WHERE ?1 IS NULL OR assertions.request = ?1 ORDER BY assertions.id",
+            AssertionRow::QUERY
+        );
+        self.all(&ask, &[&request], AssertionRow::read)
+    }
+
+    /// What a request holds, the latest first, without what a postcondition rejected.
+    pub(in crate) fn facts_of_request(
+        &self,
+        query: &FactQuery<'_>,
+    ) -> Result<Vec<AssertionRow>, Error> {
+        let ask = format!(
+            "{} WHERE assertions.request = ?1 AND standing <> 'rejected' \
+             AND (?2 IS NULL OR assertions.kind = ?2) \
+             AND (?3 IS NULL OR assertions.subject = ?3) ORDER BY assertions.id DESC",
+            AssertionRow::QUERY
+        );
+        self.all(&ask, &[&query.request, &query.kind, &query.subject], AssertionRow::read)
+    }
+
+    /// What users said in other requests, and what was found there and looked at twice; the latest
+    /// first, `most` at most.
+    pub(in crate) fn facts_of_others(
+        &self,
+        query: &FactQuery<'_>,
+        most: usize,
+    ) -> Result<Vec<AssertionRow>, Error> {
+        let of_kind = if query.kind.is_some() { "assertions.kind = ?2" } else { "?2 IS NULL" };
+        let ask = format!(
+            "{} WHERE {of_kind} AND (?3 IS NULL OR assertions.subject = ?3) \
+             AND assertions.request <> ?1 AND standing <> 'rejected' \
+             AND (sources.kind = 'user' OR (sources.kind = 'tool' AND standing <> 'held')) \
+             ORDER BY assertions.id DESC LIMIT ?4",
+            AssertionRow::QUERY
+        );
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let with: [&dyn ToSql; 4] = [&query.request, &query.kind, &query.subject, &most];
+        self.all(&ask, &with, AssertionRow::read)
+    }
+
+    /// What the user replied to a question, in order.
+    pub fn replies(&self, question: i64) -> Result<Vec<AssertionRow>, Error> {
+        let ask = format!(
+            "{} WHERE assertions.obligation = ?1 AND sources.kind = 'user' ORDER BY assertions.id",
+            AssertionRow::QUERY
+        );
+        self.all(&ask, &[&question], AssertionRow::read)
+    }
+
+    /// What an obligation came to: the latest that no postcondition has rejected.
+    pub fn result(&self, obligation: i64) -> Result<Option<AssertionRow>, Error> {
+        let ask = format!(
+            "{} WHERE assertions.obligation = ?1 AND standing <> 'rejected' \
+             ORDER BY assertions.id DESC LIMIT 1",
+            AssertionRow::QUERY
+        );
+        self.one(&ask, &[&obligation], AssertionRow::read)
+    }
+
+    /// The next report of a tool that is not verified yet.
+    pub fn next_unverified(&self, request: i64) -> Result<Option<AssertionRow>, Error> {
+        let ask = format!(
+            "{} JOIN obligations ON obligations.id = assertions.obligation \
+             WHERE assertions.request = ?1 AND standing = 'held' \
+             AND obligations.status = 'resolved' AND obligations.type LIKE 'REPORT%' \
+             ORDER BY assertions.id LIMIT 1",
+            AssertionRow::QUERY
+        );
+        self.one(&ask, &[&request], AssertionRow::read)
+    }
+
+    pub fn events(&self) -> Result<Vec<EventRow>, Error> {
+        self.all("SELECT * FROM events ORDER BY id", &[], EventRow::read)
+    }
+
+    fn one<T>(
+        &self,
+        ask: &str,
+        with: &[&dyn ToSql],
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        let found = self.connection.query_row(ask, with, read).optional();
+        found.map_err(self.failed("give a row"))
+    }
+
+    fn all<T>(
+        &self,
+        ask: &str,
+        with: &[&dyn ToSql],
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let rows = || -> rusqlite::Result<Vec<T>> {
+            self.connection.prepare(ask)?.query_map(with, read)?.collect()
+        };
+        rows().map_err(self.failed("give its rows"))
+    }
+}

@@ -1,0 +1,264 @@
+//! What stands in the ledger's tables.
+
+use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::obligation::{Duty, ObligationType, Status};
+
+/// Enums stand in the tables as their serde names, so that tables, JSON and files agree.
+macro_rules! in_sql {
+    ($($type:ty),+) => {$(
+        impl ToSql for $type {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                let name = serde_json::to_value(self)
+                    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+                Ok(name.as_str().unwrap_or_default().to_owned().into())
+            }
+        }
+
+        impl FromSql for $type {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                word(value)
+            }
+        }
+    )+};
+}
+
+in_sql!(Status, RequestStatus, Purpose, RunStatus, Origin, Standing, ObligationType);
+
+fn word<T: DeserializeOwned>(value: ValueRef<'_>) -> FromSqlResult<T> {
+    let word = Value::String(value.as_str()?.to_owned());
+    serde_json::from_value(word).map_err(|error| FromSqlError::Other(error.into()))
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestStatus {
+    /// Logged, not yet translated.
+    Received,
+    /// Its obligations are in the ledger.
+    Planned,
+    /// It could not be translated.
+    Refused,
+    Answered,
+}
+
+/// What a tool is run for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    Plan,
+    /// To see whether it says the same again.
+    Verify,
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    Started,
+    /// The tool answered.
+    Completed,
+    /// The tool said that it failed.
+    Failed,
+    /// The process ended in between, and the tool must not be called twice.
+    Uncertain,
+}
+
+/// Where an assertion comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    Tool,
+    User,
+    Conductor,
+}
+
+/// What an assertion is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Not looked at yet.
+    Held,
+    /// A postcondition does not hold.
+    Rejected,
+    Verified,
+    /// The verify pass found something against it.
+    Disputed,
+}
+
+/// A document and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RequestRow {
+    pub id: i64,
+    pub document: String,
+    pub utterance: Option<String>,
+    pub status: RequestStatus,
+    pub answer: Option<Value>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ObligationRow {
+    pub id: i64,
+    pub request: i64,
+    pub parent: Option<i64>,
+    pub name: String,
+    #[serde(rename = "type")]
+    pub what: ObligationType,
+    pub payload: Map<String, Value>,
+    pub say: Option<String>,
+    pub status: Status,
+    /// Why it is settled as it is.
+    pub note: Option<String>,
+}
+
+impl ObligationRow {
+    pub fn is_report(&self) -> bool {
+        self.what.duty == Duty::Report
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct RunRow {
+    pub id: i64,
+    pub key: String,
+    pub obligation: i64,
+    pub purpose: Purpose,
+    pub tool: String,
+    pub inputs: Value,
+    pub outputs: Option<Value>,
+    pub status: RunStatus,
+    /// Whether it may be done again where nobody knows if it was done.
+    pub repeatable: bool,
+    pub attempts: i64,
+    pub said: Option<String>,
+    pub started_ms: i64,
+    pub duration_us: Option<i64>,
+}
+
+/// An assertion with its source.
+#[derive(Clone, Debug, Serialize)]
+pub struct AssertionRow {
+    pub id: i64,
+    pub obligation: Option<i64>,
+    pub kind: String,
+    pub subject: Value,
+    pub value: Value,
+    pub standing: Standing,
+    pub because: Option<String>,
+    pub origin: Origin,
+    /// The tool, or who said it.
+    pub source: String,
+    pub run: Option<i64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct EventRow {
+    pub id: i64,
+    pub request: i64,
+    pub obligation: Option<i64>,
+    pub run: Option<i64>,
+    pub kind: String,
+    pub detail: Value,
+    pub at_ms: i64,
+}
+
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    let wrong = |error| FromSqlError::Other(Box::new(error)).into();
+    serde_json::from_str(&text).map_err(wrong)
+}
+
+fn json_or_null(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Value>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|_| json(row, column)).transpose()
+}
+
+impl RequestRow {
+    pub(super) const COLUMNS: &str = "id, document, utterance, status, answer";
+
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            document: row.get("document")?,
+            utterance: row.get("utterance")?,
+            status: row.get("status")?,
+            answer: json_or_null(row, "answer")?,
+        })
+    }
+}
+
+impl ObligationRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            request: row.get("request")?,
+            parent: row.get("parent")?,
+            name: row.get("name")?,
+            what: row.get("type")?,
+            payload: json(row, "payload")?,
+            say: row.get("say")?,
+            status: row.get("status")?,
+            note: row.get("note")?,
+        })
+    }
+}
+
+impl RunRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            key: row.get("key")?,
+            obligation: row.get("obligation")?,
+            purpose: row.get("purpose")?,
+            tool: row.get("tool")?,
+            inputs: json(row, "inputs")?,
+            outputs: json_or_null(row, "outputs")?,
+            status: row.get("status")?,
+            repeatable: row.get("repeatable")?,
+            attempts: row.get("attempts")?,
+            said: row.get("said")?,
+            started_ms: row.get("started_ms")?,
+            duration_us: row.get("duration_us")?,
+        })
+    }
+}
+
+impl AssertionRow {
+    pub(super) const QUERY: &str = "SELECT assertions.*, sources.kind AS origin, \
+        sources.name AS source_name, sources.run AS run \
+        FROM assertions JOIN sources ON sources.id = assertions.source";
+
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            obligation: row.get("obligation")?,
+            kind: row.get("kind")?,
+            subject: json(row, "subject")?,
+            value: json(row, "value")?,
+            standing: row.get("standing")?,
+            because: row.get("because")?,
+            origin: row.get("origin")?,
+            source: row.get("source_name")?,
+            run: row.get("run")?,
+        })
+    }
+}
+
+impl EventRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            request: row.get("request")?,
+            obligation: row.get("obligation")?,
+            run: row.get("run")?,
+            kind: row.get("kind")?,
+            detail: json(row, "detail")?,
+            at_ms: row.get("at_ms")?,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Measures an engine's answers against known ones.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::dataset::{BadRow, Query};
+use super::measures::{DEPTH, Measures};
+use crate::catalog::Catalog;
+use crate::engine::{Engine, Error, Policy, SelectRequest, Selection, Strategy};
+
+/// Prompts embedded together.
+const CHUNK: usize = 256;
+
+/// An engine's mean scores over a file of prompts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scored {
+    pub strategy: Strategy,
+    /// Prompts with at least one right tool.
+    pub queries: usize,
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+/// Takes out the queries whose candidates are all unknown, which no engine can answer.
+pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
+    let (mut good, mut bad) = (Vec::with_capacity(queries.len()), Vec::new());
+    for query in queries {
+        match engine.check_candidates(query.candidates.as_deref().unwrap_or_default()) {
+            Ok(()) => good.push(query),
+            Err(error) => {
+                bad.push(BadRow { id: query.id, line: query.line, error: error.to_string() });
+            }
+        }
+    }
+    (good, bad)
+}
+
+/// Right tools that the catalog lacks, by name: no ranking can find them.
+pub fn unknown_gold(engine: &Engine, queries: &[Query]) -> Vec<String> {
+    let gold = queries.iter().flat_map(|query| &query.gold);
+    let unknown = gold.filter(|id| engine.catalog().get(id).is_none());
+    unknown.cloned().collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// Answers every query that has gold and takes the mean. `tell` hears how many are done.
+///
+/// # Errors
+/// The first error of the engine: a prompt that cannot be answered would make the mean a lie.
+pub fn score(
+    engine: &Engine,
+    queries: &[Query],
+    strategy: Strategy,
+    policy: Option<Policy>,
+    tell: &dyn Fn(usize, usize),
+) -> Result<Scored, Error> {
+    let queries: Vec<&Query> = queries.iter().filter(|query| !query.gold.is_empty()).collect();
+    let mut all = Vec::with_capacity(queries.len());
+    let mut effective = strategy;
+    for chunk in queries.chunks(CHUNK) {
+        let requests: Vec<SelectRequest> =
+            chunk.iter().map(|query| request(query, strategy, policy)).collect();
+        for (query, selection) in chunk.iter().zip(engine.select_many(&requests)) {
+            let selection = selection?;
+            effective = selection.strategy;
+            all.push(measure(engine, query, &selection));
+        }
+        tell(all.len(), queries.len());
+    }
+    Ok(Scored { strategy: effective, queries: all.len(), measures: Measures::mean(&all) })
+}
+
+pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
+    Measures::of(&ranked, &gold(&engine.catalog(), query))
+}
+
+/// The right tools by the ids that answers have: `server:tool` and bare names are other spellings.
+pub(super) fn gold<'a>(catalog: &'a Catalog, query: &'a Query) -> Vec<&'a str> {
+    let canonical = |id: &'a String| catalog.get(id).map_or(id.as_str(), |t| t.id.as_str());
+    query.gold.iter().map(canonical).collect()
+}
+
+pub(super) fn request(query: &Query, strategy: Strategy, policy: Option<Policy>) -> SelectRequest {
+    let (candidates, context) = (query.candidates.clone(), query.context.clone());
+    let request = SelectRequest { candidates, context, policy, ..SelectRequest::new(&query.query) };
+    request.strategy(strategy).limit(DEPTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Tool;
+    use crate::parse_query;
+
+    fn engine() -> Engine {
+        let tools = vec![
+            Tool::new(Some("fs"), "read_file", "Reads a file"),
+            Tool::new(Some("mail"), "send", "Sends an email"),
+        ];
+        Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap()
+    }
+
+    #[test]
+    fn gold_counts_by_every_spelling_of_an_id() {
+        for spelling in ["mail__send", "mail:send", "send"] {
+            let row = format!("{{\"query\": \"send an email\", \"gold\": [\"{spelling}\"]}}");
+            let query = parse_query(row.as_bytes(), 1).unwrap();
+            let scored = score(&engine(), &[query], Strategy::Keyword, None, &|_, _| {}).unwrap();
+            assert_eq!(scored.measures.mrr, 1.0, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn a_query_without_a_known_candidate_is_told_by_its_line() {
+        let rows = [
+            r#"{"query": "a", "candidates": ["nope"]}"#,
+            r#"{"query": "b", "candidates": ["nope", "mail:send"]}"#,
+            r#"{"query": "c"}"#,
+        ];
+        let queries = (4..).zip(rows).map(|(line, row)| parse_query(row.as_bytes(), line).unwrap());
+        let (good, bad) = answerable(&engine(), queries.collect());
+        assert_eq!((good.len(), bad.len(), bad[0].line), (2, 1, 4));
+        assert!(bad[0].error.contains("nope"), "{}", bad[0].error);
+    }
+}

@@ -1,0 +1,81 @@
+//! The one object users hold: a catalog made searchable, and the answer to a prompt.
+//!
+//! [`Engine`] ties the rooms below together: it embeds, retrieves, applies the policy and explains.
+//! It reads no environment and no configuration file, prints nothing, and reaches no network; what
+//! it needs comes through [`EngineBuilder`].
+//!
+//! ```
+//! use toolroute_catalog::{Catalog, Tool};
+//! use toolroute_rank::engine::{Engine, SelectRequest};
+//!
+//! let catalog = Catalog::from_tools(vec![
+//!     Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
+//!     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
+//! ])
+//! .catalog;
+//! // Without an embedder the engine still ranks, by words alone, and says so.
+//! let engine = Engine::builder(catalog).build()?;
+//! let selection = engine.select(&SelectRequest::new("send an email to Dana"))?;
+//! assert_eq!(selection.tools[0].tool.id.as_str(), "mail__send_email");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod analysis;
+mod builder;
+#[cfg(feature = "execution")]
+mod calls;
+mod change;
+mod config;
+mod context;
+mod error;
+mod health;
+mod indexing;
+mod judge;
+mod learning;
+mod live;
+mod live_inputs;
+mod map;
+mod metrics;
+mod needs;
+mod neighbors;
+mod obligations;
+mod passing;
+#[cfg(feature = "execution")]
+mod plan;
+mod ranking;
+mod recording;
+mod request;
+mod select;
+mod session;
+mod state;
+
+pub use builder::EngineBuilder;
+pub use change::ChangeReport;
+pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
+pub use error::Error;
+pub use health::{CheckResult, Health, HealthReport};
+pub use indexing::{IndexReport, SnapshotState, fingerprint};
+pub use judge::MinShares;
+pub use learning::{LearnReport, PastPrompt, UsageReport};
+pub use live::Engine;
+pub use map::{Map, MapPoint};
+pub use metrics::MetricsSnapshot;
+pub use passing::{RankedText, TextVectors};
+#[cfg(feature = "execution")]
+pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
+pub use ranking::fitting;
+pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+pub use session::{Offer, OfferedTool, Session, SessionRecord};
+
+// What requests, answers and the configuration are made of: rooms above need not reach below.
+pub use crate::embedding::{ModelIdentity, Role};
+pub use crate::feedback::{Observations, Observed, RunCounts};
+pub use crate::index::IndexKind;
+pub use crate::query::{
+    Analysis, CategoryWords, Context, ContextFeatures, SmallModels, SourceFile, Speaker, Stage,
+    Turn,
+};
+pub use crate::selection::{
+    Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
+    POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+};

@@ -1,0 +1,347 @@
+//! One conversation with one client: what was asked, what was offered for it, what was called and
+//! what came of it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ContextFeatures, SelectRequest, Selection, Speaker, Turn};
+#[cfg(feature = "execution")]
+use crate::catalog::Tool;
+use crate::catalog::ToolId;
+#[cfg(feature = "execution")]
+use crate::execution::{
+    ArgumentSources, CallHistory, CallLimits, LoopGuard, Outcome, PreparedArguments, Report,
+    prepare_arguments,
+};
+use crate::feedback::{Choice, Execution, LoggedContext};
+
+/// Prompts that a session remembers, each with what was offered for it.
+const OFFERS: usize = 16;
+
+/// Tools of an answer that are remembered, and logged with an execution.
+const OFFERED: usize = 20;
+
+/// Characters of a prompt, and of a result, that are remembered.
+const MOST_CHARS: usize = 16_384;
+
+/// One conversation with one client. Every door makes or finds one: an MCP connection, a value of
+/// `session` over HTTP, `--session NAME` of the command line. Share it by `Arc`.
+///
+/// ```
+/// use toolroute_catalog::{Catalog, Tool};
+/// use toolroute_rank::engine::{Engine, SelectRequest, Session};
+///
+/// let tools = vec![Tool::new(Some("mail"), "send_email", "Sends an email to a person")];
+/// let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+/// let session = Session::new("tuesday");
+///
+/// let request = session.request(SelectRequest::new("send an email to Dana"));
+/// let selection = engine.select(&request)?;
+/// session.note_selection(&request.prompt, &selection);
+/// assert_eq!(session.prompts(), ["send an email to Dana"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Session {
+    name: Option<String>,
+    memory: Mutex<Memory>,
+    #[cfg(feature = "execution")]
+    guard: LoopGuard,
+}
+
+/// A session as it is kept from one program to the next, as JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionRecord {
+    #[serde(flatten)]
+    memory: Memory,
+    #[cfg(feature = "execution")]
+    calls: CallHistory,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    /// The latest last.
+    offers: VecDeque<Offer>,
+    last_tool: Option<ToolId>,
+    last_result: Option<Value>,
+}
+
+/// A prompt, and the tools that were offered for it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Offer {
+    pub prompt: String,
+    /// Best first.
+    pub tools: Vec<OfferedTool>,
+    /// What the prompt and the files around it were about, where that was found out.
+    #[serde(skip_serializing_if = "LoggedContext::is_empty")]
+    pub context: LoggedContext,
+}
+
+/// One tool of an offer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfferedTool {
+    pub id: ToolId,
+    pub score: f32,
+    /// What each signal said of it, before its weight.
+    #[serde(default)]
+    pub parts: BTreeMap<String, f32>,
+}
+
+impl Offer {
+    /// What came of running a tool for the prompt, ready for [`super::Engine::record`] once it is
+    /// said how long it took and for whom. A tool that was not offered has no rank.
+    pub fn execution(&self, tool: &ToolId, success: bool) -> Execution {
+        let offered = self.tools.iter().map(|offered| offered.id.clone()).collect();
+        let mut choice = Choice { offered, ..Choice::default() };
+        if let Some(place) = self.tools.iter().position(|offered| offered.id == *tool) {
+            let chosen = &self.tools[place];
+            choice.rank = u32::try_from(place + 1).ok();
+            choice.score = Some(chosen.score);
+            choice.parts = chosen.parts.clone();
+        }
+        let execution = Execution::new(tool.clone(), self.prompt.clone(), success);
+        Execution { choice, context: self.context.clone(), ..execution }
+    }
+}
+
+impl Selection {
+    /// This answer as what was offered for a prompt.
+    pub fn offer(&self, prompt: &str) -> Offer {
+        let offered = self.tools.iter().take(OFFERED).map(|selected| {
+            // What is read off the prompt's words is a bonus beside the signals, without a weight.
+            let parts = selected.explanation.parts.iter();
+            let parts = parts.filter(|part| !["exact_name", "wording"].contains(&part.name));
+            OfferedTool {
+                id: selected.tool.id.clone(),
+                score: selected.score,
+                parts: parts.map(|part| (part.name.to_owned(), part.normalized)).collect(),
+            }
+        });
+        let features = self.analysis.as_ref().map(|analysis| &analysis.features);
+        Offer {
+            prompt: remembered(prompt),
+            tools: offered.collect(),
+            context: features.map(logged).unwrap_or_default(),
+        }
+    }
+}
+
+/// A prompt as it is remembered: without space around it, and not longer than what is kept.
+fn remembered(prompt: &str) -> String {
+    prompt.trim().chars().take(MOST_CHARS).collect()
+}
+
+/// Features in the log's words.
+fn logged(features: &ContextFeatures) -> LoggedContext {
+    LoggedContext {
+        phase: features.phase.map(|phase| phase.as_str().to_owned()),
+        task_type: features.task_type.map(|task| task.as_str().to_owned()),
+        languages: features.languages.clone(),
+        complexity: features.complexity,
+        structure: features.structure.as_ref().map(|code| code.kind.as_str().to_owned()),
+        testing: features.testing.map(|testing| testing.as_str().to_owned()),
+    }
+}
+
+impl Session {
+    /// A session under a name, by which a log tells it apart from others.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..Self::default() }
+    }
+
+    /// A session of one connection, under a name of its own.
+    #[cfg(feature = "execution")]
+    pub fn of_connection() -> Self {
+        Self::new(super::calls::request_id())
+    }
+
+    /// Bounds the calls of the session.
+    #[cfg(feature = "execution")]
+    #[must_use]
+    pub fn with_limits(mut self, limits: CallLimits) -> Self {
+        self.guard = LoopGuard::restore(limits, self.guard.history());
+        self
+    }
+
+    /// `None` for a session of one request.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Counts the session's calls.
+    #[cfg(feature = "execution")]
+    pub fn guard(&self) -> &LoopGuard {
+        &self.guard
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest prompts, oldest first.
+    pub fn prompts(&self) -> Vec<String> {
+        self.memory().offers.iter().map(|offer| offer.prompt.clone()).collect()
+    }
+
+    /// The tool that answered last.
+    pub fn last_tool(&self) -> Option<ToolId> {
+        self.memory().last_tool.clone()
+    }
+
+    /// What that tool answered: its structured content, or its text.
+    pub fn last_result(&self) -> Option<Value> {
+        self.memory().last_result.clone()
+    }
+
+    /// A request with what the session knows: the earlier prompts as the conversation, and the last
+    /// tool. What the request says itself stays.
+    #[must_use]
+    pub fn request(&self, mut request: SelectRequest) -> SelectRequest {
+        let memory = self.memory();
+        if memory.offers.is_empty() && memory.last_tool.is_none() {
+            return request;
+        }
+        let context = request.context.get_or_insert_default();
+        if context.conversation.is_empty() {
+            let turn = |offer: &Offer| Turn { role: Speaker::User, text: offer.prompt.clone() };
+            context.conversation = memory.offers.iter().map(turn).collect();
+        }
+        if context.last_tool.is_none() {
+            context.last_tool = memory.last_tool.as_ref().map(ToString::to_string);
+        }
+        request
+    }
+
+    /// Remembers what was offered for a prompt.
+    pub fn note_selection(&self, prompt: &str, selection: &Selection) {
+        let mut memory = self.memory();
+        if memory.offers.len() == OFFERS {
+            memory.offers.pop_front();
+        }
+        memory.offers.push_back(selection.offer(prompt));
+    }
+
+    /// The latest offer that had the tool in it: the need that a call of the tool serves.
+    pub fn offer_of(&self, tool: &ToolId) -> Option<Offer> {
+        let has = |offer: &&Offer| offer.tools.iter().any(|offered| offered.id == *tool);
+        self.memory().offers.iter().rev().find(has).cloned()
+    }
+
+    /// The latest offer for a prompt; an empty one where nothing was offered for it.
+    pub fn offer_for(&self, prompt: &str) -> Offer {
+        let (memory, prompt) = (self.memory(), remembered(prompt));
+        let found = memory.offers.iter().rev().find(|offer| offer.prompt == prompt).cloned();
+        found.unwrap_or_else(|| Offer { prompt, ..Offer::default() })
+    }
+
+    /// Remembers what a call came to.
+    #[cfg(feature = "execution")]
+    pub fn note_report(&self, report: &Report) {
+        let Outcome::Answered(answer) = &report.outcome else { return };
+        let text = || Value::String(answer.output.text.chars().take(MOST_CHARS).collect());
+        let data = answer.output.data.as_ref().filter(|data| {
+            answer.output.text.len() <= MOST_CHARS && data.to_string().len() <= MOST_CHARS
+        });
+        let mut memory = self.memory();
+        memory.last_tool = Some(answer.tool.clone());
+        memory.last_result = Some(data.cloned().unwrap_or_else(text));
+    }
+
+    /// Reads a tool's arguments out of a prompt, with the session's earlier prompts and its last
+    /// result where `sources` name none.
+    #[cfg(feature = "execution")]
+    pub fn prepare_arguments(
+        &self,
+        tool: &Tool,
+        sources: &ArgumentSources<'_>,
+    ) -> PreparedArguments {
+        let prompts = self.prompts();
+        // The prompt itself may have been noted already.
+        let earlier: Vec<&str> =
+            prompts.iter().map(String::as_str).filter(|prompt| *prompt != sources.prompt).collect();
+        let last_result = self.last_result();
+        let earlier = if sources.earlier.is_empty() { &earlier } else { sources.earlier };
+        let last_result = sources.last_result.or(last_result.as_ref());
+        prepare_arguments(tool, &ArgumentSources { earlier, last_result, ..*sources })
+    }
+
+    /// The session as it is kept for another program.
+    pub fn record(&self) -> SessionRecord {
+        SessionRecord {
+            memory: self.memory().clone(),
+            #[cfg(feature = "execution")]
+            calls: self.guard.history(),
+        }
+    }
+
+    /// A session that goes on where another program stopped.
+    pub fn restore(name: impl Into<String>, record: SessionRecord) -> Self {
+        Self {
+            name: Some(name.into()),
+            memory: Mutex::new(record.memory),
+            #[cfg(feature = "execution")]
+            guard: LoopGuard::restore(CallLimits::default(), record.calls),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Catalog, Tool};
+    use crate::engine::{Context, Engine};
+
+    fn engine() -> Engine {
+        let names = [("mail", "send_email"), ("mail", "read_email"), ("files", "read_file")];
+        let tools = names.map(|(server, name)| Tool::new(Some(server), name, "Does it"));
+        Engine::builder(Catalog::from_tools(tools.to_vec()).catalog).build().unwrap()
+    }
+
+    #[test]
+    fn a_call_is_for_the_latest_prompt_that_offered_its_tool() {
+        let (engine, session) = (engine(), Session::new("s"));
+        for prompt in ["send email", "read email", "read file"] {
+            let selection = engine.select(&SelectRequest::new(prompt).limit(1)).unwrap();
+            session.note_selection(prompt, &selection);
+        }
+        let offer = session.offer_of(&"mail__read_email".into()).unwrap();
+        assert_eq!(offer.prompt, "read email");
+        let execution = offer.execution(&"mail__read_email".into(), true);
+        assert_eq!((execution.choice.rank, execution.choice.offered.len()), (Some(1), 1));
+        assert!(execution.choice.parts.contains_key("keyword"));
+        assert_eq!(session.offer_of(&"none__such".into()), None);
+    }
+
+    #[test]
+    fn a_request_gets_what_the_session_knows_and_keeps_what_it_says() {
+        let (engine, session) = (engine(), Session::new("s"));
+        let request = session.request(SelectRequest::new("send email"));
+        assert_eq!(request.context, None, "nothing is known yet");
+        session.note_selection("send email", &engine.select(&request).unwrap());
+        let request = session.request(SelectRequest::new("and once more"));
+        assert_eq!(request.context.unwrap().conversation[0].text, "send email");
+        let said = Turn { role: Speaker::User, text: "said".into() };
+        let own = Context { conversation: vec![said], ..Context::default() };
+        let request = session.request(SelectRequest::new("again").context(own));
+        assert_eq!(request.context.unwrap().conversation[0].text, "said");
+    }
+
+    #[test]
+    fn it_is_kept_as_json() {
+        let (engine, session) = (engine(), Session::new("s"));
+        let selection = engine.select(&SelectRequest::new("send email")).unwrap();
+        (0..OFFERS + 3).for_each(|n| session.note_selection(&n.to_string(), &selection));
+        let json = serde_json::to_string(&session.record()).unwrap();
+        let again = Session::restore("s", serde_json::from_str(&json).unwrap());
+        assert_eq!(again.prompts().len(), OFFERS);
+        assert_eq!(again.prompts()[0], "3", "the oldest are forgotten");
+        assert_eq!(serde_json::to_string(&again.record()).unwrap(), json);
+    }
+}

@@ -1,0 +1,304 @@
+//! Everything that can be said of a context, put together.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::classify::Guess;
+use super::complexity::complexity;
+use super::context::check_prompt;
+use super::testing::tells_failure;
+use super::{
+    Context, ContextFeatures, Depth, Error, Phase, SourceFile, Speaker, TaskType, TestingStatus,
+    languages, phase_by_files, phase_by_keywords, routing_text, structure, task_by_keywords,
+    testing_status,
+};
+
+/// What the examples say of a prompt's vector; `None` where there is no model, or none that reads
+/// the prompt's script.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Guesses {
+    pub phase: Option<Guess<Phase>>,
+    pub task_type: Option<Guess<TaskType>>,
+}
+
+/// How a feature was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Evidence {
+    /// The context says it.
+    Given,
+    /// Labelled prompts that the prompt resembles; how sure, 0 to 1.
+    Examples { confidence: f32 },
+    /// Words of the prompt.
+    Keywords { words: Vec<String> },
+    /// Names and contents of the files.
+    Files,
+    /// What a tool gave back earlier in the conversation.
+    Conversation,
+    /// The phase of the work does without it.
+    NotNeeded,
+    /// The project is too large to read it.
+    NotRead,
+    /// Nothing at hand says it.
+    Unknown,
+}
+
+/// How each feature was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    pub phase: Evidence,
+    pub task_type: Evidence,
+    pub languages: Evidence,
+    pub complexity: Evidence,
+    pub structure: Evidence,
+    pub testing: Evidence,
+}
+
+/// The features of a context, how each was found, and how closely was looked.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    pub features: ContextFeatures,
+    pub found: Found,
+    pub depth: Depth,
+    /// Not serialised: equal contexts give equal bytes, and times differ.
+    #[serde(skip)]
+    pub times: AnalysisTimes,
+}
+
+/// Where the time of an analysis went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnalysisTimes {
+    /// Embedding the prompt and, at the first time, the examples.
+    pub embed: Duration,
+    pub phase: Duration,
+    pub task_type: Duration,
+    pub languages: Duration,
+    pub complexity: Duration,
+    pub structure: Duration,
+    pub testing: Duration,
+}
+
+impl AnalysisTimes {
+    /// Every stage by name, in the order in which they run.
+    pub fn stages(&self) -> [(&'static str, Duration); 7] {
+        [
+            ("embed", self.embed),
+            ("phase", self.phase),
+            ("task_type", self.task_type),
+            ("languages", self.languages),
+            ("complexity", self.complexity),
+            ("structure", self.structure),
+            ("testing", self.testing),
+        ]
+    }
+}
+
+/// The features of a prompt and its context. What the context says is not found out again; complexity
+/// and structure are found only where the phase needs them.
+///
+/// # Errors
+/// [`Error::EmptyPrompt`], and what [`Context::check`] raises.
+///
+/// ```
+/// use toolroute_rank::query::{Context, Guesses, Phase, analyze};
+///
+/// let context = Context::default().file("a.py", "def a(): ...");
+/// let analysis = analyze("fix the bug", &context, Guesses::default())?;
+/// assert_eq!(analysis.features.phase, Some(Phase::Refinement));
+/// assert_eq!(analysis.features.languages, ["python"]);
+/// # Ok::<(), toolroute_rank::query::Error>(())
+/// ```
+pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Analysis, Error> {
+    check_prompt(prompt)?;
+    context.check()?;
+    let given = context.given();
+    let depth = Depth::of(&context.files, context.project_files);
+    let files: &[SourceFile] = &depth.read(&context.files);
+    let mut times = AnalysisTimes::default();
+    let mut clock = Instant::now();
+    let mut lap = |time: &mut Duration| {
+        *time = clock.elapsed();
+        clock = Instant::now();
+    };
+    let text = routing_text(prompt, &context.conversation);
+    let (phase, by_phase) = either(given.phase, || phase(&text, guesses.phase, files));
+    lap(&mut times.phase);
+    let (task_type, by_task) =
+        either(given.task_type, || prompt_says(guesses.task_type, || task_by_keywords(&text)));
+    lap(&mut times.task_type);
+    let known = Some(given.languages).filter(|languages| !languages.is_empty());
+    let (languages, by_languages) = either(known, || match languages(files) {
+        none if none.is_empty() => (None, Evidence::Unknown),
+        found => (Some(found), Evidence::Files),
+    });
+    lap(&mut times.languages);
+    let (complexity, by_complexity) =
+        either(given.complexity, || match (needs_complexity(phase), depth) {
+            (false, _) => (None, Evidence::NotNeeded),
+            (true, Depth::Shallow) => (None, Evidence::NotRead),
+            (true, _) => told(complexity(files), Evidence::Files),
+        });
+    lap(&mut times.complexity);
+    let (structure, by_structure) =
+        either(given.structure, || match (needs_structure(phase), files.is_empty()) {
+            (_, true) => (None, Evidence::Unknown),
+            (true, false) => (Some(structure(files)), Evidence::Files),
+            (false, false) => (None, Evidence::NotNeeded),
+        });
+    lap(&mut times.structure);
+    let (testing, by_testing) = either(given.testing, || testing(context, files));
+    lap(&mut times.testing);
+    let found = Found {
+        phase: by_phase,
+        task_type: by_task,
+        languages: by_languages,
+        complexity: by_complexity,
+        structure: by_structure,
+        testing: by_testing,
+    };
+    let languages = languages.unwrap_or_default();
+    let features = ContextFeatures { phase, languages, complexity, task_type, structure, testing };
+    Ok(Analysis { features, found, depth, times })
+}
+
+/// What the context says, or else what can be found out.
+fn either<T>(
+    given: Option<T>,
+    find: impl FnOnce() -> (Option<T>, Evidence),
+) -> (Option<T>, Evidence) {
+    if given.is_some() { (given, Evidence::Given) } else { find() }
+}
+
+/// How hard the code is matters where code is designed, outlined or worked on.
+fn needs_complexity(phase: Option<Phase>) -> bool {
+    !matches!(phase, Some(Phase::Specification | Phase::Completion))
+}
+
+/// How the code is divided matters where it is designed, worked on or shipped.
+fn needs_structure(phase: Option<Phase>) -> bool {
+    !matches!(phase, Some(Phase::Specification | Phase::Pseudocode))
+}
+
+/// A value with its evidence; without a value nothing speaks for it.
+fn told<T>(value: Option<T>, evidence: Evidence) -> (Option<T>, Evidence) {
+    let evidence = if value.is_some() { evidence } else { Evidence::Unknown };
+    (value, evidence)
+}
+
+fn phase(
+    text: &str,
+    guess: Option<Guess<Phase>>,
+    files: &[SourceFile],
+) -> (Option<Phase>, Evidence) {
+    match prompt_says(guess, || phase_by_keywords(text)) {
+        (None, _) => told(phase_by_files(files), Evidence::Files),
+        found => found,
+    }
+}
+
+/// The examples decide where they could be asked, even where they say that a prompt is not about
+/// software: a keyword in such a prompt is chance. Else keywords do.
+fn prompt_says<L>(
+    guess: Option<Guess<L>>,
+    keywords: impl FnOnce() -> Option<(L, Vec<String>)>,
+) -> (Option<L>, Evidence) {
+    match guess {
+        Some(Guess { label, confidence }) => told(label, Evidence::Examples { confidence }),
+        None => match keywords() {
+            Some((label, words)) => (Some(label), Evidence::Keywords { words }),
+            None => (None, Evidence::Unknown),
+        },
+    }
+}
+
+/// What the files say of tests, but for a run that failed: that may also have been told last.
+fn testing(context: &Context, files: &[SourceFile]) -> (Option<TestingStatus>, Evidence) {
+    let last = context.conversation.iter().rev().find(|turn| turn.role == Speaker::Tool);
+    match last {
+        Some(turn) if tells_failure(&turn.text) => {
+            (Some(TestingStatus::FailingTests), Evidence::Conversation)
+        }
+        _ => told(testing_status(files), Evidence::Files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Grade, Structure};
+
+    fn of(prompt: &str, context: &Context) -> Analysis {
+        analyze(prompt, context, Guesses::default()).unwrap()
+    }
+
+    #[test]
+    fn complexity_and_structure_come_only_where_the_phase_needs_them() {
+        let with = |prompt: &str| of(prompt, &Context::default().file("a.py", "if x: y()"));
+        let specified = with("write the requirements");
+        assert_eq!(specified.features.complexity, None);
+        assert_eq!(specified.found.complexity, Evidence::NotNeeded);
+        assert_eq!(specified.found.structure, Evidence::NotNeeded);
+        let designed = with("architecture of the system").features;
+        assert!(designed.complexity.is_some());
+        assert_eq!(designed.structure.unwrap().kind, Structure::Monolith);
+        let outlined = with("pseudocode please").features;
+        assert!(outlined.complexity.is_some() && outlined.structure.is_none());
+    }
+
+    #[test]
+    fn what_is_given_is_not_found_out_and_what_is_unknown_stays_so() {
+        let given = Context {
+            phase: Some(Phase::Completion),
+            task_type: Some(TaskType::Testing),
+            ..Context::default()
+        };
+        let analysis = of("fix the bug", &given);
+        assert_eq!(analysis.features.phase, Some(Phase::Completion));
+        assert_eq!(analysis.features.task_type, Some(TaskType::Testing));
+        assert_eq!(
+            (analysis.found.phase, analysis.found.task_type),
+            (Evidence::Given, Evidence::Given)
+        );
+        let nothing = of("hello there", &Context::default());
+        assert_eq!(nothing.features, ContextFeatures::default());
+        assert_eq!(nothing.found.phase, Evidence::Unknown);
+    }
+
+    #[test]
+    fn examples_overrule_keywords_and_files_come_last() {
+        let (prompt, context) = ("plan a bug fix", Context::default().file("tests/a.py", ""));
+        let guess =
+            |label| Guesses { phase: Some(Guess { label, confidence: 0.9 }), ..Guesses::default() };
+        let analysis = analyze(prompt, &context, guess(Some(Phase::Pseudocode))).unwrap();
+        assert_eq!(analysis.features.phase, Some(Phase::Pseudocode));
+        assert_eq!(analysis.found.phase, Evidence::Examples { confidence: 0.9 });
+        let analysis = analyze(prompt, &context, guess(None)).unwrap();
+        assert_eq!(analysis.found.phase, Evidence::Files);
+        assert_eq!(analysis.features.phase, Some(Phase::Refinement));
+    }
+
+    #[test]
+    fn a_failed_run_counts_wherever_it_was_told() {
+        let context = Context::default().file("a.py", "x = 1");
+        let of = |context: &Context| of("and now?", context);
+        assert_eq!(of(&context).features.testing, Some(TestingStatus::NoTests));
+        let told = context.clone().said(Speaker::Tool, "test result: FAILED. 0 passed; 1 failed");
+        let analysis = of(&told);
+        assert_eq!(analysis.features.testing, Some(TestingStatus::FailingTests));
+        assert_eq!(analysis.found.testing, Evidence::Conversation);
+        let cured = told.said(Speaker::Tool, "test result: ok. 1 passed; 0 failed");
+        assert_eq!(of(&cured).features.testing, Some(TestingStatus::NoTests));
+    }
+
+    #[test]
+    fn a_large_project_is_looked_at_by_its_names_alone() {
+        let mut context = Context::default().file("src/a.rs", "if x {}");
+        context.project_files = Some(100_000);
+        let analysis = of("architecture review", &context);
+        assert_eq!(analysis.depth, Depth::Shallow);
+        assert_eq!(analysis.features.languages, ["rust"]);
+        assert_eq!(analysis.found.complexity, Evidence::NotRead);
+        assert_eq!(analysis.features.structure.unwrap().testability, Grade::Low);
+    }
+}

@@ -1,0 +1,101 @@
+//! The categories of a catalog that a prompt speaks of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use super::keywords::{Keywords, word_at};
+
+static SHIPPED: LazyLock<Keywords<&'static str>> = LazyLock::new(|| {
+    static TEXT: &str = include_str!("data/categories.txt");
+    Keywords::parse(TEXT, |heading| {
+        // The heading as it stands in the text, which lives as long as the program.
+        TEXT.lines().filter_map(|line| line.strip_prefix("# ")).find(|known| *known == heading)
+    })
+});
+
+/// Words that speak for categories, beside those that this crate ships (English and Hebrew).
+pub type CategoryWords = BTreeMap<String, Vec<String>>;
+
+/// The categories that the tools of a catalog are filed under, and the words for each: its own name,
+/// those that a user has for it, and the shipped ones of a category that has its name.
+///
+/// ```
+/// use toolroute_rank::query::{Categories, CategoryWords};
+///
+/// let more = CategoryWords::from([("hr".into(), vec!["חופשה".into()])]);
+/// let known = Categories::new(["weather", "email", "hr"], &more);
+/// assert_eq!(known.spoken_of("email me the forecast, with the rain"), [(0, 1.0), (1, 0.5)]);
+/// assert_eq!(known.spoken_of("אני רוצה חופשה"), [(2, 1.0)]);
+/// ```
+#[derive(Debug, Default)]
+pub struct Categories(Vec<Category>);
+
+#[derive(Debug)]
+struct Category {
+    /// In lower case, with spaces.
+    name: String,
+    /// The user's, in lower case.
+    words: Vec<String>,
+}
+
+impl Categories {
+    /// `names` as the tools have them; `more` are the user's words, by the same names.
+    pub fn new<'n>(names: impl IntoIterator<Item = &'n str>, more: &CategoryWords) -> Self {
+        let category = |name: &str| {
+            let name = plain(name);
+            let mine = more.iter().filter(|(known, _)| plain(known) == name);
+            let words = mine.flat_map(|(_, words)| words).map(|word| word.to_lowercase());
+            Category { words: words.collect(), name }
+        };
+        Self(names.into_iter().map(category).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The categories that a prompt has words of, by their number in the order of the names, each
+    /// with its words over those of the category that has most.
+    pub fn spoken_of(&self, prompt: &str) -> Vec<(usize, f32)> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let text = prompt.to_lowercase();
+        let shipped = SHIPPED.all(prompt);
+        let count = |category: &Category| {
+            let own = category.words.iter().chain([&category.name]);
+            let own = own.filter(|word| !word.is_empty());
+            let said = own.filter(|word| word_at(&text, word, false)).cloned();
+            let ours = shipped.iter().filter(|(label, _)| *label == category.name);
+            let ours = ours.flat_map(|(_, words)| words.iter().cloned());
+            // A word that is the name and in a list is one word.
+            said.chain(ours).collect::<BTreeSet<String>>().len()
+        };
+        let counts: Vec<usize> = self.0.iter().map(count).collect();
+        let most = counts.iter().copied().max().unwrap_or(0).max(1) as f32;
+        let found = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        found.map(|(at, count)| (at, count as f32 / most)).collect()
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['_', '-'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories_are_those_of_the_catalog() {
+        let more = CategoryWords::from([("Smart Home".into(), vec!["boiler".into()])]);
+        let known = Categories::new(["Weather", "email", "git", "smart_home"], &more);
+        let spoken_of = |prompt| known.spoken_of(prompt);
+        assert_eq!(spoken_of("email me the forecast and the rain radar"), [(0, 1.0), (1, 0.5)]);
+        assert_eq!(spoken_of("מה מזג האוויר מחר"), [(0, 1.0)]);
+        assert_eq!(spoken_of("my smart home is cold"), [(3, 1.0)]);
+        assert_eq!(spoken_of("is the Boiler on"), [(3, 1.0)]);
+        assert!(spoken_of("book a flight").is_empty(), "the catalog has no travel");
+        assert!(Categories::default().spoken_of("rain").is_empty());
+    }
+}

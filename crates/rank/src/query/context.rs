@@ -1,0 +1,377 @@
+//! What is known when tools are asked for: the prompt, the files at hand, what was said before.
+
+use std::collections::HashSet;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContextFeatures, Error, Phase, TaskType};
+
+/// What is known around a prompt: the conversation, the files at hand, the stage of work, and the
+/// caller's own wishes. All of it is optional, and the same for library, command line, HTTP and MCP.
+///
+/// ```
+/// use toolroute_rank::query::Context;
+///
+/// let context = Context::from_json(
+///     r#"{"files": [{"path": "a.rs", "content": "fn a() {}"}], "stage": "reading"}"#,
+/// )?;
+/// assert_eq!(context.files[0].path, "a.rs");
+/// assert!(Context::from_json(r#"{"fiels": []}"#).is_err());
+/// # Ok::<(), toolroute_rank::query::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Context {
+    /// The prompt itself, where it is not said elsewhere.
+    #[serde(alias = "input", skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// What was said before the prompt, oldest first; the prompt is no part of it.
+    #[serde(alias = "history", alias = "conversation_history")]
+    pub conversation: Vec<Turn>,
+    /// Turns of the user that a prompt such as "now the same for Berlin" is read with; 0 reads each
+    /// prompt by itself.
+    pub depth: usize,
+    /// Files in sight. With files the prompt is analysed, and tools' facets are compared with it.
+    pub files: Vec<SourceFile>,
+    /// Files of the project, where `files` holds only some of them.
+    pub project_files: Option<usize>,
+    /// Whether the prompt is analysed also without files.
+    pub analyze: bool,
+    /// Where the work stands. Stages of looking get tools that only read.
+    #[serde(alias = "conversation_stage")]
+    pub stage: Option<Stage>,
+    /// What is known of the work already; it is not found out again.
+    pub phase: Option<Phase>,
+    pub task_type: Option<TaskType>,
+    /// The same of all features, as an earlier analysis gave them.
+    pub features: Option<ContextFeatures>,
+    /// Ids of tools that the caller means to use.
+    pub planned_tools: Vec<String>,
+    /// The id of the tool used last: what tends to follow it is lifted.
+    pub last_tool: Option<String>,
+    /// Tools in an answer at most, whatever the limit.
+    pub max_tools: Option<usize>,
+    /// Tokens of the definitions in an answer at most; the best tool is given in any case.
+    pub budget_tokens: Option<usize>,
+    /// The name of the model that will call the tools: a small one gets fewer.
+    pub model: Option<String>,
+    /// Whether dear tools are lowered.
+    #[serde(alias = "use_cost_aware")]
+    pub cost_aware: bool,
+    /// Whether slow tools are lowered; without it the prompt's words tell.
+    pub urgent: Option<bool>,
+    /// The name of one of the configuration's profiles: the tools of a line of work.
+    #[serde(alias = "vertical")]
+    pub profile: Option<String>,
+    /// Patterns over ids, of which a tool must match one; within those of the profile.
+    pub enabled_tools: Option<Vec<String>>,
+    /// Patterns over ids that are left out.
+    pub excluded_tools: Vec<String>,
+}
+
+/// Turns that a follow-up is read with where nothing else is said.
+const DEPTH: usize = 2;
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            prompt: None,
+            conversation: Vec::new(),
+            depth: DEPTH,
+            files: Vec::new(),
+            project_files: None,
+            analyze: false,
+            stage: None,
+            phase: None,
+            task_type: None,
+            features: None,
+            planned_tools: Vec::new(),
+            last_tool: None,
+            max_tools: None,
+            budget_tokens: None,
+            model: None,
+            cost_aware: false,
+            urgent: None,
+            profile: None,
+            enabled_tools: None,
+            excluded_tools: Vec::new(),
+        }
+    }
+}
+
+/// A file and its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceFile {
+    /// Relative to the project, with forward slashes.
+    pub path: String,
+    #[serde(default, alias = "originalContent", alias = "original_content")]
+    pub content: String,
+}
+
+/// One thing that was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    pub role: Speaker,
+    #[serde(alias = "content")]
+    pub text: String,
+}
+
+/// Who said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    System,
+    User,
+    Assistant,
+    /// What a tool gave back.
+    Tool,
+}
+
+/// Where an agent stands in its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    Initial,
+    Planning,
+    Reading,
+    Analysis,
+    Execution,
+    Verification,
+    Completion,
+}
+
+impl Stage {
+    pub const ALL: [Self; 7] = [
+        Self::Initial,
+        Self::Planning,
+        Self::Reading,
+        Self::Analysis,
+        Self::Execution,
+        Self::Verification,
+        Self::Completion,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Planning => "planning",
+            Self::Reading => "reading",
+            Self::Analysis => "analysis",
+            Self::Execution => "execution",
+            Self::Verification => "verification",
+            Self::Completion => "completion",
+        }
+    }
+
+    /// Whether it is for looking, not for changing: then tools that only read are enough.
+    pub fn is_read_only(self) -> bool {
+        matches!(self, Self::Planning | Self::Reading | Self::Analysis)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Stage {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let known = Self::ALL.into_iter().find(|stage| stage.as_str() == name);
+        known.ok_or_else(|| Error::UnknownStage {
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::as_str).join(", "),
+        })
+    }
+}
+
+/// Bytes of a prompt or of a turn. A megabyte of prompt is no prompt.
+const TEXT_BYTES: usize = 1 << 20;
+/// Bytes of a path: Linux's limit.
+const PATH_BYTES: usize = 4_096;
+/// Bytes of a file; generated ones are the only larger.
+const FILE_BYTES: usize = 16 << 20;
+/// Bytes of all files together.
+const ALL_FILES_BYTES: usize = 256 << 20;
+const FILES: usize = 20_000;
+const TURNS: usize = 10_000;
+const PLANNED_TOOLS: usize = 1_000;
+
+impl Context {
+    #[must_use]
+    pub fn file(mut self, path: impl Into<String>, content: impl Into<String>) -> Self {
+        self.files.push(SourceFile { path: path.into(), content: content.into() });
+        self
+    }
+
+    #[must_use]
+    pub fn said(mut self, role: Speaker, text: impl Into<String>) -> Self {
+        self.conversation.push(Turn { role, text: text.into() });
+        self
+    }
+
+    /// A checked context from its JSON.
+    ///
+    /// # Errors
+    /// [`Error::BadJson`], and what [`Context::check`] raises.
+    pub fn from_json(json: &str) -> Result<Self, Error> {
+        let parsed: Result<Self, _> = serde_json::from_str(json);
+        let context = parsed.map_err(|error| Error::BadJson { because: error.to_string() })?;
+        context.check()?;
+        Ok(context)
+    }
+
+    /// Whether the features of the prompt are to be found out.
+    pub fn wants_analysis(&self) -> bool {
+        self.analyze || !self.files.is_empty()
+    }
+
+    /// The features that are known already.
+    pub fn given(&self) -> ContextFeatures {
+        let features = self.features.clone().unwrap_or_default();
+        let (phase, task_type) =
+            (self.phase.or(features.phase), self.task_type.or(features.task_type));
+        ContextFeatures { phase, task_type, ..features }
+    }
+
+    /// Whether the prompt that is given is the context's own, where it has one.
+    ///
+    /// # Errors
+    /// [`Error::TwoPrompts`].
+    pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
+        let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
+        if is_other { Err(Error::TwoPrompts) } else { Ok(()) }
+    }
+
+    /// Whether it can be used.
+    ///
+    /// # Errors
+    /// Where the prompt is empty, a file has no path or comes twice, and where anything is larger
+    /// than what is read: nothing is cut off in silence.
+    pub fn check(&self) -> Result<(), Error> {
+        if let Some(prompt) = &self.prompt {
+            check_prompt(prompt)?;
+        }
+        few("files", self.files.len(), FILES)?;
+        few("turns of conversation", self.conversation.len(), TURNS)?;
+        few("planned tools", self.planned_tools.len(), PLANNED_TOOLS)?;
+        if self.max_tools == Some(0) {
+            return Err(Error::NoTools);
+        }
+        for turn in &self.conversation {
+            at_most("a turn", turn.text.len(), TEXT_BYTES)?;
+        }
+        let mut paths = HashSet::with_capacity(self.files.len());
+        for (at, SourceFile { path, content }) in self.files.iter().enumerate() {
+            if path.trim().is_empty() {
+                return Err(Error::NoPath { at });
+            }
+            at_most("a path", path.len(), PATH_BYTES)?;
+            at_most(&format!("the file {path}"), content.len(), FILE_BYTES)?;
+            if !paths.insert(path.as_str()) {
+                return Err(Error::SamePath { path: path.clone() });
+            }
+        }
+        let all = self.files.iter().map(|file| file.content.len()).sum();
+        at_most("all files together", all, ALL_FILES_BYTES)
+    }
+}
+
+/// Whether a prompt can be analysed.
+pub(super) fn check_prompt(prompt: &str) -> Result<(), Error> {
+    if prompt.trim().is_empty() {
+        return Err(Error::EmptyPrompt);
+    }
+    at_most("the prompt", prompt.len(), TEXT_BYTES)
+}
+
+fn at_most(what: &str, found: usize, most: usize) -> Result<(), Error> {
+    if found > most {
+        return Err(Error::TooLong { what: what.to_owned(), found, most });
+    }
+    Ok(())
+}
+
+fn few(what: &'static str, found: usize, most: usize) -> Result<(), Error> {
+    if found > most { Err(Error::TooMany { what, found, most }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_context_says_what_is_wrong() {
+        let told = |context: Context| context.check().unwrap_err().to_string();
+        let of = |prompt: &str| Context { prompt: Some(prompt.to_owned()), ..Context::default() };
+        assert!(told(of(" ")).contains("prompt is empty"));
+        assert!(told(Context::default().file(" ", "")).contains("file 0"));
+        assert!(told(Context::default().file("a", "").file("a", "")).contains("a twice"));
+        assert!(told(of(&"x".repeat(TEXT_BYTES + 1))).contains("shorten"));
+        let files = vec![SourceFile::default(); FILES + 1];
+        assert!(told(Context { files, ..Context::default() }).contains("20001 files"));
+        let none = Context { max_tools: Some(0), ..Context::default() };
+        assert!(told(none).contains("0 tools"));
+    }
+
+    #[test]
+    fn json_goes_in_and_out_and_an_unknown_member_is_an_error() {
+        let context = Context {
+            stage: Some(Stage::Analysis),
+            phase: Some(Phase::Refinement),
+            ..Context::default().file("a.py", "x = 1").said(Speaker::User, "look at a.py")
+        };
+        let json = serde_json::to_string(&context).unwrap();
+        assert_eq!(Context::from_json(&json).unwrap(), context);
+        for slip in [
+            r#"{"fiels": []}"#,
+            r#"{"files": [{"path": "a", "text": "b"}]}"#,
+            r#"{"conversation": [{"role": "user", "text": "x", "at": 3}]}"#,
+        ] {
+            let said = Context::from_json(slip).unwrap_err().to_string();
+            assert!(said.contains("unknown field"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_alone_counts_over_what_an_analysis_gave() {
+        let features = ContextFeatures {
+            phase: Some(Phase::Completion),
+            languages: vec!["rust".to_owned()],
+            ..ContextFeatures::default()
+        };
+        let context = Context {
+            phase: Some(Phase::Refinement),
+            features: Some(features),
+            ..Context::default()
+        };
+        let given = context.given();
+        assert_eq!((given.phase, given.languages.len()), (Some(Phase::Refinement), 1));
+    }
+
+    #[test]
+    fn a_stage_for_looking_is_told_from_one_for_doing() {
+        use Stage::{Analysis, Completion, Execution, Initial, Planning, Reading, Verification};
+        assert!([Planning, Reading, Analysis].into_iter().all(Stage::is_read_only));
+        assert!(
+            ![Initial, Execution, Verification, Completion].into_iter().any(Stage::is_read_only)
+        );
+    }
+
+    #[test]
+    fn the_names_of_the_source_documents_are_understood() {
+        let json = r#"{"input": "x", "files": [{"path": "a", "originalContent": "b"}],
+            "conversation_history": [{"role": "user", "content": "y"}], "use_cost_aware": true}"#;
+        let context = Context::from_json(json).unwrap();
+        assert_eq!(context.prompt.as_deref(), Some("x"));
+        assert_eq!(context.files[0].content, "b");
+        assert!(context.cost_aware && context.conversation[0].text == "y");
+    }
+}

@@ -1,0 +1,175 @@
+//! Which languages files are written in: by name, by their first line, by content.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use linguist::definitions::LANGUAGES;
+
+use super::SourceFile;
+use super::depth::head;
+
+/// Bytes of a file that are looked at: as many as GitHub's linguist, whose data this is.
+const LOOKED_AT: usize = 50 * 1_024;
+
+/// What a name means that several languages use, and which its content does not tell: `.rs` is also
+/// RenderScript's, `.h` also Objective-C's.
+const LIKELIEST: &[&str] = &[
+    "Rust",
+    "Python",
+    "JavaScript",
+    "TypeScript",
+    "TSX",
+    "Java",
+    "C",
+    "C++",
+    "C#",
+    "Go",
+    "PHP",
+    "Ruby",
+    "SQL",
+    "Swift",
+    "Kotlin",
+    "Perl",
+    "R",
+    "HTML",
+    "Objective-C",
+    "MATLAB",
+    "Shell",
+    "Markdown",
+    "YAML",
+];
+
+/// Names of languages by the programs that run them (`#!/usr/bin/env python3`) and by their other
+/// names (`bash`, `golang`, `csharp`).
+static BY_OTHER_NAME: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
+    let mut names: Vec<&'static String> = LANGUAGES.keys().collect();
+    names.sort_unstable();
+    let mut known = HashMap::new();
+    for name in &names {
+        known.insert(name.to_lowercase(), name.as_str());
+    }
+    for name in names {
+        let language = &LANGUAGES[name];
+        let others = [&language.aliases, &language.interpreters].into_iter().flatten().flatten();
+        for other in others {
+            known.entry(other.to_lowercase()).or_insert(name.as_str());
+        }
+    }
+    known
+});
+
+/// A language's name as [`super::ContextFeatures`] has it: lower-case, one for all its spellings.
+/// A name that nobody knows is only put in lower case.
+///
+/// ```
+/// use toolroute_rank::query::language_name;
+///
+/// assert_eq!(language_name("Bash"), "shell");
+/// assert_eq!(language_name("golang"), "go");
+/// assert_eq!(language_name("Klingon"), "klingon");
+/// ```
+pub fn language_name(word: &str) -> String {
+    let word = word.trim().to_lowercase();
+    BY_OTHER_NAME.get(&word).map_or(word, |name| name.to_lowercase())
+}
+
+/// The language of a file that holds code or markup; `None` for data, prose, and what is unknown.
+/// Without content only its name is looked at.
+pub fn language(file: &SourceFile) -> Option<&'static str> {
+    let content = head(&file.content, LOOKED_AT);
+    let name = match by_first_line(content) {
+        Some(name) => name,
+        None => by_name(&file.path, content)?,
+    };
+    is_code(name).then_some(name)
+}
+
+/// The languages of files by the lines of code in them, most first; then by name.
+pub fn languages(files: &[SourceFile]) -> Vec<String> {
+    let mut lines: HashMap<&'static str, usize> = HashMap::new();
+    for file in files {
+        if let Some(name) = language(file) {
+            let filled = file.content.lines().filter(|line| !line.trim().is_empty()).count();
+            *lines.entry(name).or_default() += filled;
+        }
+    }
+    let mut found: Vec<_> = lines.into_iter().collect();
+    found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    found.into_iter().map(|(name, _)| name.to_lowercase()).collect()
+}
+
+/// The program that `#!` names.
+fn by_first_line(content: &str) -> Option<&'static str> {
+    let line = content.strip_prefix("#!")?.lines().next()?;
+    let mut words = line.split_whitespace().filter(|word| !word.starts_with('-'));
+    let program = words.next()?.rsplit('/').next()?;
+    let program = if program == "env" { words.find(|word| !word.contains('='))? } else { program };
+    let known = |name: &str| BY_OTHER_NAME.get(&name.to_lowercase()).copied();
+    // `python3.12` is known as `python3`.
+    known(program).or_else(|| known(program.split('.').next()?))
+}
+
+fn by_name(path: &str, content: &str) -> Option<&'static str> {
+    let content = (!content.is_empty()).then_some(content);
+    // Its only errors are of paths that name no file, and of texts too crooked for its patterns.
+    let found = linguist::detect_language(path, content)
+        .or_else(|_| linguist::detect_language(path, None))
+        .unwrap_or_default();
+    let likely = LIKELIEST.iter().find_map(|name| found.iter().find(|one| one.name == *name));
+    likely.or(found.first()).map(|one| one.name)
+}
+
+/// Programs and markup; linguist calls SQL data, and tools are made for it.
+fn is_code(name: &str) -> bool {
+    use linguist_types::LanguageType::{Markup, Programming};
+    let kind = LANGUAGES.get(name).map(|language| &language.language_type);
+    name == "SQL" || matches!(kind, Some(Programming | Markup))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, content: &str) -> SourceFile {
+        SourceFile { path: path.to_owned(), content: content.to_owned() }
+    }
+
+    #[test]
+    fn a_file_is_told_by_name_first_line_and_content() {
+        for (path, content, expected) in [
+            ("src/main.rs", "fn main() {}", Some("Rust")),
+            ("src/main.rs", "", Some("Rust")),
+            ("a/b.py", "", Some("Python")),
+            ("run", "#!/usr/bin/env -S python3.12 -u\nprint(1)", Some("Python")),
+            ("deploy", "#!/bin/bash\nset -e", Some("Shell")),
+            ("widget.h", "#include <iostream>\nclass Widget {};", Some("C++")),
+            ("Dockerfile", "FROM debian", Some("Dockerfile")),
+            ("q.sql", "select 1", Some("SQL")),
+            ("App.tsx", "export const a = 1", Some("TSX")),
+            ("notes.md", "# hello", None),
+            ("data.json", "{}", None),
+            ("strange.zzz", "?", None),
+            ("..", "", None),
+            ("", "", None),
+        ] {
+            assert_eq!(language(&file(path, content)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_language_with_the_most_code_comes_first() {
+        let files = [
+            file("a.js", "one()\n"),
+            file("b.py", "one()\n\n\n\n\n"),
+            file("c.go", "one()\ntwo()\n"),
+            file("README.md", "much\nmore\nthan\nall"),
+        ];
+        assert_eq!(languages(&files), ["go", "javascript", "python"]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_where_a_character_ends() {
+        let content = "é".repeat(LOOKED_AT);
+        assert_eq!(languages(&[file("a.py", &content)]), ["python"]);
+    }
+}

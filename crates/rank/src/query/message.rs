@@ -1,0 +1,179 @@
+//! What a message says besides its request: whether it needs the web, how urgent it is; and whether
+//! the model that will read the tools is a small one.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::keywords::Keywords;
+use super::labelled;
+
+static WEB: LazyLock<Keywords<()>> =
+    LazyLock::new(|| Keywords::parse(include_str!("data/web.txt"), |_| Some(())));
+/// Labels are hundredths.
+static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
+    Keywords::parse(include_str!("data/urgency.txt"), |heading| {
+        heading.parse::<f32>().ok().map(|urgency| (urgency * 100.0) as u8)
+    })
+});
+/// The patterns of [`SmallModels::default`].
+static SMALL: LazyLock<Vec<Regex>> = LazyLock::new(|| small().into_iter().map(pattern).collect());
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bhttps?://|\bwww\.[a-z0-9]"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+fn small() -> Vec<&'static str> {
+    let texts = labelled::parse(include_str!("data/small_models.txt"), |_| Some(()));
+    texts.into_iter().map(|(text, _)| text).collect()
+}
+
+/// Which models are small, by their names, and how many tools they are given at most.
+///
+/// ```
+/// use toolroute_rank::query::SmallModels;
+///
+/// let rule = SmallModels::default();
+/// assert!(rule.is_small("llama3.2:3b") && rule.is_small("gpt-4o-mini"));
+/// assert!(!rule.is_small("gpt-4") && !rule.is_small("llama3.1:70b"));
+/// assert_eq!(rule.cap("qwen2.5-coder:7b", 15), 10);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SmallModels {
+    /// Regular expressions, looked for anywhere in the lower-case name. One that does not compile
+    /// matches nothing; [`SmallModels::bad_pattern`] finds it.
+    pub patterns: Vec<String>,
+    /// Tools that such a model is given at most.
+    pub max_tools: usize,
+}
+
+impl Default for SmallModels {
+    /// Up to eight billion parameters in the name, or a word such as `mini`; 10 tools, as Victor.
+    fn default() -> Self {
+        Self { patterns: small().into_iter().map(str::to_owned).collect(), max_tools: 10 }
+    }
+}
+
+impl SmallModels {
+    /// Whether a model of this name is a small one.
+    pub fn is_small(&self, model: &str) -> bool {
+        let model = model.to_lowercase();
+        if self.patterns == small() {
+            return SMALL.iter().any(|regex| regex.is_match(&model));
+        }
+        let mut regexes = self.patterns.iter().filter_map(|text| Regex::new(text).ok());
+        regexes.any(|regex| regex.is_match(&model))
+    }
+
+    /// The number of tools for a model, where others would get `most`.
+    pub fn cap(&self, model: &str, most: usize) -> usize {
+        if self.is_small(model) { most.min(self.max_tools) } else { most }
+    }
+
+    /// The first pattern that is no regular expression, with what is wrong. Those that this crate ships
+    /// are known to be some.
+    pub fn bad_pattern(&self) -> Option<(&str, String)> {
+        let ours = small();
+        let others = self.patterns.iter().filter(|text| !ours.contains(&text.as_str()));
+        others
+            .into_iter()
+            .find_map(|text| Some((text.as_str(), Regex::new(text).err()?.to_string())))
+    }
+}
+
+/// Whether a message asks for what only the web has: an address, the news, the latest.
+pub fn needs_web(message: &str) -> bool {
+    ADDRESS.is_match(message) || WEB.best(message).is_some()
+}
+
+/// How urgent a message says it is, from 0 to 1: 1 for "urgent" and "right now", 0.6 for "quickly",
+/// 0 where it says nothing or that there is no hurry.
+pub fn urgency(message: &str) -> f32 {
+    let found = URGENCY.all(message);
+    if found.iter().any(|(label, _)| *label == 0) {
+        return 0.0;
+    }
+    found.iter().map(|(label, _)| f32::from(*label) / 100.0).fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_models_are_told_by_their_names() {
+        let rule = SmallModels::default();
+        assert_eq!(rule.bad_pattern(), None);
+        for small in [
+            "llama3.2:1b",
+            "qwen2.5-coder:7b",
+            "mistral-7b-instruct",
+            "gemma-2b-it",
+            "phi3",
+            "phi-4-mini",
+            "gpt-4o-mini",
+            "gpt-4.1-nano",
+            "claude-3-haiku",
+            "SmolLM2-1.7B",
+            "qwen2.5:0.5b",
+            "tinyllama",
+            "ministral-8b-2410",
+            "claude-haiku-4-5",
+            "mistral-small",
+        ] {
+            assert!(rule.is_small(small), "{small}");
+        }
+        for large in [
+            "gpt-4",
+            "gpt-5",
+            "claude-opus-4",
+            "llama3.1:70b",
+            "qwen2.5:72b",
+            "mixtral-8x22b",
+            "deepseek-v3",
+            "llama-3.1-405b",
+            "gemma-27b",
+            "command-r-plus",
+            "gemini-2.5-pro",
+            "minimax-m1",
+            "codestral-22b",
+        ] {
+            assert!(!rule.is_small(large), "{large}");
+        }
+        let own = SmallModels { patterns: vec!["^house-".into(), "(".into()], max_tools: 3 };
+        assert_eq!(
+            (own.cap("House-1", 15), own.cap("house-1", 2), own.cap("gpt-4o-mini", 15)),
+            (3, 2, 15)
+        );
+        assert_eq!(own.bad_pattern().unwrap().0, "(");
+    }
+
+    #[test]
+    fn the_web_is_needed_where_the_message_says_so() {
+        for message in [
+            "what does https://example.org say",
+            "the latest on the election",
+            "look up the opening hours",
+            "חפש באינטרנט מתכון",
+            "что в новости сегодня",
+        ] {
+            assert!(needs_web(message), "{message}");
+        }
+        for message in ["rename the file", "add two and two", "a webcam is broken", "latestness"] {
+            assert!(!needs_web(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn urgency_is_what_the_message_says() {
+        assert_eq!(urgency("URGENT: the site is down"), 1.0);
+        assert_eq!(urgency("דחוף, השרת נפל"), 1.0);
+        assert_eq!(urgency("quickly convert this"), 0.6);
+        assert_eq!(urgency("convert this"), 0.0);
+        assert_eq!(urgency("no rush, whenever you can do it now"), 0.0);
+        assert_eq!(urgency("insurgents in history"), 0.0);
+    }
+}

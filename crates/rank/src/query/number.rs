@@ -1,0 +1,98 @@
+//! "Show me the keys": whether a prompt asks for one thing or for all of them.
+
+/// Words at the beginning of a prompt of which one may say it.
+const BEGINNING: usize = 2;
+
+/// Verbs that ask for all of something, whatever stands behind them.
+const LISTS: [&str; 2] = ["list", "enumerate"];
+
+/// Whether a prompt asks for several of what `noun`, in the singular and lower case, names: it has the
+/// plural as a word of prose, or begins with "list". A capital within a sentence makes a name
+/// (`Google Tasks`). English only.
+///
+/// ```
+/// use toolroute_rank::query::asks_for_several;
+///
+/// assert!(asks_for_several("show me the keys in the vault", "key"));
+/// assert!(!asks_for_several("show me the key in the vault", "key"));
+/// ```
+pub fn asks_for_several(prompt: &str, noun: &str) -> bool {
+    let mut begins = true;
+    prompt.split_whitespace().enumerate().any(|(at, token)| {
+        let first = std::mem::replace(&mut begins, token.ends_with(['.', ':', '!', '?']));
+        let word = token.trim_start_matches(['(', '"', '\'', '*']);
+        let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'', '*']);
+        let is_prose = word.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && (first || word.bytes().all(|byte| byte.is_ascii_lowercase()));
+        let lists = || LISTS.iter().any(|verb| word.eq_ignore_ascii_case(verb));
+        (at < BEGINNING && lists()) || (is_prose && is_plural(&word.to_ascii_lowercase(), noun))
+    })
+}
+
+fn is_plural(word: &str, noun: &str) -> bool {
+    word != noun && singular(word) == noun
+}
+
+/// A word, in lower case, without the ending of the plural where it has one.
+///
+/// ```
+/// use toolroute_rank::query::singular;
+///
+/// assert_eq!(["entries", "boxes", "keys", "status"].map(singular), ["entry", "box", "key", "status"]);
+/// ```
+pub fn singular(word: &str) -> std::borrow::Cow<'_, str> {
+    const HISSING: [&str; 5] = ["ses", "xes", "zes", "ches", "shes"];
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| !stem.is_empty()) {
+        return format!("{stem}y").into();
+    }
+    if word.len() > 4 && HISSING.iter().any(|ending| word.ends_with(ending)) {
+        return word[..word.len() - 2].into();
+    }
+    let is_single = word.len() < 4 || ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    word.strip_suffix('s').filter(|_| !is_single).unwrap_or(word).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plural_or_a_list_asks_for_several() {
+        for (prompt, noun) in [
+            ("Show me the certificates in the key vault <name>", "certificate"),
+            ("What keys are in there?", "key"),
+            ("firewall rules of vpc main", "rule"),
+            ("Buckets", "bucket"),
+            ("list key names in vault x", "key"),
+            ("please list what there is", "branch"),
+            ("Ready? Branches, please", "branch"),
+            ("the (open) queries", "query"),
+        ] {
+            assert!(asks_for_several(prompt, noun), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn one_thing_names_and_addresses_do_not() {
+        for (prompt, noun) in [
+            ("show me the certificate in the vault", "certificate"),
+            ("an entry's id in Google Tasks, and its notes", "task"),
+            ("https://github.com/acme/web/issues/17", "issue"),
+            ("open src/keys/mod.rs", "key"),
+            ("the status of it", "statu"),
+            ("the bus, the glass", "bu"),
+            ("", "key"),
+        ] {
+            assert!(!asks_for_several(prompt, noun), "{prompt}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_word_makes_it_panic(word in "\\PC{0,9}(s|es|ies)?") {
+            let one = singular(&word).into_owned();
+            proptest::prop_assert!(one.len() <= word.len());
+            asks_for_several(&word, &one);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Decides which tools fit a prompt: retrieves, fuses, filters, orders and explains.
+//!
+//! This room turns a prompt and its vector into candidates, and candidates into an ordered,
+//! explained answer. It must never know how a vector is made, where a catalog lies on disk, or
+//! how a tool is run: the engine above it hands over what it needs.
+//!
+//! ```
+//! use toolroute_catalog::{Cost, Tool};
+//! use toolroute_rank::selection::Policy;
+//!
+//! let policy = Policy { max_cost: Some(Cost::Low), ..Policy::default() };
+//! let mut tool = Tool::new(Some("search"), "deep_research", "Researches a question for minutes");
+//! tool.cost = Some(Cost::High);
+//! assert_eq!(policy.admit(&tool, None).unwrap_err().to_string(), "cost high is above low");
+//! ```
+
+mod blocked;
+mod cache;
+#[cfg(test)]
+mod cases;
+mod confidence;
+mod cover;
+mod exact;
+mod explanation;
+mod factory;
+mod fusion;
+mod hybrid;
+mod keyword;
+mod obligation;
+mod order;
+mod plain;
+mod policy;
+mod retriever;
+mod semantic;
+mod signals;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod usage;
+mod wording;
+
+pub use blocked::Blocked;
+pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
+pub use confidence::{confidence, evidence};
+pub use explanation::{Beyond, Explanation, Level, Part, Preferred, Tiers};
+pub use factory::{retrievers, settle};
+pub use fusion::{Fusion, Normalization};
+pub use hybrid::HybridRetriever;
+pub use keyword::KeywordRetriever;
+pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
+pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
+pub use policy::{Exclusion, Policy, Undeclared};
+pub use retriever::{
+    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+};
+pub use semantic::{NEAREST, SemanticRetriever};
+pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};
+pub use tools::ToolFilter;

@@ -1,0 +1,292 @@
+//! Calls a tool so that one answer or one message comes of it.
+
+mod attempt;
+mod own;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Instant, SystemTime};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use super::breaker::{BreakerOptions, BreakerState, Breakers};
+use super::fallback::{Candidate, Conditions};
+use super::invoker::{Arguments, Output, Progress};
+use super::loop_guard::LoopGuard;
+use super::output::{self, Estimate, Kept, Page, Shape, Sizes, Summarizer, Truncation, tokens_of};
+use super::params::{Change, Parameters};
+use super::permission::Permissions;
+use super::redact::Redactor;
+use super::registry::Servers;
+use super::report::{Answer, Report};
+use super::timing::Timing;
+use crate::catalog::{Tool, ToolId};
+
+/// Characters of an answer that an agent is given at most: about 10,000 tokens.
+pub const DEFAULT_MAX_CHARS: usize = 40_000;
+
+/// Bytes of whole answers that are kept for those who want the rest.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// Where raw errors go.
+pub type OnFailure = Arc<dyn Fn(&Failure) + Send + Sync>;
+
+/// An error as it was, for the log. Secrets are out of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failure {
+    /// What the message to the caller calls it.
+    pub id: String,
+    pub tool: ToolId,
+    pub detail: String,
+}
+
+/// How an executor works.
+#[derive(Clone)]
+pub struct ExecutorOptions {
+    pub permissions: Permissions,
+    pub timing: Timing,
+    pub breakers: BreakerOptions,
+    pub conditions: Conditions,
+    /// The longest answer, in characters.
+    pub max_chars: usize,
+    pub kept: Arc<Kept>,
+    pub redactor: Redactor,
+    /// Besides the log of this process.
+    pub on_failure: Option<OnFailure>,
+}
+
+impl Default for ExecutorOptions {
+    fn default() -> Self {
+        Self {
+            permissions: Permissions::default(),
+            timing: Timing::default(),
+            breakers: BreakerOptions::default(),
+            conditions: Conditions::default(),
+            max_chars: DEFAULT_MAX_CHARS,
+            kept: Arc::new(Kept::in_memory(KEPT_BYTES)),
+            redactor: Redactor::default(),
+            on_failure: None,
+        }
+    }
+}
+
+/// Something that happens while a request is under way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A tool takes long enough that somebody should be told.
+    Working { tool: ToolId, said: String },
+    /// The tool says how far it is.
+    Progress {
+        tool: ToolId,
+        #[serde(flatten)]
+        progress: Progress,
+    },
+    /// One tool did not answer, and the next is tried.
+    FellBack { from: ToolId, to: ToolId },
+}
+
+/// A request to call the first of some candidates, or else another.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// In the order in which they are tried. The first is the one that was asked for.
+    pub candidates: &'a [Candidate],
+    pub arguments: &'a Arguments,
+    /// The calls before it in the same session.
+    pub guard: &'a LoopGuard,
+    /// A person agreed to what may destroy something.
+    pub confirmed: bool,
+    /// What the user wants to know, for summaries.
+    pub question: &'a str,
+    /// Tokens that the answer may have, where the window is nearly full.
+    pub budget_tokens: Option<usize>,
+    pub on_event: &'a (dyn Fn(Event) + Send + Sync),
+}
+
+/// Calls tools. Share it by `Arc`: it holds the connections, and what was learned of the tools.
+pub struct Executor {
+    servers: Servers,
+    options: ExecutorOptions,
+    breakers: Breakers,
+    parameters: Parameters,
+    sizes: Sizes,
+    summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
+}
+
+impl Executor {
+    pub fn new(servers: Servers, options: ExecutorOptions) -> Self {
+        let breakers = Breakers::new(options.breakers.clone());
+        let (parameters, sizes) = (Parameters::default(), Sizes::default());
+        let summarizer = RwLock::default();
+        Self { servers, options, breakers, parameters, sizes, summarizer }
+    }
+
+    /// Has long texts summarised, of tools that ask for it ([`CallHints::summarize`]); else they are
+    /// cut. [`Engine::join`] does so with its model.
+    ///
+    /// [`CallHints::summarize`]: crate::catalog::CallHints::summarize
+    /// [`Engine::join`]: crate::engine::Engine::join
+    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+        *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
+    }
+
+    /// Calls the first candidate that can be called and answers, and reports every attempt.
+    ///
+    /// It ends: each candidate has one turn, and a turn has a limited number of tries, each with a
+    /// timeout. Dropping the future cancels the call that is under way.
+    pub async fn call(&self, request: &Request<'_>) -> Report {
+        self.call_with_key(request, None).await
+    }
+
+    /// [`Executor::call`] with a key that is the same for each repetition of this request and for no
+    /// other; it is handed on to the tool.
+    pub async fn call_with_key(&self, request: &Request<'_>, key: Option<&str>) -> Report {
+        let began = Instant::now();
+        let (outcome, attempts) = run::Run::new(self, request, key).outcome().await;
+        Report { outcome, attempts, took_ms: millis(began), nearest: Vec::new() }
+    }
+
+    pub fn servers(&self) -> &Servers {
+        &self.servers
+    }
+
+    /// What has failed lately: for `status` commands, and for a policy that leaves it out.
+    pub fn breakers(&self) -> Vec<BreakerState> {
+        self.breakers.states(Instant::now())
+    }
+
+    /// Whether the tool's breaker, or its server's, is open.
+    pub fn is_open(&self, tool: &Tool) -> bool {
+        self.breakers.is_open(tool, Instant::now())
+    }
+
+    /// What a call of the tool will take and give.
+    pub fn estimate(&self, tool: &Tool) -> Estimate {
+        self.sizes.estimate(tool)
+    }
+
+    /// Tells what calls of the past took and gave, as when they are read from a file.
+    pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
+        self.sizes.learn(tool, latency_ms, chars);
+    }
+
+    /// A text without the secrets that this executor knows.
+    pub fn clean(&self, text: &str) -> String {
+        self.options.redactor.clean(text)
+    }
+
+    /// A part of an answer that was cut, by the handle that its marker names: `most` characters from
+    /// `offset` on. `None` where nothing is kept under it, or no longer.
+    pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
+        self.options.kept.get(handle, offset, most)
+    }
+
+    /// Ends all servers that were started.
+    pub async fn close(&self) {
+        self.servers.close().await;
+    }
+
+    /// What a tool says of its own error, as long as an agent will read it.
+    fn said(&self, text: &str) -> String {
+        const MOST_CHARS: usize = 2_000;
+        let text: String = text.chars().take(MOST_CHARS).collect();
+        self.options.redactor.clean(&text)
+    }
+
+    /// Sends an error to the log; the id by which it is found there.
+    fn log(&self, tool: &Tool, detail: &str) -> String {
+        const MOST_CHARS: usize = 4_000;
+        let detail: String = detail.chars().take(MOST_CHARS).collect();
+        let detail = self.options.redactor.clean(&detail);
+        let failure = Failure { id: error_id(), tool: tool.id.clone(), detail };
+        tracing::info!(id = failure.id, tool = %tool.id, detail = failure.detail, "a call failed");
+        if let Some(told) = &self.options.on_failure {
+            told(&failure);
+        }
+        failure.id
+    }
+
+    /// A tool's output, made to fit.
+    fn answer(
+        &self,
+        request: &Request<'_>,
+        tool: &Tool,
+        whole: Output,
+        changes: Vec<Change>,
+    ) -> Answer {
+        let room = request.budget_tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(4));
+        let timing = &self.options.timing;
+        let declared = timing.max_tokens(tool).map_or(usize::MAX, output::chars_of);
+        let most = self.options.max_chars.min(room).min(declared).max(output::LEAST_CHARS);
+        let question = Some(request.question.trim()).filter(|asked| !asked.is_empty());
+        let question = question.filter(|_| timing.summarizes(tool));
+        let (output, truncation) = self.fitted(question, whole, most);
+        Answer { tool: tool.id.clone(), output, truncation, changes }
+    }
+
+    fn fitted(
+        &self,
+        question: Option<&str>,
+        mut whole: Output,
+        most: usize,
+    ) -> (Output, Option<Truncation>) {
+        let of_chars = whole.text.chars().count();
+        let long_data = whole.data.as_ref().is_some_and(|data| {
+            // Most often the text is the data, so its length is known.
+            (of_chars > most || *data != whole.text) && data.to_string().chars().count() > most
+        });
+        if of_chars <= most && !long_data {
+            return (whole, None);
+        }
+        whole.blocks.clear();
+        let handle = self.options.kept.put(&whole.text);
+        let whole_data = whole.data.take_if(|_| long_data);
+        if let Some(data) = &whole_data {
+            whole.data = Some(output::truncate_value(data, most, handle.as_deref()));
+        }
+        let shape = output::shape(&whole.text);
+        let summarizer = self.summarizer.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let summary = summarizer.filter(|_| shape == Shape::Text);
+        let summary =
+            summary.filter(|_| of_chars > most).zip(question).and_then(|(summarizer, asked)| {
+                aside(|| summarizer.summarize(&whole.text, asked, most - 100))
+            });
+        let summarized = summary.is_some();
+        whole.text = match summary {
+            Some(summary) => {
+                let about = tokens_of(of_chars);
+                let rest = handle.as_ref().map_or(String::new(), |h| format!(" under handle {h}"));
+                format!("{summary}\n[summary of about {about} tokens{rest}]")
+            }
+            None => output::truncate(&whole.text, most, handle.as_deref()),
+        };
+        (whole, Some(Truncation { shape, of_chars, summarized, handle, whole_data }))
+    }
+}
+
+/// Work for the processor, where the runtime has other threads for what else waits.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
+fn millis(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1_000.0
+}
+
+/// Told apart from those of other processes that write to the same log.
+fn error_id() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seed = format!("{} {nth} {}", std::process::id(), since.as_nanos());
+    let hash = Sha256::digest(seed.as_bytes());
+    hash.iter().take(4).fold("e-".to_owned(), |id, byte| format!("{id}{byte:02x}"))
+}

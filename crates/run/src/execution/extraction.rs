@@ -1,0 +1,324 @@
+//! Arguments read from a prompt.
+//!
+//! What a person says in a prompt ("flights from Berlin to Oslo on 1 June, 2 adults") is brought to
+//! the parameters of a tool's schema without a model: numbers with units, dates and times, quoted
+//! texts, paths, addresses, ids, the values that the schema lists. The same prompt gives the same
+//! arguments, each with where it was found. What two parameters could mean, or what could be one of
+//! two values, becomes a question: nothing here guesses.
+
+mod choice;
+mod cue;
+mod decimal;
+mod local_time;
+mod mention;
+mod plan;
+mod prepared;
+mod reading;
+mod reference;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod text;
+mod unit;
+mod when;
+mod wording;
+
+use serde_json::{Map, Value};
+
+pub use local_time::{LocalTime, NoLocalTime};
+pub use prepared::{ArgumentSources, PreparedArguments, Question, Source, TakenValue, Unused};
+
+use super::invoker::Arguments;
+use super::params::{Checker, rename_given};
+use crate::catalog::Tool;
+use cue::Surroundings;
+use mention::{Mention, Scan};
+use plan::{Doubt, Plan};
+use prepared::NOT_SAID;
+use reading::Reader;
+use slot::{Kind, Slot};
+use when::Tense;
+
+/// A longer prompt is a document, out of which nothing is read.
+const MOST_BYTES: usize = 16 << 10;
+
+/// So many values in one prompt are a list or a table, out of which nothing is read.
+const MOST_MENTIONS: usize = 200;
+
+/// The arguments of a tool that a prompt and what came before it give.
+///
+/// ```
+/// use serde_json::json;
+/// use serde_json::value::to_raw_value;
+/// use toolroute_catalog::Tool;
+/// use toolroute_catalog::Schema;
+/// use toolroute_run::execution::{ArgumentSources, LocalTime, prepare_arguments};
+///
+/// let mut timer = Tool::new(Some("home"), "set_timer", "Sets a timer");
+/// timer.input_schema = Some(Schema::new(to_raw_value(&json!({
+///     "type": "object", "required": ["seconds"], "properties": {
+///         "seconds": {"type": "integer", "description": "How long, in seconds"},
+///         "label": {"type": "string"}}}))?));
+/// let now: LocalTime = "2026-04-20T10:30:00+02:00".parse()?;
+///
+/// let said = r#"set a timer for 1 hour and 15 minutes, label "Bread""#;
+/// let prepared = prepare_arguments(&timer, &ArgumentSources::new(said, &now));
+/// assert_eq!(json!(prepared.arguments), json!({"seconds": 4500, "label": "Bread"}));
+/// let why = r#"`seconds` is 4500, from "1 hour and 15 minutes" (75 minutes are 4500 seconds)"#;
+/// assert_eq!(prepared.sources[0].to_string(), why);
+///
+/// let unclear = prepare_arguments(&timer, &ArgumentSources::new("set a timer for 10", &now));
+/// assert!(unclear.arguments.is_empty());
+/// assert_eq!(unclear.missing[0].name, "seconds");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> PreparedArguments {
+    let root = tool.input_schema.as_ref().and_then(crate::catalog::Schema::to_value);
+    let root = root.unwrap_or(Value::Null);
+    let empty = Arguments::new();
+    let given = rename_given(sources.given.unwrap_or(&empty), &root);
+    let slots = slot::slots(tool, &root);
+    let prompt =
+        Prompt { tool, slots: &slots, checker: Checker::new(&root), given: &given, sources };
+    let is_message = |slot: &&Slot| matches!(slot.kind, Kind::Message);
+    let messages =
+        slots.iter().filter(|slot| is_message(slot) && !given.contains_key(&slot.path[0]));
+    let required = messages.clone().filter(|slot| slot.required).count();
+    let can_have_rest =
+        required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(&slots));
+    let plain = prompt.read(false);
+    if !can_have_rest {
+        return plain;
+    }
+    // What follows a colon is a text only if nothing that is needed stands in it.
+    let with_rest = prompt.read(true);
+    let is_asked =
+        |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
+    let is_rest = with_rest.missing.iter().all(is_asked) && !names_a_slot(&with_rest, &slots);
+    if is_rest { with_rest } else { plain }
+}
+
+/// The mentions of a prompt of which arguments can be read.
+fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
+    let mentions = (prompt.len() <= MOST_BYTES).then(|| mention::scan(prompt, scan));
+    mentions.filter(|mentions| mentions.len() <= MOST_MENTIONS)
+}
+
+/// Whether a text that is the rest of the prompt names another parameter: "subject Lunch, body hi".
+fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
+    let is_message = |slot: &&Slot| slot.kind == Kind::Message;
+    slots.iter().filter(is_message).any(|message| {
+        let text = prepared.sources.iter().find(|taken| taken.name == message.name);
+        let text = text.and_then(|taken| taken.value.as_str()).unwrap_or_default();
+        text.split([',', ';']).any(|part| {
+            let words = text::words(part);
+            let begins = |slot: &Slot| {
+                let own = words.iter().map(|word| &word.lower).zip(&slot.words);
+                words.len() > slot.words.len()
+                    && own.filter(|(a, b)| a == b).count() == slot.words.len()
+            };
+            slots.iter().any(begins)
+        })
+    })
+}
+
+fn has_other_text(slots: &[Slot]) -> bool {
+    slots.iter().any(|slot| matches!(slot.kind, Kind::Text | Kind::Query))
+}
+
+/// One prompt for one tool.
+struct Prompt<'a> {
+    tool: &'a Tool,
+    slots: &'a [Slot],
+    checker: Checker,
+    given: &'a Arguments,
+    sources: &'a ArgumentSources<'a>,
+}
+
+impl Prompt<'_> {
+    fn read(&self, has_rest: bool) -> PreparedArguments {
+        let now = &self.sources.now.0;
+        let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
+        let has_times = has(Kind::Day) || has(Kind::Moment);
+        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times };
+        let mentions = mentions_of(self.sources.prompt, &scan);
+        let before = Scan { has_rest: false, ..scan };
+        let earlier = self.sources.earlier.iter().map(|prompt| mentions_of(prompt, &before));
+        let earlier: Vec<Vec<Mention>> = earlier.map(Option::unwrap_or_default).collect();
+        let Some(mentions) = mentions else { return self.unread() };
+        let words = text::words(self.sources.prompt);
+        let nouns = tool_nouns(self.tool);
+        let tool_words: Vec<String> = text::name_words(&self.tool.name)
+            .into_iter()
+            .chain(text::words(&self.tool.description).into_iter().map(|word| word.lower))
+            .map(|word| text::stem(&word))
+            .collect();
+        let surroundings = Surroundings {
+            text: self.sources.prompt,
+            words: &words,
+            mentions: &mentions,
+            tool_nouns: &nouns,
+        };
+        let reader = Reader {
+            zone: now.time_zone(),
+            checker: &self.checker,
+            has_unit: has(Kind::Currency)
+                || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
+            has_time: has(Kind::Time),
+        };
+        let mut plan = Plan::new(surroundings, self.slots, reader, &tool_words);
+        for (at, slot) in self.slots.iter().enumerate() {
+            plan.is_given[at] = self.given.contains_key(&slot.path[0]);
+        }
+        plan.decide();
+        plan.give_referred(self.sources, &earlier);
+        plan.give_words();
+        self.result(plan)
+    }
+
+    /// Nothing is taken, and all that is needed is asked for.
+    fn unread(&self) -> PreparedArguments {
+        let is_asked = |slot: &&Slot| {
+            slot.required && !slot.has_default && !self.given.contains_key(&slot.path[0])
+        };
+        let missing = self.slots.iter().filter(is_asked);
+        let missing = missing.map(|slot| slot.question("the prompt is too long to read it there"));
+        PreparedArguments {
+            arguments: self.given.clone(),
+            sources: self.given_sources(),
+            missing: missing.collect(),
+            unused: Vec::new(),
+        }
+    }
+
+    fn given_sources(&self) -> Vec<TakenValue> {
+        let taken = |(name, value): (&String, &Value)| TakenValue {
+            name: name.clone(),
+            value: value.clone(),
+            source: Source::Given,
+            how: String::new(),
+        };
+        self.given.iter().map(taken).collect()
+    }
+
+    fn result(&self, mut plan: Plan<'_>) -> PreparedArguments {
+        let mut arguments = self.given.clone();
+        let mut sources = self.given_sources();
+        plan.doubt_unused();
+        for (at, slot) in self.slots.iter().enumerate() {
+            if plan.is_open(at)
+                && slot.required
+                && let [(_, value)] = &slot.choices[..]
+            {
+                let how = String::new();
+                plan.fills[at].push(plan::Fill {
+                    value: value.clone(),
+                    source: Source::Schema,
+                    how,
+                });
+            }
+            for (item, fill) in std::mem::take(&mut plan.fills[at]).into_iter().enumerate() {
+                let name =
+                    if slot.is_list { format!("{}/{item}", slot.name) } else { slot.name.clone() };
+                put(&mut arguments, slot, fill.value.clone());
+                sources.push(TakenValue {
+                    name,
+                    value: fill.value,
+                    source: fill.source,
+                    how: fill.how,
+                });
+            }
+        }
+        let missing = self.questions(&plan, &arguments);
+        let mentions = plan.surroundings.mentions.iter().zip(&plan.taken);
+        let unused = mentions
+            .filter(|(mention, taken)| {
+                !**taken && !matches!(mention.content, mention::Content::Unclear)
+            })
+            .map(|(mention, _)| Unused {
+                text: self.sources.prompt[mention.span.clone()].to_owned(),
+                kind: mention.content.kind(),
+            })
+            .collect();
+        PreparedArguments { arguments, sources, missing, unused }
+    }
+
+    fn questions(&self, plan: &Plan<'_>, arguments: &Arguments) -> Vec<Question> {
+        let mut questions = Vec::new();
+        for (at, slot) in self.slots.iter().enumerate() {
+            let is_there = arguments.get(&slot.path[0]).is_some_and(|value| {
+                slot.path.get(1).is_none_or(|member| value.get(member).is_some())
+            });
+            let object_is_there = slot.path.len() > 1 && arguments.contains_key(&slot.path[0]);
+            let is_needed = slot.required || (object_is_there && slot.required_in_object);
+            let doubt = plan.doubts[at].clone();
+            if is_there
+                || plan.is_given[at]
+                || (doubt.is_none() && (!is_needed || slot.has_default))
+            {
+                continue;
+            }
+            let Doubt { why, candidates } =
+                doubt.unwrap_or_else(|| Doubt { why: NOT_SAID.to_owned(), candidates: Vec::new() });
+            questions.push(Question { candidates, ..slot.question(&why) });
+        }
+        questions
+    }
+}
+
+/// Puts a value under the name of its slot.
+fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
+    let mut place = arguments.entry(slot.path[0].clone()).or_insert(Value::Null);
+    if let Some(member) = slot.path.get(1) {
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        let Value::Object(members) = place else { return };
+        place = members.entry(member.clone()).or_insert(Value::Null);
+    }
+    match place {
+        Value::Array(items) if slot.is_list => items.push(value),
+        place if slot.is_list => *place = Value::Array(vec![value]),
+        place => *place = value,
+    }
+}
+
+/// Whether what a tool does lies ahead ("book", "due") or back ("history").
+fn tense(tool: &Tool) -> Tense {
+    const AHEAD: &[&str] = &[
+        "appointment",
+        "book",
+        "booking",
+        "deadline",
+        "due",
+        "flight",
+        "forecast",
+        "hotel",
+        "remind",
+        "reminder",
+        "reservation",
+        "reserve",
+        "schedule",
+    ];
+    const PLANNED: &[&str] = &["event", "meeting", "task", "todo"];
+    const BACK: &[&str] = &["commit", "history", "log", "past", "sales", "transaction"];
+    const CREATING: &[&str] = &["add", "create", "make", "plan", "set", "update"];
+    let words: Vec<String> =
+        text::name_words(&tool.name).into_iter().map(|word| text::singular(&word)).collect();
+    let any = |among: &[&str]| words.iter().any(|word| among.contains(&word.as_str()));
+    match (any(AHEAD) || (any(PLANNED) && any(CREATING)), any(BACK)) {
+        (true, false) => Tense::Ahead,
+        (false, true) => Tense::Back,
+        _ => Tense::Unknown,
+    }
+}
+
+/// What the tool's results are called: the nouns of its name, and the plurals of its description.
+fn tool_nouns(tool: &Tool) -> Vec<String> {
+    let name = text::name_words(&tool.name);
+    let nouns = name.iter().skip(usize::from(name.len() > 1)).map(|word| text::singular(word));
+    let first = tool.description.split(". ").next().unwrap_or_default();
+    let plurals =
+        text::words(first).into_iter().map(|word| (text::singular(&word.lower), word.lower));
+    nouns.chain(plurals.filter(|(one, many)| one != many).map(|(one, _)| one)).collect()
+}

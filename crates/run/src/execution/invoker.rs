@@ -1,0 +1,243 @@
+//! The one trait behind which every way of running a tool stands.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::catalog::Tool;
+
+/// The arguments of a call: the members of one JSON object.
+pub type Arguments = Map<String, Value>;
+
+/// A future in a box, so that [`Invoker`] can be a trait object.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Where a tool's own word on how far it is goes.
+pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+
+/// What a server says has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// It was connected to, anew or for the first time: everything may be other than it was.
+    Connected,
+    Tools,
+    Prompts,
+    Resources,
+    /// The content of one resource.
+    Resource {
+        uri: String,
+    },
+}
+
+/// Who is told of changes. It must not block.
+pub type OnChange = Arc<dyn Fn(Changed) + Send + Sync>;
+
+/// How far a running tool says it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Progress {
+    /// Grows with each message; of `total`, where that is known.
+    pub done: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// One run of one tool.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub tool: &'a Tool,
+    pub arguments: &'a Arguments,
+    /// The same for each repetition of this call and for no other, where the caller has one: what
+    /// remembers keys can refuse to do a thing twice.
+    pub key: Option<&'a str>,
+    pub on_progress: OnProgress<'a>,
+}
+
+/// Runs the tools of one server, program or library.
+///
+/// Dropping a future cancels what it does: a caller's timeout needs no other way. An invoker is
+/// shared by all calls, and must not let a call that hangs delay another.
+pub trait Invoker: Send + Sync {
+    /// Runs a tool once. What the tool itself says went wrong is an [`Output`] with `is_error`.
+    ///
+    /// # Errors
+    /// Why there is no answer of the tool.
+    fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>>;
+
+    /// Connects, starts or checks what the next call needs. Nothing has reached a tool yet.
+    ///
+    /// # Errors
+    /// Why the server cannot be had now.
+    fn prepare(&self) -> Pending<'_, Result<(), Fault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// The tools that the server says it has.
+    ///
+    /// # Errors
+    /// Why it did not say.
+    fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Asks the server in MCP's own words for what is no tool call, such as `resources/read`.
+    ///
+    /// # Errors
+    /// [`FaultKind::Missing`] where the server has no such thing; else why there is no answer.
+    fn ask<'a>(&'a self, method: &'a str, _params: Value) -> Pending<'a, Result<Value, Fault>> {
+        let said = format!("no {method} here");
+        Box::pin(std::future::ready(Err(Fault::before(FaultKind::Missing, said))))
+    }
+
+    /// Has somebody told of what the server says has changed, from now on; the latest counts.
+    fn watch(&self, _told: OnChange) {}
+
+    /// Ends what it started. A later call starts it again.
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Output {
+    pub text: String,
+    /// The answer as a value, where the tool gave one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// Pictures, sound and files, as the tool sent them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// The tool says of itself that it failed.
+    pub is_error: bool,
+    /// The parts of the answer in MCP's own words, where they say more than text and attachments
+    /// do; for those who pass an answer on. Gone where the answer was cut.
+    #[serde(skip)]
+    pub blocks: Vec<Value>,
+}
+
+/// A part of an answer that is no text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Attachment {
+    /// `image`, `audio` or `resource`.
+    pub kind: &'static str,
+    pub mime_type: String,
+    /// Base64.
+    pub data: String,
+}
+
+impl Output {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// An answer that is a value; a text stands for itself, anything else as JSON.
+    pub fn data(data: Value) -> Self {
+        let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+        Self { text, data: Some(data), ..Self::default() }
+    }
+
+    /// Whether it holds nothing that anyone asked for: no text, or an empty list or object.
+    pub fn is_empty(&self) -> bool {
+        let hollow = |value: &Value| match value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            Value::String(text) => text.trim().is_empty(),
+            _ => false,
+        };
+        let text = matches!(self.text.trim(), "" | "[]" | "{}" | "null" | "\"\"");
+        self.attachments.is_empty() && text && self.data.as_ref().is_none_or(hollow)
+    }
+}
+
+/// Why a call brought no answer of the tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// The server could not be started or connected to.
+    Unreachable,
+    /// The connection broke, or what came over it was not understood.
+    Broken,
+    /// No answer in time.
+    Timeout,
+    /// The server asks to come back later.
+    Busy,
+    /// The server understood the call and would not run it.
+    Refused,
+    /// The server has no such tool.
+    Missing,
+}
+
+impl FaultKind {
+    /// Whether it speaks of the way to the server, which is what a circuit breaker counts. A server
+    /// that refuses a call is in good health.
+    pub fn is_transport(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Broken | Self::Timeout | Self::Busy)
+    }
+}
+
+/// What is said of it where its details are not for everybody: `the server` + these words.
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "cannot be reached",
+            Self::Broken => "stopped in the middle of its work",
+            Self::Timeout => "did not answer in time",
+            Self::Busy => "is busy",
+            Self::Refused => "refused the call",
+            Self::Missing => "is no longer there",
+        })
+    }
+}
+
+/// A call without an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    /// Whether the call may have reached the tool. A write that may have is never repeated.
+    pub reached: bool,
+    /// What happened, in the words of whom it happened to. For the log, never for an answer.
+    pub detail: String,
+}
+
+impl Fault {
+    /// A failure before anything was sent.
+    pub fn before(kind: FaultKind, detail: impl fmt::Display) -> Self {
+        Self { kind, reached: false, detail: detail.to_string() }
+    }
+
+    /// A failure after the call was sent, or may have been.
+    pub fn after(kind: FaultKind, detail: impl fmt::Display) -> Self {
+        Self { kind, reached: true, detail: detail.to_string() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self.detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_of_nothing_is_empty_and_zero_is_not() {
+        for hollow in [json!([]), json!({}), json!(null), json!("")] {
+            assert!(Output::data(hollow.clone()).is_empty(), "{hollow}");
+        }
+        assert!(!Output::data(json!(0)).is_empty());
+        assert!(!Output::data(json!(false)).is_empty());
+        assert!(Output::text("  \n").is_empty());
+    }
+}

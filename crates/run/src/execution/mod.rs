@@ -1,0 +1,112 @@
+//! Runs a tool, and survives its failure.
+//!
+//! This room is given tools in the order in which they are to be tried, and calls them: over MCP,
+//! over HTTP, as a local program or as a function of this program. It makes arguments fit, waits so
+//! long and no longer, repeats what may be repeated, leaves alone what does not answer, falls back
+//! to the next tool, and cuts what is too long. One answer or one message comes of it, and a record
+//! of every attempt.
+//!
+//! It must never know how tools are found, ranked or learned about. Who ranks asks it which
+//! breakers are open, and who learns is given the attempts. It reads no environment; files only
+//! where it was given a folder for long answers.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use serde_json::json;
+//! use toolroute_catalog::Tool;
+//! use toolroute_run::execution::{
+//!     Candidate, Closures, Executor, ExecutorOptions, LoopGuard, Outcome, Request, Servers,
+//! };
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let add = Tool::new(Some("sums"), "add", "Adds two numbers");
+//! let sums = Closures::new().with(add.clone(), |given| {
+//!     let sum = given["a"].as_f64().zip(given["b"].as_f64()).map(|(a, b)| a + b);
+//!     sum.map(|sum| json!(sum)).ok_or_else(|| "expected two numbers".to_owned())
+//! });
+//! let executor = Executor::new(Servers::new().with("sums", sums), ExecutorOptions::default());
+//!
+//! let report = executor
+//!     .call(&Request {
+//!         candidates: &[Candidate::asked(Arc::new(add))],
+//!         arguments: json!({"a": 1, "b": 2}).as_object().unwrap(),
+//!         guard: &LoopGuard::default(),
+//!         confirmed: false,
+//!         question: "",
+//!         budget_tokens: None,
+//!         on_event: &|_| {},
+//!     })
+//!     .await;
+//! let Outcome::Answered(answer) = report.outcome else { panic!("{report:?}") };
+//! assert_eq!(answer.output.text, "3.0");
+//! # });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(feature = "mcp")]
+mod address;
+mod blocking;
+mod breaker;
+#[cfg(feature = "mcp")]
+mod client;
+mod closures;
+mod error;
+mod executor;
+mod extraction;
+mod fallback;
+#[cfg(feature = "mcp")]
+mod http;
+mod invoker;
+mod loop_guard;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod message;
+mod output;
+mod params;
+mod permission;
+mod process;
+mod redact;
+mod registry;
+mod report;
+mod servers;
+mod spawn;
+mod timing;
+
+pub use blocking::{Blocking, OnEvent, Order};
+pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
+#[cfg(feature = "mcp")]
+pub use client::{names_private_address, prepare_tls};
+pub use closures::Closures;
+pub use error::Error;
+pub use executor::{
+    DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
+};
+pub use extraction::{
+    ArgumentSources, LocalTime, NoLocalTime, PreparedArguments, Question, Source, TakenValue,
+    Unused, prepare_arguments,
+};
+pub use fallback::{Candidate, Conditions, Neighbor, Origin, StandIns, candidates, map_arguments};
+#[cfg(feature = "mcp")]
+pub use http::HttpOperations;
+pub use invoker::{
+    Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress, Output,
+    Pending, Progress,
+};
+pub use loop_guard::{CallHistory, CallLimits, Exceeded, LoopGuard};
+#[cfg(feature = "mcp")]
+pub use mcp::{McpOptions, McpServer};
+pub use output::{
+    Estimate, Extractive, Kept, Page, Score, Shape, Summarizer, Truncation, shape, tokens_of,
+    truncate,
+};
+pub use params::{Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact};
+pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
+pub use process::ProcessTools;
+pub use redact::Redactor;
+pub use registry::{Listed, Servers};
+pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
+pub use servers::{Entry, Program, Remote, ServersFile, Variables};
+pub use spawn::{BASE_VARIABLES, ProcessGuard, ProcessOptions};
+pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};

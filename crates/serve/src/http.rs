@@ -1,0 +1,216 @@
+//! The HTTP API: what the service does for one user's programs, and endpoints in the forms that
+//! clients of other APIs speak already.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use toolroute_catalog::Catalog;
+//! use toolroute_rank::engine::Engine;
+//! use toolroute_serve::http::{App, HttpOptions, serve};
+//! use toolroute_serve::{Service, ServiceOptions, Shutdown};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = Arc::new(Engine::builder(Catalog::default()).build()?);
+//! let service = Service::new(engine, ServiceOptions::default())?;
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! let app = App::new(service, HttpOptions::default());
+//! serve(listener, app, &Shutdown::default()).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+pub(super) mod analyze;
+mod app;
+pub(super) mod arguments;
+pub(super) mod call;
+mod changes;
+pub(super) mod conduct;
+mod connections;
+pub(super) mod embeddings;
+mod error;
+mod events;
+mod extract;
+pub(super) mod feedback;
+pub(super) mod filter;
+pub(super) mod map;
+pub(super) mod outputs;
+mod page;
+pub(super) mod reload;
+pub(super) mod rerank;
+pub(super) mod run;
+pub(super) mod select;
+pub(super) mod tools;
+pub(super) mod watch;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use tokio::net::TcpListener;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::{Error, McpHttpOptions, Present, Shutdown, guard, health, mcp_router, openapi};
+
+pub use app::{App, HttpOptions, SESSION_HEADER};
+pub use changes::{Changes, Persist};
+pub use conduct::Conduct;
+pub use connections::Limits;
+pub(super) use connections::accept;
+pub use error::ApiError;
+pub(super) use error::{ErrorBody, nowhere, with_json};
+pub(super) use filter::tell;
+pub use reload::{Fresh, Reload};
+
+/// Answers requests until the shutdown begins, and then those that are under way.
+///
+/// # Errors
+/// Where the listener has no address.
+pub async fn serve(
+    listener: TcpListener,
+    app: Arc<App>,
+    shutdown: &Shutdown,
+) -> std::io::Result<()> {
+    let address = listener.local_addr()?;
+    let watching = tokio::spawn(watch::tell_of_changes(Arc::clone(&app), shutdown.clone()));
+    let reloading = tokio::spawn(reload::on_hang_up(Arc::clone(&app), shutdown.clone()));
+    let limits = app.options.connections;
+    let router = router(Arc::clone(&app), Some(address.ip()), shutdown);
+    let router = router.map_err(std::io::Error::other)?;
+    accept(listener, router, limits, shutdown).await;
+    watching.abort();
+    reloading.abort();
+    Ok(())
+}
+
+/// All routes, the gateway's among them, behind what every request must pass.
+///
+/// # Errors
+/// What the gateway may raise.
+pub fn router(
+    app: Arc<App>,
+    address: Option<std::net::IpAddr>,
+    shutdown: &Shutdown,
+) -> Result<Router, Error> {
+    let guard = Arc::new(guard::Guard {
+        hosts: app.options.hosts.clone(),
+        address,
+        token: app.options.token.clone(),
+        token_header: None,
+    });
+    let listed = || middleware::from_fn_with_state(Arc::clone(&app), listed);
+    // Calls and conducted requests take as long as the tools behind them, and events have no end.
+    let long = Router::new()
+        .route("/v1/call", post(call::call))
+        .route("/v1/run", post(run::run))
+        .route("/v1/conduct", post(conduct::conduct))
+        .layer(listed())
+        .route("/v1/events", get(watch::events))
+        .layer(axum::Extension(shutdown.clone()));
+    let short = of_tools().layer(listed()).merge(others());
+    let short = short.layer(middleware::from_fn_with_state(app.options.timeout, in_time));
+    let present: Present = {
+        let app = Arc::clone(&app);
+        Arc::new(move || app.service())
+    };
+    let shutdown = shutdown.clone();
+    let options = McpHttpOptions { guarded: true, shutdown, ..McpHttpOptions::default() };
+    let api = short.merge(long).with_state(Arc::clone(&app));
+    let all = api
+        .merge(mcp_router(&present, &options)?)
+        .fallback(nowhere)
+        .layer(DefaultBodyLimit::max(app.options.max_body))
+        .layer(middleware::from_fn_with_state(app, counted))
+        .layer(middleware::from_fn_with_state(guard, guard::admit))
+        .layer(middleware::map_response(with_headers))
+        .layer(CatchPanicLayer::custom(panicked));
+    Ok(all)
+}
+
+/// What reads or changes the catalog.
+fn of_tools() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/select", post(select::select))
+        .route("/v1/analyze", post(analyze::analyze))
+        .route("/v1/arguments", post(arguments::arguments))
+        .route("/v1/tools", get(tools::list).post(tools::register))
+        .route("/v1/tools/{id}", get(tools::show).put(tools::update).delete(tools::remove))
+        .route("/v1/feedback", post(feedback::add))
+        .route("/v1/outputs/{handle}", get(outputs::output))
+        .route("/v1/map", get(map::map))
+}
+
+fn others() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/tools/filter", post(filter::filter))
+        .route("/v1/servers", get(watch::servers))
+        .route("/v1/recent", get(watch::recent))
+        .route("/v1/reload", post(reload::reload))
+        .route("/v1/embeddings", post(embeddings::embed))
+        .route("/v1/rerank", post(rerank::rerank))
+        .route("/rerank", post(rerank::rerank))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .route("/", get(page::index))
+        .route("/page.css", get(page::style))
+        .route("/page.js", get(page::script))
+}
+
+/// Waits for the first lists of servers at the very first start.
+async fn listed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    app.service().first_lists().await;
+    next.run(request).await
+}
+
+/// Answers that take too long are given up; work that has begun goes on to its end unseen.
+async fn in_time(
+    State(most): State<std::time::Duration>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let answered = tokio::time::timeout(most, next.run(request)).await;
+    answered.map_err(|_| {
+        let said = format!("no answer within {} s", most.as_secs());
+        ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
+    })
+}
+
+/// Counts the request by its route: a path as it was typed may be anything.
+async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let start = Instant::now();
+    let response = with_json(next.run(request).await);
+    let (route, status) = (route.as_ref().map_or("none", |r| r.as_str()), response.status());
+    app.service().engine().count_request(route, status.as_u16(), start.elapsed());
+    let micros = start.elapsed().as_micros() as u64;
+    tracing::info!(route, status = status.as_u16(), micros, "answered");
+    response
+}
+
+/// Answers hold what the user asked: nobody keeps them, and no browser guesses what they are.
+async fn with_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    ApiError::internal(&"a panic; it is told above").into_response()
+}
+
+/// A body of JSON that is made already.
+fn json_text(text: impl Into<axum::body::Body>) -> Response {
+    let kind = [(axum::http::header::CONTENT_TYPE, "application/json")];
+    (kind, text.into()).into_response()
+}
+
+fn json(value: impl serde::Serialize) -> Response {
+    Json(value).into_response()
+}

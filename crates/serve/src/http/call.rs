@@ -1,0 +1,117 @@
+//! `POST /v1/call`: one tool called, with those that can stand in for it behind it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::extract::Body;
+use super::{ApiError, App, ErrorBody, events};
+use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use crate::CallTool;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallBody {
+    /// The tool's id, `server:tool`, or a name that only one tool has.
+    #[schema(min_length = 1)]
+    tool: String,
+    /// An object, or its text as models write it.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    arguments: Value,
+    /// A person agreed to what may destroy something.
+    #[serde(default)]
+    confirmed: bool,
+    /// What the user wants to know, for summaries and for the log.
+    #[serde(default)]
+    question: String,
+    /// A profile of the server.
+    profile: Option<String>,
+    /// The conversation that it belongs to; the header `x-toolroute-session` says the same.
+    #[schema(min_length = 1, max_length = 256)]
+    session: Option<String>,
+    /// Tokens that the answer may have.
+    #[schema(minimum = 0)]
+    budget_tokens: Option<usize>,
+}
+
+/// The report on a call. What goes wrong in the call is part of the report.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the executor's report")]
+pub struct ReportDoc {
+    /// `answered`, `clarify` (something is missing), `confirm` (a person must agree) or `failed`.
+    outcome: String,
+    /// The tool that answered.
+    #[schema(required = false, nullable = false)]
+    tool: Option<String>,
+    #[schema(required = false, nullable = false)]
+    text: Option<String>,
+    /// What is said in the place of an answer.
+    #[schema(required = false, nullable = false)]
+    message: Option<String>,
+    #[schema(value_type = Vec<Object>)]
+    attempts: Vec<Value>,
+    took_ms: f64,
+}
+
+/// Calls a tool: its arguments are made to fit, and another tool answers where it is declared to. With
+/// `Accept: text/event-stream` what happens on the way is told as events (`working`, `progress`,
+/// `fell_back`), and the report is the last of them.
+#[utoipa::path(post, path = "/v1/call", tag = "tools", request_body = CallBody, responses(
+    (status = 200, body = ReportDoc), (status = 400, body = ErrorBody),
+    (status = 404, description = "no such tool or profile", body = ErrorBody),
+    (status = 409, description = "no servers are configured", body = ErrorBody),
+    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
+pub async fn call(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Body(mut asked): Body<CallBody>,
+) -> Result<Response, ApiError> {
+    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
+    let arguments = arguments(std::mem::take(&mut asked.arguments))?;
+    let service = app.service();
+    // Before anything is sent: what cannot be called at all has its status.
+    service.executor().ok_or(crate::Error::NoExecutor)?;
+    service.describe(&asked.tool, asked.profile.as_deref())?;
+    let work = move |on_event: events::Tell| -> events::Work<_> {
+        Box::pin(async move {
+            let call = CallTool {
+                id: &asked.tool,
+                arguments: &arguments,
+                session: &session,
+                confirmed: asked.confirmed,
+                question: &asked.question,
+                profile: asked.profile.as_deref(),
+                alone: false,
+                budget_tokens: asked.budget_tokens,
+                on_event: &*on_event,
+            };
+            service.call(call).await
+        })
+    };
+    events::answer(&headers, work).await
+}
+
+pub(super) fn arguments(given: Value) -> Result<Arguments, ApiError> {
+    let expected = "expected `arguments` as an object, or as its text";
+    let given = match given {
+        Value::String(text) if inexact(&text).is_some() => {
+            let found = inexact(&text).unwrap_or_default();
+            let said = format!("expected `arguments` with {WHOLE_NUMBERS}; found {found:.40}");
+            return Err(ApiError::bad_request(said));
+        }
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|error| ApiError::bad_request(format!("{expected}: {error}")))?,
+        other => other,
+    };
+    match given {
+        Value::Object(arguments) => Ok(arguments),
+        Value::Null => Ok(Arguments::new()),
+        _ => Err(ApiError::bad_request(expected)),
+    }
+}

@@ -1,0 +1,116 @@
+//! `POST /v1/conduct`: a request's obligations, discharged.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Params, RawJson, parse};
+use super::{ApiError, App, ErrorBody, json};
+use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
+use crate::engine::Session;
+use crate::execution::{Blocking, Report};
+use crate::Service;
+
+/// Where the conductor's state is, and how tools are run for it that are on no server.
+#[derive(Clone)]
+pub struct Conduct {
+    pub ledger: PathBuf,
+    pub builtins: Builtins,
+    /// A person agreed to what may destroy something.
+    pub confirmed: bool,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct ConductParams {
+    /// Go on with this request where it stopped, or with the ledger's latest where the body has
+    /// nothing but `answers`. One that is finished gives its answer again, unless it is answered what
+    /// it asked, or a tool has come that it lacked.
+    resume: Option<bool>,
+    /// How far back facts are looked for: `ledger`, all requests, or `request`, this one alone.
+    #[param(value_type = Option<String>)]
+    scope: Option<Scope>,
+}
+
+#[derive(Serialize)]
+struct Told {
+    complete: bool,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+/// Its schema is the conductor's own, which the document takes in as it is.
+#[derive(ToSchema)]
+pub struct Obligations {}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the answer")]
+pub struct ConductedDoc {
+    /// Whether every obligation is resolved, and without a doubt.
+    complete: bool,
+    utterance: String,
+    /// In words.
+    text: String,
+    #[schema(value_type = Vec<Object>)]
+    obligations: Vec<Value>,
+}
+
+/// Discharges the obligations of a request, one request at a time, and keeps a ledger of it. A request
+/// without obligations gets those of the tools that fit its `utterance`.
+#[utoipa::path(post, path = "/v1/conduct", tag = "tools", params(ConductParams),
+    request_body(content = Obligations, description = "a request: what was said, what it obliges to, and answers to what it asked; `toolroute conduct --schema` prints its schema"),
+    responses((status = 200, body = ConductedDoc), (status = 400, body = ErrorBody),
+        (status = 409, description = "no ledger is configured, or the request is unfinished", body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub async fn conduct(
+    State(app): State<Arc<App>>,
+    Params(params): Params<ConductParams>,
+    RawJson(body): RawJson,
+) -> Result<Response, ApiError> {
+    let Some(conduct) = app.options.conduct.clone() else {
+        let said = "obligations are not taken here; start with --conduct";
+        return Err(ApiError::not_configured(said));
+    };
+    parse::<serde::de::IgnoredAny>(&body)?;
+    let document = String::from_utf8(body.to_vec());
+    let document = document.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
+    let begin = if params.resume == Some(true) { Begin::Resume } else { Begin::Anew };
+    let scope = params.scope.unwrap_or_default();
+    let _one_at_a_time = app.conducting.lock().await;
+    let service = app.service();
+    // Not in its turn: it waits for tools, not for the processor.
+    let conducting =
+        tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, (begin, scope)));
+    let answer =
+        conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
+    Ok(json(Told { complete: answer.is_complete(), answer }))
+}
+
+impl Conduct {
+    /// Waits for tools: not to be called where others wait for the thread.
+    fn discharge(
+        self,
+        service: &Service,
+        document: &str,
+        (begin, scope): (Begin, Scope),
+    ) -> Result<Answer, ApiError> {
+        let (engine, mut ledger) = (service.engine(), Ledger::open(&self.ledger)?);
+        let Some(executor) = service.executor() else {
+            let conductor = Conductor::new(engine, &self.builtins, &mut ledger);
+            return Ok(conductor.scope(scope).conduct(document, begin)?);
+        };
+        let calls = Blocking::new(Arc::clone(executor));
+        let calls = calls.map_err(|error| ApiError::internal(&error))?;
+        let calls = calls.limited(service.sessions().limits().clone());
+        let session = Session::default();
+        let note = |report: &Report| engine.record_report(report, &session, "");
+        let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
+        Ok(Conductor::new(engine, &runner, &mut ledger).scope(scope).conduct(document, begin)?)
+    }
+}

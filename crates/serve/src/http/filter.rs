@@ -1,0 +1,104 @@
+//! `POST /v1/tools/filter`: a request to a language model, with its tools cut.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{Params, RawJson};
+use super::{ApiError, App, ErrorBody, json_text};
+use crate::filter::{self, FilterError, FilterReport};
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct FilterParams {
+    /// Tools to keep for the prompt, beside those that must stay. The header `x-toolroute-limit`
+    /// says the same.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+    /// Where the answer says what was cut: `headers`, or `body` as a member `toolroute`.
+    report: Option<ReportIn>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportIn {
+    Headers,
+    Body,
+}
+
+impl From<FilterError> for ApiError {
+    fn from(error: FilterError) -> Self {
+        match error {
+            FilterError::Engine(error) => error.into(),
+            FilterError::NotARequest(_) => Self::bad_request(error.to_string()),
+        }
+    }
+}
+
+/// Takes the body of an OpenAI (chat completions, responses) or Anthropic (messages) request and
+/// gives it back with those tools that the messages need. No other byte changes.
+#[utoipa::path(post, path = "/v1/tools/filter", tag = "drop-in", params(FilterParams),
+    request_body(content = Object, description = "the body of a request to a language model"),
+    responses((status = 200, description = "the body, cut", body = Object), (status = 400, body = ErrorBody),
+        (status = 408, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
+        (status = 503, body = ErrorBody)))]
+pub async fn filter(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Params(params): Params<FilterParams>,
+    RawJson(body): RawJson,
+) -> Result<Response, ApiError> {
+    let keep = match (params.limit, limit_of(&headers)?) {
+        (Some(limit), _) | (None, Some(limit)) => limit,
+        (None, None) => app.options.keep,
+    };
+    if keep == 0 {
+        return Err(ApiError::bad_request("expected a limit of at least 1 tool"));
+    }
+    let service = app.service();
+    let filtering = app.work(move || {
+        let filtered = filter::filter(service.engine(), &body, keep)?;
+        Ok::<_, FilterError>((filtered.body.into_owned(), filtered.report))
+    });
+    let (mut body, report) = filtering.await??;
+    if params.report == Some(ReportIn::Body) {
+        body = with_report(body, &report);
+    }
+    let mut response = json_text(body);
+    if params.report == Some(ReportIn::Headers) {
+        tell(response.headers_mut(), &report);
+    }
+    Ok(response)
+}
+
+fn limit_of(headers: &HeaderMap) -> Result<Option<usize>, ApiError> {
+    let Some(limit) = headers.get("x-toolroute-limit") else { return Ok(None) };
+    let limit = limit.to_str().ok().and_then(|limit| limit.trim().parse().ok());
+    let said = "expected `x-toolroute-limit` as a number";
+    limit.map(Some).ok_or_else(|| ApiError::bad_request(said))
+}
+
+/// Counts alone: names of tools may be anything, and there may be thousands.
+pub fn tell(headers: &mut HeaderMap, report: &FilterReport) {
+    headers.insert("x-toolroute-tools", HeaderValue::from(report.tools));
+    headers.insert("x-toolroute-kept", HeaderValue::from(report.kept));
+    if let Some(because) = report.untouched {
+        headers.insert("x-toolroute-untouched", HeaderValue::from_static(because));
+    }
+}
+
+/// The body with one member more, at its end.
+fn with_report(mut body: Vec<u8>, report: &FilterReport) -> Vec<u8> {
+    let Some(end) = body.iter().rposition(|byte| *byte == b'}') else { return body };
+    let is_empty = body[..end].iter().rfind(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let comma = if is_empty { "" } else { "," };
+    let member = format!("{comma}\"toolroute\":{}", json!(report));
+    body.splice(end..end, member.into_bytes());
+    body
+}

@@ -1,0 +1,57 @@
+//! `GET /v1/outputs/{handle}`: the rest of an answer that was cut.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::Params;
+use super::{ApiError, App, ErrorBody, json};
+use crate::PAGE_CHARS;
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct PageParams {
+    /// Where to begin, in characters.
+    #[serde(default)]
+    offset: usize,
+    /// Characters at most.
+    #[param(minimum = 1, maximum = 1_000_000)]
+    chars: Option<usize>,
+}
+
+/// A part of an answer.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the answer")]
+pub struct PageDoc {
+    text: String,
+    /// Where it begins, in characters.
+    offset: usize,
+    /// Characters of the whole.
+    of_chars: usize,
+    /// Where the next one begins, if there is more.
+    #[schema(required = false, nullable = false)]
+    next_offset: Option<usize>,
+}
+
+/// The rest of an answer that was cut, by the handle that its marker names.
+#[utoipa::path(get, path = "/v1/outputs/{handle}", tag = "tools",
+    params(("handle" = String, Path, description = "as the marker names it"), PageParams), responses(
+    (status = 200, body = PageDoc), (status = 400, body = ErrorBody),
+    (status = 404, description = "nothing is kept under it", body = ErrorBody),
+    (status = 409, description = "no servers are configured", body = ErrorBody)))]
+pub async fn output(
+    State(app): State<Arc<App>>,
+    Path(handle): Path<String>,
+    Params(params): Params<PageParams>,
+) -> Result<Response, ApiError> {
+    let most = params.chars.unwrap_or(PAGE_CHARS);
+    if !(1..=1_000_000).contains(&most) {
+        let said = format!("expected `chars` of 1 to 1000000, found {most}");
+        return Err(ApiError::bad_request(said));
+    }
+    let page = app.service().read_more(&handle, params.offset, most)?;
+    Ok(json(page))
+}

@@ -1,0 +1,358 @@
+//! `POST /v1/select`: the tools for a prompt, as `toolroute route --json` answers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::extract::{Body, object};
+use super::{ApiError, App, ErrorBody, json};
+use crate::engine::{Context, Policy, SelectRequest, Session, Strategy, Timings};
+use crate::{Find, Found};
+
+/// What is wanted.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SelectBody {
+    #[schema(min_length = 1, pattern = r"\S", example = "send an email to Dana")]
+    prompt: String,
+    /// Tools at most, or `auto`: as many as the prompt needs, up to 10.
+    limit: Option<Limit>,
+    #[schema(value_type = Option<StrategyName>)]
+    strategy: Option<Strategy>,
+    /// Whether the answer is sized to the prompt, `limit` tools at most.
+    adaptive: Option<bool>,
+    /// Which tools may be chosen at all.
+    #[schema(value_type = Option<PolicyDoc>)]
+    #[serde(default, deserialize_with = "object")]
+    policy: Option<Policy>,
+    /// Tools whose scores lie within so much of each other are ordered by reliability, cost and latency,
+    /// where they declare them; 0 leaves it at the score.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    policy_band: Option<f32>,
+    /// Ids of the only tools to rank.
+    candidates: Option<Vec<String>>,
+    /// What is known around the prompt; `docs/context.md` has all members.
+    #[schema(value_type = Option<ContextDoc>)]
+    #[serde(default, deserialize_with = "object")]
+    context: Option<Context>,
+    /// A profile of the server.
+    profile: Option<String>,
+    /// Tools of this server alone.
+    server: Option<String>,
+    /// The conversation that it belongs to; the header `x-toolroute-session` says the same.
+    #[schema(min_length = 1, max_length = 256)]
+    session: Option<String>,
+    /// Tools that score less are left out.
+    min_score: Option<f32>,
+    /// Whether each tool's explanation is in the answer.
+    #[serde(default = "yes")]
+    explain: bool,
+    /// Whether the tools that were left out are in the answer, with the reason.
+    #[serde(default = "yes")]
+    excluded: bool,
+    /// Whether the answer says where the time went.
+    #[serde(default)]
+    timings: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected `limit` as a whole number, or `auto`")]
+enum Limit {
+    Most(usize),
+    Auto(Auto),
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Auto {
+    Auto,
+}
+
+/// As the command line has it.
+const MOST_BY_ITSELF: usize = 10;
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "documents `Strategy`")]
+enum StrategyName {
+    Auto,
+    Keyword,
+    Semantic,
+    Hybrid,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Policy`")]
+struct PolicyDoc {
+    min_reliability: Option<LevelName>,
+    max_cost: Option<CostName>,
+    max_latency: Option<LatencyName>,
+    #[schema(nullable = false)]
+    undeclared: Option<UndeclaredName>,
+    /// Tools of one server in an answer at most, where those of another come near.
+    #[schema(minimum = 0)]
+    max_per_server: Option<usize>,
+    /// Whether tiers are judged by what the log says of a tool's runs, beside what it declares.
+    #[schema(nullable = false)]
+    observed_tiers: Option<bool>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "documents `Reliability`")]
+enum LevelName {
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "documents `Cost`")]
+enum CostName {
+    Tiny,
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[allow(dead_code, reason = "documents `LatencyTier`")]
+enum LatencyName {
+    Fast,
+    Medium,
+    Slow,
+    VerySlow,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "documents `Undeclared`")]
+enum UndeclaredName {
+    Medium,
+    Admit,
+    Exclude,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the most used of `Context`")]
+pub struct ContextDoc {
+    /// The conversation before the prompt, oldest first.
+    #[schema(nullable = false)]
+    conversation: Option<Vec<TurnDoc>>,
+    /// Turns of the user that a prompt such as "now the same for Berlin" is read with.
+    #[schema(nullable = false, minimum = 0)]
+    depth: Option<usize>,
+    /// Files in sight: with them the prompt is analysed.
+    #[schema(nullable = false)]
+    files: Option<Vec<FileDoc>>,
+    /// Whether the prompt is analysed also without files.
+    #[schema(nullable = false)]
+    analyze: Option<bool>,
+    stage: Option<StageName>,
+    #[schema(nullable = false)]
+    planned_tools: Option<Vec<String>>,
+    last_tool: Option<String>,
+    #[schema(minimum = 1)]
+    max_tools: Option<usize>,
+    /// Tokens of the definitions in an answer at most; the best tool is given in any case.
+    #[schema(minimum = 0)]
+    budget_tokens: Option<usize>,
+    #[schema(nullable = false)]
+    cost_aware: Option<bool>,
+    urgent: Option<bool>,
+    /// The name of the model that will call the tools: a small one gets fewer.
+    model: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `SourceFile`")]
+struct FileDoc {
+    /// Relative to the project, with forward slashes.
+    #[schema(min_length = 1, max_length = 4096)]
+    path: String,
+    #[schema(nullable = false)]
+    content: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Turn`")]
+struct TurnDoc {
+    role: SpeakerName,
+    text: String,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "documents `Speaker`")]
+enum SpeakerName {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[allow(dead_code, reason = "documents `Stage`")]
+enum StageName {
+    Initial,
+    Planning,
+    Reading,
+    Analysis,
+    Execution,
+    Verification,
+    Completion,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the answer")]
+pub struct SelectionDoc {
+    prompt: String,
+    /// The strategy that was used.
+    strategy: String,
+    because: String,
+    /// Why the answer is not as good as it could be: `no_model`, or `unread_language` where nothing was found
+    /// for a prompt that the model cannot read.
+    #[schema(required = false, nullable = false)]
+    degraded: Option<String>,
+    /// What the prompt was read as, where that is something else.
+    #[schema(required = false, nullable = false)]
+    read_as: Option<String>,
+    /// What the prompt and the files of its context are about, where that was found out.
+    #[schema(required = false, nullable = false, value_type = Option<Object>)]
+    analysis: Option<Value>,
+    tools: Vec<SelectedDoc>,
+    evidence: Option<f32>,
+    /// How likely it is that a tool fits at all, 0 to 1.
+    confidence: Option<f32>,
+    /// Whether nothing fits well enough.
+    abstained: bool,
+    /// Tools that were left out, with the reason; absent with `"excluded": false`.
+    #[schema(required = false, nullable = false)]
+    excluded: Option<Vec<ExcludedDoc>>,
+    /// Milliseconds by stage, where they were asked for.
+    #[schema(required = false, nullable = false, value_type = Option<Object>)]
+    timings: Option<Value>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Selected`")]
+struct SelectedDoc {
+    id: String,
+    name: String,
+    server: Option<String>,
+    description: String,
+    score: f32,
+    /// The parts of the score and what speaks for the tool; absent with `"explain": false`.
+    #[schema(required = false, nullable = false, value_type = Option<Object>)]
+    explanation: Option<Value>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Excluded`")]
+struct ExcludedDoc {
+    id: String,
+    score: f32,
+    because: String,
+}
+
+/// In the order in which `toolroute route --json` writes it.
+#[derive(Serialize)]
+struct Answer {
+    prompt: String,
+    #[serde(flatten)]
+    found: Found,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<Map<String, Value>>,
+}
+
+/// The tools for a prompt, best first.
+#[utoipa::path(post, path = "/v1/select", tag = "tools", request_body = SelectBody, responses(
+    (status = 200, body = SelectionDoc),
+    (status = 400, description = "the request is wrong", body = ErrorBody),
+    (status = 404, description = "no such profile or server", body = ErrorBody),
+    (status = 408, description = "no answer in time", body = ErrorBody),
+    (status = 409, description = "a strategy that needs a model, and none is there", body = ErrorBody),
+    (status = 413, description = "the body is too large", body = ErrorBody),
+    (status = 415, description = "the body is not labelled as JSON", body = ErrorBody),
+    (status = 503, description = "more is asked than can be answered", body = ErrorBody)))]
+pub async fn select(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Body(asked): Body<SelectBody>,
+) -> Result<Response, ApiError> {
+    let SelectBody { explain, excluded, timings, .. } = asked;
+    let prompt = asked.prompt.clone();
+    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
+    let found = app.find(asked.find(session)?).await?;
+    let timings = timings.then(|| stages(&found.selection.timings, found.took_ms));
+    let answer = Answer { prompt, found, timings };
+    if explain && excluded {
+        return Ok(json(answer));
+    }
+    // By its text: `to_value` widens each f32, and a score of 0.478 would be told as 0.4779999852180481.
+    let text = serde_json::to_string(&answer).map_err(|error| ApiError::internal(&error))?;
+    let mut answer: Value =
+        serde_json::from_str(&text).map_err(|error| ApiError::internal(&error))?;
+    let without = |from: &mut Value, name| from.as_object_mut().and_then(|from| from.remove(name));
+    if !excluded {
+        without(&mut answer, "excluded");
+    }
+    if !explain {
+        for tool in answer["tools"].as_array_mut().into_iter().flatten() {
+            without(tool, "explanation");
+        }
+    }
+    Ok(json(answer))
+}
+
+impl SelectBody {
+    fn find(self, session: Arc<Session>) -> Result<Find, ApiError> {
+        if let Some(context) = &self.context {
+            let is_good = context.agrees_with(&self.prompt).and_then(|()| context.check());
+            is_good.map_err(|error| ApiError::bad_request(error.to_string()))?;
+        }
+        let (limit, sized) = match self.limit {
+            None => (None, None),
+            Some(Limit::Most(limit)) => (Some(limit), None),
+            Some(Limit::Auto(Auto::Auto)) => (Some(MOST_BY_ITSELF), Some(true)),
+        };
+        Ok(Find {
+            session,
+            request: SelectRequest {
+                prompt: self.prompt,
+                strategy: self.strategy,
+                limit,
+                adaptive: self.adaptive.or(sized),
+                policy: self.policy,
+                policy_band: self.policy_band,
+                candidates: self.candidates,
+                context: self.context,
+            },
+            profile: self.profile,
+            server: self.server,
+            min_score: self.min_score,
+        })
+    }
+}
+
+/// Milliseconds by stage; `whole` is with what lies between the stages.
+fn stages(timings: &Timings, whole_ms: f64) -> Map<String, Value> {
+    let millis = |time: std::time::Duration| Value::from(time.as_secs_f64() * 1e3);
+    let stage = |(name, time): &(&str, _)| (format!("{name}_ms"), millis(*time));
+    let mut stages: Map<String, Value> = timings.stages().iter().map(stage).collect();
+    stages.insert("total_ms".to_owned(), millis(timings.total()));
+    stages.insert("whole_ms".to_owned(), whole_ms.into());
+    stages
+}

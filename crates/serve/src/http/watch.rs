@@ -1,0 +1,289 @@
+//! For those who watch: servers, the latest selections, and what happens as it happens.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::{Extension, Json};
+use futures_util::stream::{self, Stream, StreamExt as _};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+use utoipa::{IntoParams, ToSchema};
+
+use super::App;
+use super::extract::Params;
+use crate::execution::{BreakerState, Phase};
+use crate::{Recent, ServerState, Service, Shutdown, Status};
+
+/// How often what may have changed is looked at, while somebody listens.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Something that happened, under a name that a listener may choose by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happening {
+    pub name: &'static str,
+    pub data: Value,
+}
+
+/// A server behind this one, or one that a file of tools names.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+struct Watched {
+    name: String,
+    /// `idle`, `connecting`, `ready`, `unavailable`, or `listed`: in a file of tools alone.
+    state: &'static str,
+    /// Why it is unavailable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    reason: Option<String>,
+    tools: usize,
+    /// Since when it is so, in milliseconds since 1970.
+    since_ms: u64,
+    /// The server's own breaker: `closed`, `open` or `half_open`.
+    #[schema(value_type = String)]
+    breaker: Phase,
+    /// Those of its tools that have failed lately.
+    #[schema(value_type = Vec<BreakerDoc>)]
+    tool_breakers: Vec<BreakerState>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `BreakerState`")]
+struct BreakerDoc {
+    kind: String,
+    of: String,
+    /// `closed`, `open` or `half_open`.
+    phase: String,
+    failures: u32,
+    opens_in_ms: u64,
+}
+
+/// The servers and their states.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct Servers {
+    /// Tools of all servers, and those without one.
+    tools: usize,
+    servers: Vec<Watched>,
+}
+
+/// The servers behind, and of each its state, its tools and its breaker.
+#[utoipa::path(get, path = "/v1/servers", tag = "watching", responses((status = 200, body = Servers)))]
+pub async fn servers(State(app): State<Arc<App>>) -> Json<Servers> {
+    Json(all(&app.service()))
+}
+
+fn all(service: &Service) -> Servers {
+    let breakers = service.executor().map(|executor| executor.breakers()).unwrap_or_default();
+    let catalog = service.catalog();
+    let mut own: BTreeMap<&str, usize> = BTreeMap::new();
+    for tool in catalog.iter() {
+        *own.entry(tool.server.as_deref().unwrap_or_default()).or_default() += 1;
+    }
+    own.remove("");
+    let of_tool = |breaker: &BreakerState, server: &str| {
+        let tool = catalog.get(&breaker.of).filter(|_| breaker.kind == "tool");
+        tool.is_some_and(|tool| tool.server.as_deref() == Some(server))
+    };
+    let mut servers = Vec::new();
+    for ServerState { name, status, tools, since_ms, .. } in service.servers() {
+        own.remove(name.as_str());
+        let breaker = breakers.iter().find(|b| b.kind == "server" && b.of == name);
+        let (state, reason) = told(status);
+        servers.push(Watched {
+            state,
+            reason,
+            tools,
+            since_ms,
+            breaker: breaker.map_or(Phase::Closed, |breaker| breaker.phase),
+            tool_breakers: breakers.iter().filter(|b| of_tool(b, &name)).cloned().collect(),
+            name,
+        });
+    }
+    let listed = own.into_iter().map(|(name, tools)| Watched {
+        name: name.to_owned(),
+        state: "listed",
+        reason: None,
+        tools,
+        since_ms: 0,
+        breaker: Phase::Closed,
+        tool_breakers: Vec::new(),
+    });
+    servers.extend(listed);
+    servers.sort_by(|a, b| a.name.cmp(&b.name));
+    Servers { tools: catalog.len(), servers }
+}
+
+fn told(status: Status) -> (&'static str, Option<String>) {
+    match status {
+        Status::Idle => ("idle", None),
+        Status::Connecting => ("connecting", None),
+        Status::Ready => ("ready", None),
+        Status::Unavailable { because } => ("unavailable", Some(because)),
+    }
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct RecentParams {
+    /// Answers at most.
+    #[param(minimum = 0)]
+    limit: Option<usize>,
+}
+
+/// The latest answers, newest first. They hold prompts: in memory alone, and in no log.
+#[utoipa::path(get, path = "/v1/recent", tag = "watching", params(RecentParams), responses(
+    (status = 200, body = Latest), (status = 400, body = super::ErrorBody)))]
+pub async fn recent(
+    State(app): State<Arc<App>>,
+    Params(params): Params<RecentParams>,
+) -> Json<Latest> {
+    let latest = app.service().recent();
+    let latest = latest.into_iter().take(params.limit.unwrap_or(usize::MAX));
+    Json(Latest { recent: latest.map(Answered::from).collect() })
+}
+
+/// The latest answers.
+#[derive(Serialize, ToSchema)]
+pub struct Latest {
+    recent: Vec<Answered>,
+}
+
+/// One answer of the recent past.
+#[derive(Serialize, ToSchema)]
+struct Answered {
+    /// Counts up from 1 with each answer.
+    number: u64,
+    /// Milliseconds since 1970.
+    at: u64,
+    prompt: String,
+    #[schema(required = true)]
+    profile: Option<String>,
+    /// Ids, best first.
+    tools: Vec<String>,
+    #[schema(required = true)]
+    confidence: Option<f32>,
+    /// How long it took.
+    ms: f64,
+}
+
+impl From<Recent> for Answered {
+    fn from(recent: Recent) -> Self {
+        Self {
+            number: recent.number,
+            at: recent.at_ms,
+            prompt: recent.query,
+            profile: recent.profile,
+            tools: recent.tools.iter().map(|(id, _)| id.to_string()).collect(),
+            confidence: recent.confidence,
+            ms: recent.took_ms,
+        }
+    }
+}
+
+/// What happens, as server-sent events: `selection`, `servers`, `catalog`, `reload`.
+/// `missed` says that the listener was too slow, and how many it missed.
+#[utoipa::path(get, path = "/v1/events", tag = "watching",
+    responses((status = 200, body = String, content_type = "text/event-stream")))]
+pub async fn events(
+    State(app): State<Arc<App>>,
+    Extension(shutdown): Extension<Shutdown>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let heard = app.happenings.subscribe();
+    let happenings = stream::unfold(heard, |mut heard| async move {
+        let happening = match heard.recv().await {
+            Ok(happening) => happening,
+            Err(RecvError::Lagged(missed)) => {
+                Happening { name: "missed", data: json!({ "missed": missed }) }
+            }
+            Err(RecvError::Closed) => return None,
+        };
+        Some((happening, heard))
+    });
+    let first = Happening { name: "hello", data: hello(&app.service()) };
+    let all = stream::once(async { first }).chain(happenings);
+    let all =
+        all.map(|Happening { name, data }| Ok(Event::default().event(name).data(data.to_string())));
+    // Without an end of its own it would hold up the end of the program.
+    let all = all.take_until(async move { shutdown.begun().await });
+    Sse::new(all).keep_alive(KeepAlive::default())
+}
+
+fn hello(service: &Service) -> Value {
+    json!({"version": service.engine().version(), "tools": service.catalog().len()})
+}
+
+/// What was told of last.
+#[derive(Default)]
+struct Told {
+    number: u64,
+    version: u64,
+    engine: usize,
+    servers: Servers,
+}
+
+/// Looks at what may have changed and tells of it, while anybody listens.
+pub async fn tell_of_changes(app: Arc<App>, shutdown: Shutdown) {
+    let mut told = look(&app, &mut Told::default()).0;
+    while !shutdown.has_begun() {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if app.happenings.receiver_count() == 0 {
+            told.number = app.service().recent().first().map_or(0, |latest| latest.number);
+            continue;
+        }
+        let (now, happenings) = look(&app, &mut told);
+        told = now;
+        for happening in happenings {
+            // Nobody may be listening, which is fine.
+            app.happenings.send(happening).ok();
+        }
+    }
+}
+
+/// What is so now, and what is new of it.
+fn look(app: &App, before: &mut Told) -> (Told, Vec<Happening>) {
+    let service = app.service();
+    let engine = service.engine();
+    let mut new = Vec::new();
+    let recent = service.recent();
+    let number = recent.first().map_or(0, |latest| latest.number);
+    // A service that took the place of another counts from one again.
+    let is_other = before.engine != Arc::as_ptr(engine) as usize;
+    let last = if is_other { 0 } else { before.number };
+    let fresh: Vec<&Recent> = recent.iter().take_while(|answer| answer.number > last).collect();
+    let answered = |answer: &&Recent| happening("selection", &Answered::from((*answer).clone()));
+    new.extend(fresh.iter().rev().map(answered));
+    let version = engine.version();
+    if is_other || version != before.version {
+        new.push(Happening { name: "catalog", data: hello(&service) });
+    }
+    let mut servers = all(&service);
+    // A count-down is no change.
+    for breaker in servers.servers.iter_mut().flat_map(|server| &mut server.tool_breakers) {
+        breaker.opens_in_ms = 0;
+    }
+    if servers != before.servers {
+        new.push(happening("servers", &servers));
+    }
+    let engine = Arc::as_ptr(engine) as usize;
+    (Told { number, version, engine, servers }, new)
+}
+
+fn happening(name: &'static str, data: &impl Serialize) -> Happening {
+    Happening { name, data: serde_json::to_value(data).unwrap_or_default() }
+}
+
+impl App {
+    /// Tells listeners.
+    pub(super) fn tell(&self, name: &'static str, data: Value) {
+        self.happenings.send(Happening { name, data }).ok();
+    }
+
+    /// Requests at work, and those that wait.
+    pub fn load(&self) -> (usize, usize) {
+        (self.gate.working(), self.gate.waiting())
+    }
+}

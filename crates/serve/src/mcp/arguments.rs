@@ -1,0 +1,263 @@
+//! What an agent says in a call, understood also where it is not quite as the schema has it.
+
+use serde_json::Value;
+
+use super::super::Find;
+use super::meta::{MOST_CHARS, MOST_TOOLS};
+use crate::engine::{Context, SelectRequest};
+use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use crate::PAGE_CHARS;
+
+/// Members by which a tool is named.
+const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];
+
+/// Members that hold what a tool is given.
+const GIVEN: [&str; 4] = ["arguments", "parameters", "args", "input"];
+
+/// How much an answer says of each tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    #[default]
+    Compact,
+    Full,
+}
+
+/// What `find_tools` was asked.
+#[derive(Debug)]
+pub struct Asked {
+    pub find: Find,
+    pub detail: Detail,
+    /// Tokens that the answer may have.
+    pub budget_tokens: Option<usize>,
+}
+
+/// What `call_tool` was asked.
+#[derive(Debug, PartialEq)]
+pub struct Called {
+    pub tool: String,
+    pub arguments: Arguments,
+    pub confirmed: bool,
+    /// Tokens that the answer may have.
+    pub budget_tokens: Option<usize>,
+}
+
+/// # Errors
+/// What is wrong, for the agent to put right.
+pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
+    let query = text(given, &["query", "q", "prompt"]);
+    let query = query.filter(|query| !query.trim().is_empty());
+    let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
+    let limit = match first(given, &["limit", "top_k", "k"]) {
+        None => None,
+        Some(value) => Some(whole(value).ok_or_else(|| wrong("limit", "a whole number", value))?),
+    };
+    let min_score = match first(given, &["min_score", "similarity_threshold"]) {
+        None => None,
+        Some(value) => Some(number(value).ok_or_else(|| wrong("min_score", "a number", value))?),
+    };
+    let detail = match first(given, &["detail"]).map(|value| (value, value.as_str())) {
+        None | Some((_, Some("compact" | "summary"))) => Detail::Compact,
+        Some((_, Some("full"))) => Detail::Full,
+        Some((value, _)) => return Err(wrong("detail", "compact or full", value)),
+    };
+    let context = match first(given, &["context"]) {
+        None => None,
+        Some(value) => Some(context(value)?),
+    };
+    if let Some(context) = &context {
+        context.agrees_with(&query).map_err(|error| error.to_string())?;
+    }
+    let budget = budget(given)?.or(context.as_ref().and_then(|context| context.budget_tokens));
+    let mut request = SelectRequest::new(query);
+    // The budget is for the answer as it is written here, not for whole definitions.
+    request.context = context.map(|context| Context { budget_tokens: None, ..context });
+    request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS) as usize);
+    let server = text(given, &["server"]).filter(|server| !server.is_empty());
+    let profile = profile.map(str::to_owned);
+    #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
+    let min_score = min_score.map(|least| least as f32);
+    let find = Find { request, profile, server, min_score, ..Find::default() };
+    Ok(Asked { find, detail, budget_tokens: budget })
+}
+
+/// What the agent knows around the query: an object, or its text.
+fn context(value: &Value) -> Result<Context, String> {
+    let json = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Context::from_json(&json).map_err(|error| format!("expected `context` as an object: {error}"))
+}
+
+fn budget(given: &Arguments) -> Result<Option<usize>, String> {
+    let Some(value) = first(given, &["budget_tokens", "max_tokens"]) else { return Ok(None) };
+    let tokens = whole(value).and_then(|tokens| usize::try_from(tokens).ok());
+    tokens.map(Some).ok_or_else(|| wrong("budget_tokens", "a whole number", value))
+}
+
+/// # Errors
+/// What is wrong, for the agent to put right.
+pub fn describe(given: &Arguments) -> Result<String, String> {
+    text(given, &NAMES).ok_or_else(|| no_name("describe_tool"))
+}
+
+/// What `read_more` was asked: the handle, and in characters where to begin and how much.
+///
+/// # Errors
+/// What is wrong, for the agent to put right.
+pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
+    const NO_HANDLE: &str =
+        "expected `handle`: what stands behind \"handle\" in an answer that was cut";
+    let handle = text(given, &["handle"]).ok_or(NO_HANDLE)?;
+    let number = |names: &[&str]| match first(given, names) {
+        None => Ok(None),
+        Some(value) => {
+            let found = whole(value).and_then(|number| usize::try_from(number).ok());
+            found.map(Some).ok_or_else(|| wrong(names[0], "a whole number", value))
+        }
+    };
+    let offset = number(&["offset"])?.unwrap_or_default();
+    let most = number(&["max_chars", "chars", "limit"])?.unwrap_or(PAGE_CHARS);
+    Ok((handle, offset, most.clamp(1, MOST_CHARS as usize)))
+}
+
+/// # Errors
+/// What is wrong, for the agent to put right.
+pub fn call(mut given: Arguments) -> Result<Called, String> {
+    let budget_tokens = match take(&mut given, &["budget_tokens"]) {
+        None => None,
+        Some(value) => budget(&Arguments::from_iter([("budget_tokens".to_owned(), value)]))?,
+    };
+    let confirmed = take(&mut given, &["confirm", "confirmed"]);
+    let confirmed = confirmed.is_some_and(|said| said == true || said == "true");
+    let inner = take(&mut given, &GIVEN).map(object).transpose()?;
+    let named = take_text(&mut given, &NAMES);
+    let (tool, arguments) = match (named, inner) {
+        (Some(tool), Some(inner)) => (tool, inner),
+        // What stands beside the name can only be meant for the tool.
+        (Some(tool), None) => (tool, given),
+        // Some agents put the name in with what the tool is given.
+        (None, Some(mut inner)) => {
+            let tool = take_text(&mut inner, &NAMES).ok_or_else(|| no_name("call_tool"))?;
+            let innermost = take(&mut inner, &GIVEN).map(object).transpose()?;
+            (tool, innermost.unwrap_or(inner))
+        }
+        (None, None) => return Err(no_name("call_tool")),
+    };
+    Ok(Called { tool, arguments, confirmed, budget_tokens })
+}
+
+/// An object, or a text that holds one; nothing is an empty one.
+fn object(value: Value) -> Result<Arguments, String> {
+    let expected = "expected `arguments` as a JSON object, found";
+    match value {
+        Value::Object(members) => Ok(members),
+        Value::Null => Ok(Arguments::new()),
+        Value::String(text) if text.trim().is_empty() => Ok(Arguments::new()),
+        Value::String(text) if inexact(&text).is_some() => {
+            let found = inexact(&text).unwrap_or_default();
+            Err(format!("expected `arguments` with {WHOLE_NUMBERS}; found {found:.40}"))
+        }
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(members)) => Ok(members),
+            Ok(_) => Err(format!("{expected} a text that holds something else")),
+            Err(error) => Err(format!("{expected} a text that is no JSON: {error}")),
+        },
+        _ => Err(format!("{expected} something else")),
+    }
+}
+
+fn no_name(tool: &str) -> String {
+    format!("expected `tool_name` for {tool}: an id such as server__tool, as find_tools gives it")
+}
+
+fn wrong(name: &str, expected: &str, found: &Value) -> String {
+    let found: String = found.to_string().chars().take(40).collect();
+    format!("expected `{name}` as {expected}, found {found}")
+}
+
+fn first<'a>(given: &'a Arguments, names: &[&str]) -> Option<&'a Value> {
+    names.iter().find_map(|name| given.get(*name)).filter(|value| !value.is_null())
+}
+
+fn text(given: &Arguments, names: &[&str]) -> Option<String> {
+    first(given, names).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn take(given: &mut Arguments, names: &[&str]) -> Option<Value> {
+    names.iter().find_map(|name| given.shift_remove(*name))
+}
+
+fn take_text(given: &mut Arguments, names: &[&str]) -> Option<String> {
+    let name = names.iter().find(|name| given.get(**name).is_some_and(Value::is_string))?;
+    match given.shift_remove(*name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    let text = || value.as_str()?.trim().parse().ok();
+    value.as_u64().or_else(text)
+}
+
+fn number(value: &Value) -> Option<f64> {
+    let text = || value.as_str()?.trim().parse().ok();
+    value.as_f64().or_else(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn members(value: Value) -> Arguments {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_call_is_understood_however_it_is_spelled() {
+        let wanted = Called {
+            tool: "fs__read".into(),
+            arguments: members(json!({"path": "x"})),
+            confirmed: false,
+            budget_tokens: None,
+        };
+        for said in [
+            json!({"tool_name": "fs__read", "arguments": {"path": "x"}}),
+            json!({"name": "fs__read", "arguments": "{\"path\": \"x\"}"}),
+            json!({"tool": "fs__read", "parameters": {"path": "x"}}),
+            json!({"tool_name": "fs__read", "path": "x"}),
+            json!({"arguments": {"tool_name": "fs__read", "path": "x"}}),
+            json!({"parameters": {"name": "fs__read", "arguments": {"path": "x"}}}),
+            json!({"arguments": "{\"name\": \"fs__read\", \"path\": \"x\"}"}),
+        ] {
+            assert_eq!(call(members(said.clone())).as_ref(), Ok(&wanted), "{said}");
+        }
+        let large = json!({"tool_name": "x", "arguments": "{\"id\": 18446744073709551616}"});
+        let said = call(members(large)).unwrap_err();
+        assert!(said.ends_with("write it as a text; found 18446744073709551616"), "{said}");
+        // A tool may have a parameter `name` of its own.
+        let own = call(members(json!({"tool_name": "a__b", "arguments": {"name": "x"}}))).unwrap();
+        assert_eq!((own.tool.as_str(), &own.arguments["name"]), ("a__b", &json!("x")));
+        for said in [json!({}), json!({"arguments": {}}), json!({"tool_name": "x", "arguments": 3})]
+        {
+            assert!(call(members(said.clone())).is_err(), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_query_may_have_its_numbers_as_text() {
+        let asked = find(&members(json!({"query": "x", "top_k": "3", "min_score": "0.5"})), None);
+        let asked = asked.unwrap();
+        assert_eq!((asked.find.request.limit, asked.find.min_score), (Some(3), Some(0.5)));
+        assert_eq!(
+            find(&members(json!({"query": "x", "limit": 900})), None).unwrap().find.request.limit,
+            Some(50)
+        );
+        for said in [json!({}), json!({"query": " "}), json!({"query": "x", "detail": "some"})] {
+            assert!(find(&members(said.clone()), None).is_err(), "{said}");
+        }
+    }
+}

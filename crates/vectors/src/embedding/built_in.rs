@@ -1,0 +1,102 @@
+//! The models that are part of the program, so that a copied binary routes without a file.
+//!
+//! `models/NAME/` has their files; `toolroute model round` and `scripts/train/distill_static.py`
+//! write them. The bytes lie in the binary, so the system reads of them what is touched.
+
+use sha2::{Digest, Sha256};
+
+use super::files::hex;
+use super::{Error, Manifest};
+
+/// A model's manifest and its files by their paths.
+#[derive(Debug)]
+pub(super) struct BuiltIn {
+    manifest: &'static str,
+    files: &'static [(&'static str, &'static [u8])],
+}
+
+/// Begins where a cache line does: what the encoder multiplies with is read where it lies.
+#[cfg(feature = "built-in-model")]
+#[repr(C, align(64))]
+struct Line<T: ?Sized>(T);
+
+#[cfg(feature = "built-in-model")]
+macro_rules! model {
+    ($name:literal: $($file:literal),+) => {
+        BuiltIn {
+            manifest: include_str!(concat!("../../../../models/", $name, "/manifest.toml")),
+            files: &[$((
+                $file,
+                {
+                    static FILE: &Line<[u8]> =
+                        &Line(*include_bytes!(concat!("../../../../models/", $name, "/", $file)));
+                    &FILE.0
+                },
+            )),+],
+        }
+    };
+}
+
+#[cfg(feature = "built-in-model")]
+static MODELS: [BuiltIn; 2] = [
+    model!("toolroute-l6-v1": "config.json", "uncased-vocab.txt", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "model.int8.safetensors"),
+    model!("static": "config.json", "uncased-vocab.txt", "static.int8.safetensors"),
+];
+
+#[cfg(not(feature = "built-in-model"))]
+static MODELS: [BuiltIn; 0] = [];
+
+impl BuiltIn {
+    pub fn all() -> &'static [Self] {
+        &MODELS
+    }
+
+    pub fn find(name: &str) -> Option<&'static Self> {
+        MODELS.iter().find(|model| model.manifest().name == name)
+    }
+
+    pub fn manifest(&self) -> Manifest {
+        toml::from_str(self.manifest).expect("a test reads every manifest. This is a bug.")
+    }
+
+    pub fn file(&self, path: &str) -> Option<&'static [u8]> {
+        self.files.iter().find(|(known, _)| *known == path).map(|(_, bytes)| *bytes)
+    }
+
+    /// Compares every file with the manifest: a build can go wrong, and so can a release.
+    pub fn verify(&self) -> Result<(), Error> {
+        let manifest = self.manifest();
+        manifest.files.iter().try_for_each(|entry| {
+            let bytes = self.file(&entry.path).unwrap_or_default();
+            manifest.verify_hash(entry, hex(&Sha256::digest(bytes)))
+        })
+    }
+}
+
+#[cfg(all(test, feature = "built-in-model"))]
+mod tests {
+    use super::*;
+    use crate::embedding::ModelFiles;
+
+    #[test]
+    fn every_built_in_model_is_what_its_manifest_says_and_small_enough() {
+        for model in BuiltIn::all() {
+            let manifest = model.manifest();
+            model.verify().unwrap();
+            assert!(manifest.is_sound(&manifest.name) && !manifest.licence.is_empty());
+            assert_eq!(manifest.files.len(), model.files.len(), "a file is built in or not read");
+            let bytes: usize = model.files.iter().map(|(_, bytes)| bytes.len()).sum();
+            let most = if manifest.name == "static" { 8_000_000 } else { 25_000_000 };
+            assert!(bytes <= most, "{}: {bytes}", manifest.name);
+        }
+    }
+
+    #[test]
+    fn another_weight_is_another_model() {
+        let files = ModelFiles::built_in("static").unwrap();
+        let mut manifest = BuiltIn::find("static").unwrap().manifest();
+        assert_eq!(manifest.fingerprint(), files.fingerprint());
+        manifest.files.last_mut().unwrap().sha256.replace_range(..1, "x");
+        assert_ne!(manifest.fingerprint(), files.fingerprint());
+    }
+}
