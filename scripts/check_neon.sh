@@ -16,7 +16,7 @@ packages=(rustc-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu libc6-dev-ar
 export RUST_BACKTRACE=0
 
 if [[ $(uname -m) == aarch64 ]]; then
-    exec cargo test --locked --lib kernels -- --nocapture
+    exec cargo test --locked -p toolroute-vectors --lib kernels -- --nocapture
 fi
 
 # Prints the first compiler that has the target's standard library: the toolchain's or Debian's.
@@ -65,7 +65,7 @@ check() {
     local core=$1 kernels=$2 level=$3
     printf '\n== %s, optimisation %s: %s\n' "$core" "$level" "$kernels" >&2
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$emulator -cpu $core" \
-        cargo test --locked --lib --target "$target" --config "profile.dev.opt-level=$level" kernels \
+        cargo test --locked -p toolroute-vectors --lib --target "$target" --config "profile.dev.package.toolroute-vectors.opt-level=$level" kernels \
         -- --nocapture 2>&1 | tee "$log"
     if ! grep -qx ".*kernels of this machine: $kernels" "$log"; then
         printf 'error: the emulated %s should have run: %s\n' "$core" "$kernels" >&2

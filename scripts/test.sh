@@ -49,11 +49,11 @@ build_and_fetch_model() {
 
 cargo_tests() { cargo test --locked --no-fail-fast 2>&1 | tee "$log"; }
 
-step "format" cargo fmt --check
+step "format" cargo fmt --all --check
 # All targets: library, binary, tests and benchmarks. Not all features: `cuda` needs its toolkit.
 step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
-step "clippy, library without features" cargo clippy --locked --no-default-features --lib -- -D warnings
-step "clippy, execution without servers" cargo clippy --locked --no-default-features --features execution --lib -- -D warnings
+step "clippy, library without features" cargo clippy --locked -p toolroute --no-default-features --lib -- -D warnings
+step "clippy, execution without servers" cargo clippy --locked -p toolroute --no-default-features --features execution --lib -- -D warnings
 step "build and the model that tests compare with" build_and_fetch_model
 step "tests" cargo_tests
 binary=${CARGO_TARGET_DIR:-target}/debug/toolroute

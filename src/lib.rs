@@ -60,27 +60,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The rooms
+//! # The modules
 //!
-//! Each module is a room with an error of its own. Imports go downwards only, and a test guards it;
-//! `ARCHITECTURE.md` tells more.
+//! Each module has an error of its own; `ARCHITECTURE.md` says which may import which.
 //!
-//! | room | what it answers | what it may import |
-//! |---|---|---|
-//! | `cli` | what was typed, and how is it shown? (feature `cli`) | every room |
-//! | `server` | how do agents and programs reach all this? (feature `server`) | `engine`, `conductor`, `execution`, `catalog`, `query` |
-//! | [`eval`] | how good and how fast are the answers to a file of prompts? | `engine`, `catalog` |
-//! | [`conductor`] | are the obligations of a request discharged, and by what? | `engine`, `catalog`, `execution` |
-//! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) | `catalog` |
-//! | [`engine`] | which tools, for this prompt? | every room below |
-//! | [`selection`] | how are candidates scored, filtered, ordered and explained? | `catalog`, `embedding`, `index`, `query`, `feedback` |
-//! | [`query`] | what does the prompt ask for? | `catalog` |
-//! | [`feedback`] | what worked? | `catalog` |
-//! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) | `catalog` |
-//! | [`catalog`] | what tools are there? | nothing |
-//! | [`embedding`] | what is the vector of a text? | nothing |
-//! | [`index`] | which rows are near, and which hold these words? | nothing |
-//! | [`durable`] | is this file whole, and the one that was written? (every room may import it) | nothing |
+//! | module | what it answers |
+//! |---|---|
+//! | [`engine`] | which tools, for this prompt? |
+//! | [`catalog`] | what tools are there? |
+//! | [`query`] | what does the prompt ask for? |
+//! | [`selection`] | how are candidates scored, filtered, ordered and explained? |
+//! | [`feedback`] | what worked? |
+//! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) |
+//! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) |
+//! | [`conductor`] | are the obligations of a request discharged, and by what? |
+//! | `server` | how do agents and programs reach all this? (feature `server`) |
+//! | [`eval`] | how good and how fast are the answers to a file of prompts? |
+//! | [`embedding`] | what is the vector of a text? |
+//! | [`index`] | which rows are near, and which hold these words? |
+//! | [`durable`] | is this file whole, and the one that was written? |
+//! | `cli` | what was typed, and how is it shown? (feature `cli`) |
 //!
 //! # Features
 //!

@@ -51,12 +51,12 @@ def rows(path):
 
 
 def split(identifier):
-    """As `split_identifier` in src/catalog/text.rs."""
+    """As `split_identifier` in crates/catalog/src/text.rs."""
     return re.sub(r"[_\-/.:]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", identifier))
 
 
 def tool_text(tool):
-    """As `embedding_text` in src/catalog/text.rs had it when the models were trained: parameters by their names alone."""
+    """As `embedding_text` in crates/catalog/src/text.rs had it when the models were trained: parameters by their names alone."""
     text = split(tool["server"]) + ": " if tool.get("server") else ""
     text += split(tool["name"]) + ". " + tool["description"]
     properties = list((tool.get("input_schema") or {}).get("properties") or {})
@@ -259,7 +259,7 @@ class Dev:
 
 
 def rounded(table):
-    """int8 numbers and a scale a row, as `QuantizedWeight` in src/embedding/kernels/product_i8.rs."""
+    """int8 numbers and a scale a row, as `QuantizedWeight` in crates/vectors/src/embedding/kernels/product_i8.rs."""
     scale = table.abs().amax(1) / 127
     scale[scale == 0] = 1
     return (table / scale.unsqueeze(1)).round().to(torch.int8), scale

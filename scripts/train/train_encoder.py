@@ -46,14 +46,14 @@ PROMPTS_SHARE, SELF_SHARE = 0.30, 0.20
 # Scored while training, never trained on: (set, how many prompts).
 VALIDATION = {"azure_mcp_2026": 250, "ultratool_en": 250, "bfcl_live": 250, "metatool": 300}
 TEMPERATURE = 0.05
-# What BM25 counts for beside a cosine: 30/70 over 21. KEYWORD_SCALE of src/selection/fusion.rs is higher, for scores by rarity.
+# What BM25 counts for beside a cosine: 30/70 over 21. KEYWORD_SCALE of crates/rank/src/selection/fusion.rs is higher, for scores by rarity.
 KEYWORD_WEIGHT = 0.3 / 0.7 / 21
 # The share of the steps whose loss is that of the blend; the others train the encoder by itself.
 BLENDED_SHARE = 0.7
 # Cosine of two tools (by the weights that training starts from) above which they are taken for one tool on two
 # servers, and what a wrong tool may score above the right one before it is taken for right as well.
 ALIKE, NEARLY = 0.82, 0.02
-# As in src/catalog/text.rs; and the tokens of a tool that are read while training, for time.
+# As in crates/catalog/src/text.rs; and the tokens of a tool that are read while training, for time.
 MEANING_CHARS, EMBEDDED_VALUES, TOOL_TOKENS = 50, 4, 96
 
 
@@ -63,12 +63,12 @@ def rows(path):
 
 
 def split(identifier):
-    """As `split_identifier` in src/catalog/text.rs."""
+    """As `split_identifier` in crates/catalog/src/text.rs."""
     return re.sub(r"[_\-/.:]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", identifier))
 
 
 def meaning(text):
-    """As `first_sentence` in src/catalog/text.rs."""
+    """As `first_sentence` in crates/catalog/src/text.rs."""
     sentence = re.split(r"(?<=[.!?])(?=\s)|\n", text.strip(), maxsplit=1)[0]
     if len(sentence) > MEANING_CHARS:
         sentence = sentence[:MEANING_CHARS]
@@ -77,7 +77,7 @@ def meaning(text):
 
 
 def told(name, about):
-    """A parameter's name with what it means, as `told_parameters` in src/catalog/text.rs."""
+    """A parameter's name with what it means, as `told_parameters` in crates/catalog/src/text.rs."""
     text, about = split(name), about if isinstance(about, dict) else {}
     means, values = about.get("description"), about.get("enum")
     means = meaning(means) if isinstance(means, str) else ""
@@ -86,7 +86,7 @@ def told(name, about):
 
 
 def tool_text(tool, server=True, name=True, parameters="told", description=None):
-    """As `embedding_text` in src/catalog/text.rs; `parameters` are "told", by their "names" alone or None."""
+    """As `embedding_text` in crates/catalog/src/text.rs; `parameters` are "told", by their "names" alone or None."""
     text = ""
     if server and tool.get("server"):
         text = split(tool["server"]) + ": "

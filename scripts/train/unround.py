@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from safetensors.torch import save_file
 from transformers import AutoConfig, BertTokenizerFast
 
-# Rows in one panel of a packed weight, and inputs in one group: src/embedding/kernels/packed.rs.
+# Rows in one panel of a packed weight, and inputs in one group: crates/vectors/src/embedding/kernels/packed.rs.
 PANEL, GROUP = 32, 4
 
 

@@ -125,7 +125,8 @@ fn read_sources(root: &Path, folder: &Path, room: Option<&str>, sources: &mut Ve
             read_sources(root, &path, room, sources);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let relative = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            let relative = if relative == "lib.rs" && room.is_some() { "mod.rs" } else { &relative };
+            let relative =
+                if relative == "lib.rs" && room.is_some() { "mod.rs" } else { &relative };
             sources.push(Source {
                 path: room.map_or_else(|| relative.to_owned(), |room| format!("{room}/{relative}")),
                 text: std::fs::read_to_string(&path).unwrap(),
@@ -377,14 +378,12 @@ impl<'a> Checker<'a> {
     fn import(&mut self, target: &str, line: usize) {
         let Some(room) = self.layout.module.first() else { return };
         let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| name == room) else { return };
-        if target == room
-            || target == FOUNDATION
-            || allowed.contains(&target)
-        {
+        if target == room || target == FOUNDATION || allowed.contains(&target) {
             return;
         }
         let may = if allowed.is_empty() { "nothing of ours".into() } else { allowed.join(", ") };
-        let is_room = CRATE_ROOMS.contains(&target) || ROOMS.iter().any(|(name, _)| *name == target);
+        let is_room =
+            CRATE_ROOMS.contains(&target) || ROOMS.iter().any(|(name, _)| *name == target);
         let (what, cure) = if is_room {
             let what = format!("room `{room}` imports `{target}`; it may import: {may}");
             (what, "pass the value in from above, or move the line to a higher room")

@@ -66,10 +66,10 @@ mod utterance;
 mod verify;
 mod words;
 
-#[cfg(feature = "execution")]
-use toolroute_run::execution;
 use toolroute_catalog as catalog;
 use toolroute_rank::engine;
+#[cfg(feature = "execution")]
+use toolroute_run::execution;
 
 pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins};

@@ -30,8 +30,8 @@ fn fails(path: &str, text: &str, rule: Rule) {
 fn the_table_names_only_rooms_and_has_no_ring() {
     for (at, (room, allowed)) in ROOMS.iter().enumerate() {
         for import in *allowed {
-            let below = CRATE_ROOMS.contains(import)
-                || ROOMS[..at].iter().any(|(name, _)| name == import);
+            let below =
+                CRATE_ROOMS.contains(import) || ROOMS[..at].iter().any(|(name, _)| name == import);
             assert!(below, "`{room}` imports `{import}`, which does not stand above it in ROOMS");
         }
     }

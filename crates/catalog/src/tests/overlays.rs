@@ -1,9 +1,7 @@
 use std::fs;
 
 use super::fixture;
-use crate::{
-    Catalog, Cost, Error, Hints, LatencyTier, LoadOptions, Loaded, Reliability, Severity,
-};
+use crate::{Catalog, Cost, Error, Hints, LatencyTier, LoadOptions, Loaded, Reliability, Severity};
 
 fn load_with(overlays: Vec<std::path::PathBuf>) -> Result<Loaded, Error> {
     let options = LoadOptions { overlays, ..LoadOptions::default() };

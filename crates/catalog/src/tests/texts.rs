@@ -1,8 +1,6 @@
 use serde_json::value::RawValue;
 
-use crate::{
-    Schema, Tool, embedding_text, keyword_fields, parameter_names, split_identifier,
-};
+use crate::{Schema, Tool, embedding_text, keyword_fields, parameter_names, split_identifier};
 
 fn schema(json: &str) -> Option<Schema> {
     Some(Schema::new(RawValue::from_string(json.to_owned()).unwrap()))

@@ -88,7 +88,7 @@ impl Ledger {
     }
 
     /// What a request holds, the latest first, without what a postcondition rejected.
-    pub(in crate) fn facts_of_request(
+    pub(crate) fn facts_of_request(
         &self,
         query: &FactQuery<'_>,
     ) -> Result<Vec<AssertionRow>, Error> {
@@ -103,7 +103,7 @@ impl Ledger {
 
     /// What users said in other requests, and what was found there and looked at twice; the latest
     /// first, `most` at most.
-    pub(in crate) fn facts_of_others(
+    pub(crate) fn facts_of_others(
         &self,
         query: &FactQuery<'_>,
         most: usize,

@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, events};
-use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 use crate::CallTool;
+use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -11,10 +11,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
+use crate::Service;
 use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
 use crate::engine::Session;
 use crate::execution::{Blocking, Report};
-use crate::Service;
 
 /// Where the conductor's state is, and how tools are run for it that are on no server.
 #[derive(Clone)]

@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::{ApiError, json as whole};
-use crate::execution::Event as Happened;
 use crate::Error;
+use crate::execution::Event as Happened;
 
 /// Who is told what happens.
 pub type Tell = Arc<dyn Fn(Happened) + Send + Sync>;

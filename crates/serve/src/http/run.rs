@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, events};
-use crate::execution::{LocalTime, NoLocalTime};
 use crate::RunPrompt;
+use crate::execution::{LocalTime, NoLocalTime};
 
 /// Bytes of a prompt that is cut into steps.
 const MOST_BYTES: usize = 32_768;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::super::Find;
 use super::meta::{MOST_CHARS, MOST_TOOLS};
+use crate::PAGE_CHARS;
 use crate::engine::{Context, SelectRequest};
 use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
-use crate::PAGE_CHARS;
 
 /// Members by which a tool is named.
 const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];

@@ -179,10 +179,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::Profile;
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     use crate::execution::{Patterns, Permissions};
-    use crate::Profile;
 
     fn service(mut options: ServiceOptions) -> Arc<Service> {
         let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");
