@@ -13,9 +13,11 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod private;
 mod replaced;
 mod sealed;
 
+pub use private::{close_to_others, private_file, private_folder};
 pub use replaced::{Readers, replace, replace_with};
 pub use sealed::{Flaw, HASH, Sealed};
 

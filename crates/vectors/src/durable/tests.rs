@@ -77,3 +77,51 @@ fn readers_are_those_that_were_asked_for_and_links_stay() {
     assert!(link.is_symlink());
     assert_eq!(std::fs::read(&path).unwrap(), b"3");
 }
+
+#[test]
+fn what_a_killed_writer_left_goes_with_the_next_write_and_nothing_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    let make = |name: &str, is_old: bool| {
+        let path = folder.path().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        if is_old {
+            file.set_modified(old).unwrap();
+        }
+    };
+    make(".a.json.AbC123.toolroute-new", true);
+    for (name, is_old) in [
+        (".a.json.AbC124.toolroute-new", false),
+        (".b.json.AbC123.toolroute-new", true),
+        (".a.json.a.b.toolroute-new", true),
+        (".a.json..toolroute-new", true),
+        (".tmpAbC123", true),
+        ("a.json.bak", true),
+    ] {
+        make(name, is_old);
+    }
+    replace(&folder.path().join("a.json"), Readers::Owner, b"new").unwrap();
+    assert!(!folder.path().join(".a.json.AbC123.toolroute-new").exists());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 7);
+    let long = folder.path().join("\u{e4}".repeat(120));
+    replace(&long, Readers::Owner, b"new").unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn private_files_and_folders_are_for_their_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let inner = folder.path().join("a/b");
+    private_folder(&inner).unwrap();
+    assert_eq!((mode(&inner), mode(inner.parent().unwrap())), (0o700, 0o700));
+    let file = inner.join("file");
+    private_file(&file).unwrap();
+    assert_eq!(mode(&file), 0o600);
+    std::fs::write(&file, "kept").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    private_file(&file).unwrap();
+    assert_eq!((mode(&file), &*std::fs::read(&file).unwrap()), (0o600, &b"kept"[..]));
+}
