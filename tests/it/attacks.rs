@@ -205,20 +205,26 @@ fn every_changed_definition_of_a_catalog_is_held_back() {
     let named = |tool: &Tool| Tool { name: tool.id.to_string(), ..tool.clone() };
     let tools: Vec<Tool> = catalog.catalog.iter().map(named).collect();
     assert_eq!(pins.check("all", tools.clone()).unwrap().quarantined, []);
-    let changes: [fn(&mut Tool); 4] = [
-        |tool| tool.description.push(' '),
-        |tool| tool.description.insert(0, '\u{200b}'),
-        |tool| tool.title = Some("Another".into()),
-        |tool| {
+    let strict = Pins::new(folder.path().join("pins.json"), Mode::Strict);
+    // Whether the change is one of words alone, which only strict pins hold back.
+    let changes: [(bool, fn(&mut Tool)); 4] = [
+        (true, |tool| tool.description.push(' ')),
+        (false, |tool| tool.description.insert(0, '\u{200b}')),
+        (true, |tool| tool.title = Some("Another".into())),
+        (false, |tool| {
             let other = serde_json::value::to_raw_value(&json!({"title": "Another"})).unwrap();
             tool.input_schema = Some(Schema::new(other));
-        },
+        }),
     ];
-    for change in changes {
+    for (is_of_words, change) in changes {
         let mut changed = tools.clone();
         changed.iter_mut().for_each(change);
-        let checked = pins.check("all", changed).unwrap();
+        let checked = strict.check("all", changed.clone()).unwrap();
         assert_eq!((checked.accepted.len(), checked.quarantined.len()), (0, tools.len()));
+        let checked = pins.check("all", changed).unwrap();
+        let taken = if is_of_words { tools.len() } else { 0 };
+        assert_eq!((checked.accepted.len(), checked.reworded.len()), (taken, taken));
+        pins.check("all", tools.clone()).unwrap();
     }
     assert_eq!(pins.check("all", tools.clone()).unwrap().accepted.len(), tools.len());
 }

@@ -12,8 +12,12 @@ use crate::catalog::Tool;
 const FIELDS: [&str; 7] =
     ["server", "name", "title", "description", "input_schema", "operation", "mcp"];
 
-/// Members of an MCP tool that say nothing about it to a model, and that servers may change freely.
-const FREE: [&str; 2] = ["_meta", "icons"];
+/// Members of an MCP tool that pins of version 1 did not hash.
+const UNHASHED_BEFORE: [&str; 2] = ["_meta", "icons"];
+
+/// Where a definition holds words about the tool, and nothing that a call depends on. What parameters
+/// are said to be stands in the schema, which is not among them.
+const WORDS: [&str; 3] = ["title", "description", "mcp/annotations/title"];
 
 /// A tool's definition in canonical form (RFC 8785), and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,18 @@ impl Definition {
             .filter(|(name, _)| FIELDS.contains(&name.as_str()))
             .collect();
         Self::of_value(&Value::Object(members))
+    }
+
+    /// The hash of this definition in pins of version 1, which left out some members.
+    pub(super) fn sha256_before(&self) -> String {
+        let mut value: Value = serde_json::from_str(&self.canonical).unwrap_or_default();
+        if let Some(Value::Object(mcp)) = value.get_mut("mcp") {
+            mcp.retain(|name, _| !UNHASHED_BEFORE.contains(&name.as_str()));
+            if mcp.is_empty() {
+                value.as_object_mut().and_then(|members| members.remove("mcp"));
+            }
+        }
+        Self::of_value(&value).sha256
     }
 
     /// The hash of a tool as this program writes it, overlays and all. Tools that have the same one have
@@ -57,7 +73,7 @@ impl Definition {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     let digits = Sha256::digest(bytes);
     let digits = digits.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
@@ -68,15 +84,7 @@ fn fields(tool: &str) -> Map<String, Value> {
     let raw: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
         serde_json::from_str(tool).unwrap_or_default();
     let value = |text: &str| faithful(text).unwrap_or_else(|| json!({"as_written": text}));
-    let mut fields: Map<String, Value> =
-        raw.into_iter().map(|(name, raw)| (name, value(raw.get()))).collect();
-    if let Some(Value::Object(mcp)) = fields.get_mut("mcp") {
-        mcp.retain(|name, _| !FREE.contains(&name.as_str()));
-        if mcp.is_empty() {
-            fields.remove("mcp");
-        }
-    }
-    fields
+    raw.into_iter().map(|(name, raw)| (name, value(raw.get()))).collect()
 }
 
 /// One place at which two definitions differ.
@@ -88,6 +96,12 @@ pub struct FieldChange {
     pub before: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
+}
+
+/// Whether two definitions differ in words about the tool, and in nothing else.
+pub(super) fn is_reworded(before: &Value, after: &Value) -> bool {
+    let found = changes(before, after);
+    !found.is_empty() && found.iter().all(|change| WORDS.contains(&change.path.as_str()))
 }
 
 /// All places at which two definitions differ, by path.

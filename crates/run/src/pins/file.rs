@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::definition::hex;
 use super::{Definition, Error};
 use crate::durable::{self, Readers};
 
-const VERSION: u32 = 1;
+/// Version 1 had no checksum, and its hashes left out `_meta` and `icons`.
+const VERSION: u32 = 2;
 
 /// Definitions up to so many bytes are kept beside their hash, to show what has changed.
 const KEPT_BYTES: usize = 1 << 18;
@@ -25,7 +27,10 @@ pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
 #[derive(Debug, Serialize, Deserialize)]
 struct Whole {
     version: u32,
-    servers: ByServer,
+    /// Of the text of `servers`: finds damage, not forgery. Absent in version 1.
+    #[serde(default)]
+    sha256: String,
+    servers: Box<RawValue>,
 }
 
 /// What is known of one tool.
@@ -51,6 +56,12 @@ pub(super) struct Seen {
     /// Whether a person has agreed to it, and not only the first use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
+    /// Whether it was taken in because only words had changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reworded: bool,
+    /// Whether its hash is one of version 1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hashed_before: bool,
 }
 
 impl Seen {
@@ -62,7 +73,22 @@ impl Seen {
             definition_text.expect("a canonical definition is JSON. This is a bug.");
         let sha256 = definition.sha256().to_owned();
         let tool_sha256 = Some(tool_sha256);
-        Self { sha256, tool_sha256, definition: definition_text, approved: false }
+        Self {
+            sha256,
+            tool_sha256,
+            definition: definition_text,
+            approved: false,
+            reworded: false,
+            hashed_before: false,
+        }
+    }
+
+    /// Whether this is the definition that was seen.
+    pub fn is_of(&self, definition: &Definition) -> bool {
+        match self.hashed_before {
+            true => self.sha256 == definition.sha256_before(),
+            false => self.sha256 == definition.sha256(),
+        }
     }
 
     pub fn definition(&self) -> Value {
@@ -75,7 +101,8 @@ impl PartialEq for Seen {
     fn eq(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
             && self.tool_sha256 == other.tool_sha256
-            && self.approved == other.approved
+            && (self.approved, self.reworded) == (other.approved, other.reworded)
+            && self.hashed_before == other.hashed_before
     }
 }
 
@@ -141,11 +168,24 @@ impl Kept {
 
 fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     let other = |found: String| Error::NotPins { path: path.to_owned(), expected: VERSION, found };
-    let whole: Whole = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
-    if whole.version != VERSION {
-        return Err(other(format!("version {}", whole.version)));
+    let unread = |error: serde_json::Error| other(error.to_string());
+    let whole: Whole = serde_json::from_str(text).map_err(unread)?;
+    let servers = whole.servers.get();
+    match whole.version {
+        VERSION if whole.sha256 == hex(servers.as_bytes()) => {
+            serde_json::from_str(servers).map_err(unread)
+        }
+        VERSION => Err(other("bytes that are not those that were written".to_owned())),
+        1 if whole.sha256.is_empty() => {
+            let mut pins: ByServer = serde_json::from_str(servers).map_err(unread)?;
+            for pin in pins.values_mut().flat_map(BTreeMap::values_mut) {
+                let seen = pin.agreed.iter_mut().chain(&mut pin.held);
+                seen.for_each(|seen| seen.hashed_before = true);
+            }
+            Ok(pins)
+        }
+        version => Err(other(format!("version {version}"))),
     }
-    Ok(whole.servers)
 }
 
 /// Held until the file is dropped. A file beside the pins, because those are replaced.
@@ -154,9 +194,9 @@ fn lock(path: &Path) -> Result<File, Error> {
     name.push(".lock");
     let beside = PathBuf::from(name);
     let failed = |source| Error::Io { action: "lock", path: path.to_owned(), source };
-    path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
-    let file = File::options().create(true).truncate(false).write(true).open(beside);
-    let file = file.map_err(failed)?;
+    path.parent().map_or(Ok(()), durable::private_folder).map_err(failed)?;
+    durable::private_file(&beside).map_err(failed)?;
+    let file = File::options().write(true).open(beside).map_err(failed)?;
     file.lock().map_err(failed)?;
     Ok(file)
 }
@@ -164,7 +204,11 @@ fn lock(path: &Path) -> Result<File, Error> {
 /// A power cut leaves the old pins or the new ones.
 fn write(path: &Path, servers: ByServer) -> Result<(), Error> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
-    let text = serde_json::to_string_pretty(&Whole { version: VERSION, servers });
-    let text = text.map_err(|error| failed(error.into()))?;
+    let text = || {
+        let servers = RawValue::from_string(serde_json::to_string_pretty(&servers)?)?;
+        let sha256 = hex(servers.get().as_bytes());
+        serde_json::to_string_pretty(&Whole { version: VERSION, sha256, servers })
+    };
+    let text = text().map_err(|error| failed(error.into()))?;
     durable::replace(path, Readers::Owner, text.as_bytes()).map_err(failed)
 }

@@ -2,8 +2,9 @@
 //!
 //! A server may list a harmless tool today and another under the same name tomorrow. This room keeps
 //! a hash of every definition that was seen (over canonical JSON, RFC 8785, of server, name, title,
-//! description, schemas, annotations and address), and holds back what has changed since, until a
-//! person approves it. What is held back is to be neither found nor called.
+//! description, schemas, address and every member that MCP gives a tool), and holds back what has
+//! changed since, until a person approves it. What is held back is to be neither found nor called. A
+//! change of words alone in which nothing is suspicious is taken in and told, but for [`Mode::Strict`].
 //!
 //! It must never know how tools are listed, searched or called, nor whom it protects. It reads and
 //! writes one file, whose path it is given.
@@ -28,6 +29,7 @@
 //! ```
 
 mod canonical;
+mod checked;
 mod definition;
 mod error;
 mod file;
@@ -35,6 +37,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use checked::{Checked, Quarantined, Reason, Reworded};
 pub use definition::{Definition, FieldChange};
 pub use error::Error;
-pub use store::{Approve, Checked, Listed, Mode, PinState, Pins, Quarantined, Reason};
+pub use store::{Approve, Listed, Mode, PinState, Pins};

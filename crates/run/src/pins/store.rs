@@ -8,9 +8,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::checked::{Checked, Reason, Verdict};
 use super::file::{ByServer, Kept, Pin, Seen};
 use super::{Definition, Error, FieldChange, definition};
-use crate::catalog::{Tool, ToolId};
+use crate::catalog::{Tool, ToolId, suspicions};
 
 /// What is done with a tool that was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub struct Pins {
 }
 
 /// A tool as it is listed now.
+#[derive(Clone)]
 struct Sight {
     sha256: String,
     shortcut: String,
@@ -42,7 +44,7 @@ struct Sight {
 impl Sight {
     fn of(tool: &Tool, pin: Option<&Pin>) -> Self {
         let shortcut = Definition::shortcut(tool);
-        let agreed = pin.and_then(|pin| pin.agreed.as_ref());
+        let agreed = pin.and_then(|pin| pin.agreed.as_ref()).filter(|seen| !seen.hashed_before);
         if let Some(seen) = agreed.filter(|seen| seen.tool_sha256.as_ref() == Some(&shortcut)) {
             return Self { sha256: seen.sha256.clone(), shortcut, definition: None };
         }
@@ -50,58 +52,17 @@ impl Sight {
         Self { sha256: definition.sha256().to_owned(), shortcut, definition: Some(definition) }
     }
 
+    /// Whether this is the definition that was agreed to.
+    fn is_of(&self, agreed: &Seen) -> bool {
+        match &self.definition {
+            Some(definition) => agreed.is_of(definition),
+            None => agreed.sha256 == self.sha256,
+        }
+    }
+
     fn seen(self, tool: &Tool) -> Seen {
         let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
         Seen::of(&definition, self.shortcut)
-    }
-}
-
-/// A server's tools after the check.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Checked {
-    pub accepted: Vec<Tool>,
-    pub quarantined: Vec<Quarantined>,
-}
-
-/// A tool that is neither to be found nor to be called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Quarantined {
-    pub id: ToolId,
-    pub server: String,
-    pub reason: Reason,
-}
-
-/// Why a tool is held back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Reason {
-    Changed,
-    New,
-    /// The server lists another tool of the same name before it.
-    Twice,
-}
-
-impl fmt::Display for Quarantined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = &self.id;
-        match self.reason {
-            Reason::Changed => write!(
-                f,
-                "`{id}` is held back: its definition has changed; `toolroute pins diff {id}` shows \
-                 how, `toolroute pins approve {id}` lets it in"
-            ),
-            Reason::New => write!(
-                f,
-                "`{id}` is held back: it is new; `toolroute pins diff {id}` shows it, \
-                 `toolroute pins approve {id}` lets it in"
-            ),
-            Reason::Twice => {
-                write!(f, "`{id}` is left out: its server lists two tools of this name")
-            }
-        }
     }
 }
 
@@ -141,6 +102,8 @@ pub enum PinState {
     FirstUse,
     /// Agreed to by a person.
     Approved,
+    /// Taken in because nothing but its words had changed.
+    Reworded,
     /// Held back: not what was agreed to.
     Changed,
     /// Held back: never agreed to.
@@ -153,6 +116,7 @@ impl PinState {
             (None, _) => Self::New,
             (Some(_), Some(_)) => Self::Changed,
             (Some(seen), None) if seen.approved => Self::Approved,
+            (Some(seen), None) if seen.reworded => Self::Reworded,
             (Some(_), None) => Self::FirstUse,
         }
     }
@@ -168,6 +132,7 @@ impl fmt::Display for PinState {
         f.pad(match self {
             Self::FirstUse => "first use",
             Self::Approved => "approved",
+            Self::Reworded => "reworded",
             Self::Changed => "changed",
             Self::New => "new",
         })
@@ -201,62 +166,86 @@ impl Pins {
         let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
         // Before the file is locked, and on all cores: most of the work at a start.
         let sights: Vec<_> = tools.par_iter().map(|tool| Sight::of(tool, pin(tool))).collect();
-        self.kept.update(&self.path, |servers| {
-            let known = servers.get(server);
-            let mut changed: BTreeMap<String, Pin> = BTreeMap::new();
-            let mut checked = Checked::default();
-            let mut names: HashMap<String, String> = HashMap::new();
-            for (tool, sight) in tools.into_iter().zip(sights) {
-                let first = names.entry(tool.name.clone()).or_insert(sight.sha256.clone());
-                let held = if *first == sight.sha256 {
-                    let before = changed.get(&tool.name);
-                    let before = before.or_else(|| known?.get(&tool.name));
-                    let mut pin = before.cloned().unwrap_or_default();
-                    let held = self.judge(&mut pin, &tool, sight);
-                    if before != Some(&pin) {
-                        changed.insert(tool.name.clone(), pin);
-                    }
-                    held
-                } else {
-                    Some(Reason::Twice)
-                };
-                match held {
-                    None => checked.accepted.push(tool),
-                    Some(reason) => checked.quarantined.push(Quarantined {
-                        id: tool.id,
-                        server: server_name(server).to_owned(),
-                        reason,
-                    }),
-                }
-            }
-            let after = (!changed.is_empty()).then(|| {
-                let mut after = servers.clone();
-                after.entry(server.to_owned()).or_default().extend(changed);
-                after
-            });
-            Ok((checked, after))
-        })
+        let parted = self.parted(&before, server, (tools.clone(), sights.clone()));
+        let (checked, None) = parted else {
+            let part = |servers: &ByServer| Ok(self.parted(servers, server, (tools, sights)));
+            return self.kept.update(&self.path, part);
+        };
+        // As nearly always; the file may then be one that cannot be written.
+        Ok(checked)
     }
 
-    /// Why a tool is held back, if it is; and remembers it.
-    fn judge(&self, pin: &mut Pin, tool: &Tool, sight: Sight) -> Option<Reason> {
-        let reason = match &mut pin.agreed {
-            Some(agreed) if agreed.sha256 == sight.sha256 => {
-                agreed.tool_sha256 = Some(sight.shortcut);
-                pin.held = None;
-                return None;
-            }
-            Some(_) => Reason::Changed,
-            None if pin.held.is_none() && self.mode == Mode::FirstUse => {
-                pin.agreed = Some(sight.seen(tool));
-                return None;
-            }
-            None => Reason::New,
-        };
-        if pin.held.as_ref().is_none_or(|held| held.sha256 != sight.sha256) {
-            pin.held = Some(sight.seen(tool));
+    /// The tools parted, and the pins after that where they change.
+    fn parted(
+        &self,
+        servers: &ByServer,
+        server: &str,
+        (tools, sights): (Vec<Tool>, Vec<Sight>),
+    ) -> (Checked, Option<ByServer>) {
+        let known = servers.get(server);
+        let mut changed: BTreeMap<String, Pin> = BTreeMap::new();
+        let mut checked = Checked::default();
+        let mut names: HashMap<String, String> = HashMap::new();
+        for (tool, sight) in tools.into_iter().zip(sights) {
+            let first = names.entry(tool.name.clone()).or_insert(sight.sha256.clone());
+            let verdict = if *first == sight.sha256 {
+                let before = changed.get(&tool.name);
+                let before = before.or_else(|| known?.get(&tool.name));
+                let mut pin = before.cloned().unwrap_or_default();
+                let verdict = self.judge(&mut pin, &tool, sight);
+                if before != Some(&pin) {
+                    changed.insert(tool.name.clone(), pin);
+                }
+                verdict
+            } else {
+                Verdict::Held(Reason::Twice)
+            };
+            checked.add(server_name(server), tool, verdict);
         }
-        Some(reason)
+        let after = (!changed.is_empty()).then(|| {
+            let mut after = servers.clone();
+            after.entry(server.to_owned()).or_default().extend(changed);
+            after
+        });
+        (checked, after)
+    }
+
+    /// What is done with a tool; and remembers it.
+    fn judge(&self, pin: &mut Pin, tool: &Tool, sight: Sight) -> Verdict {
+        let Some(agreed) = &mut pin.agreed else {
+            if pin.held.is_none() && self.mode == Mode::FirstUse {
+                pin.agreed = Some(sight.seen(tool));
+                return Verdict::Taken;
+            }
+            return hold(pin, Reason::New, (tool, sight));
+        };
+        if sight.is_of(agreed) {
+            let is_whole = agreed.sha256 == sight.sha256;
+            if !is_whole && self.mode == Mode::Strict {
+                // Nobody has agreed to the members that were not looked at.
+                return hold(pin, Reason::Changed, (tool, sight));
+            }
+            if agreed.hashed_before {
+                let Seen { approved, reworded, .. } = *agreed;
+                *agreed = Seen { approved, reworded, ..sight.seen(tool) };
+            } else {
+                agreed.tool_sha256 = Some(sight.shortcut);
+            }
+            pin.held = None;
+            return if is_whole { Verdict::Taken } else { Verdict::Repinned };
+        }
+        let before = agreed.definition();
+        let seen = sight.seen(tool);
+        let after = seen.definition();
+        let is_reworded = self.mode == Mode::FirstUse
+            && definition::is_reworded(&before, &after)
+            && suspicions(tool).is_empty();
+        if is_reworded {
+            *agreed = Seen { reworded: true, ..seen };
+            pin.held = None;
+            return Verdict::Reworded(definition::changes(&before, &after));
+        }
+        hold_as(pin, Reason::Changed, seen)
     }
 
     /// Lets in what is held back, and gives the ids of what was.
@@ -314,6 +303,21 @@ impl Pins {
         let before = pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), Seen::definition);
         Ok(definition::changes(&before, &held.definition()))
     }
+}
+
+fn hold(pin: &mut Pin, why: Reason, (tool, sight): (&Tool, Sight)) -> Verdict {
+    // Its definition costs most of a check, and is there already where it was held back before.
+    match pin.held.as_ref().is_some_and(|held| held.sha256 == sight.sha256) {
+        true => Verdict::Held(why),
+        false => hold_as(pin, why, sight.seen(tool)),
+    }
+}
+
+fn hold_as(pin: &mut Pin, why: Reason, seen: Seen) -> Verdict {
+    if pin.held.as_ref().is_none_or(|held| held.sha256 != seen.sha256) {
+        pin.held = Some(seen);
+    }
+    Verdict::Held(why)
 }
 
 fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, Error> {
