@@ -10,14 +10,16 @@ use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool};
+use crate::engine::HeldTool;
 use crate::execution::ServersFile;
-use crate::pins::{Approve, Checked, FieldChange, Mode, Pins};
+use crate::pins::{Approve, Checked, FieldChange, Mode, Pins, Reason};
 
 /// How the definitions that servers list are watched.
 #[derive(Args, Clone, Default)]
 pub struct PinArgs {
-    /// What is done with a server's tools: first-use takes new ones and holds back those that have
-    /// changed since, strict holds back new ones too, off watches nothing [env: TOOLROUTE_PIN]
+    /// What is done with a server's tools: first-use takes new ones, and other words for those it has,
+    /// and holds back what has changed otherwise; strict holds back all that nobody approved; off
+    /// watches nothing [env: TOOLROUTE_PIN]
     #[arg(long, value_enum, value_name = "first-use|strict|off")]
     pub pin_mode: Option<Pinning>,
     /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
@@ -44,33 +46,62 @@ impl PinArgs {
     }
 }
 
-/// What of a server's list may be used. What is held back is told; where pins cannot be checked,
-/// that is everything.
-fn screen(pins: &Pins, file: &ServersFile, server: &str, tools: Vec<Tool>) -> Vec<Tool> {
+/// What of a server's list may be used, and what is held back, which is told; where pins cannot be
+/// checked, that is everything.
+fn screen(
+    pins: &Pins,
+    file: &ServersFile,
+    server: &str,
+    tools: Vec<Tool>,
+) -> (Vec<Tool>, Vec<HeldTool>) {
     let print = file.fingerprints.get(server).map_or("", String::as_str);
+    let listed = tools.clone();
     match pins.check(&Pins::key(server, print), tools) {
-        Ok(Checked { accepted, quarantined, .. }) => {
-            for held in quarantined {
-                render::note(&render::plain(&format!("warning: {held}")));
-            }
-            accepted
+        Ok(checked) => {
+            tell(server, &checked);
+            // Of two tools of one name the first is there, and no approval brings the other.
+            let held = checked.quarantined.into_iter().filter(|held| held.reason != Reason::Twice);
+            let held = held.map(|held| HeldTool { because: held.because(), tool: held.tool });
+            (checked.accepted, held.collect())
         }
         Err(error) => {
-            let said = format!("warning: no tool of `{server}` is used: {}", told(&error));
+            let because = told(&error);
+            let said = format!("warning: no tool of `{server}` is used: {because}");
             render::note(&render::plain(&said));
-            Vec::new()
+            let held = |tool| HeldTool { tool, because: because.clone() };
+            (Vec::new(), listed.into_iter().map(held).collect())
         }
     }
 }
 
-/// A catalog without what is held back of the servers of the servers file.
-pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
+fn tell(server: &str, Checked { quarantined, reworded, repinned, .. }: &Checked) {
+    let held = quarantined.iter().map(|held| format!("warning: {held}"));
+    let reworded = reworded.iter().map(|tool| format!("note: {tool}"));
+    held.chain(reworded).for_each(|said| render::note(&render::plain(&said)));
+    if !repinned.is_empty() {
+        let said = format!(
+            "note: `_meta` and `icons` of {} tools of `{server}` are pinned as they are now; \
+             earlier versions did not watch them",
+            repinned.len()
+        );
+        render::note(&render::plain(&said));
+    }
+}
+
+/// A catalog without what is held back of the servers of the servers file, and what that is.
+pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
     // Where no server is asked, pins need no folder: a user may have no home.
-    let Some(path) = live.servers() else { return Ok(catalog) };
-    let Some(pins) = live.pinning.open()? else { return Ok(catalog) };
+    let Some(path) = live.servers() else { return Ok((catalog, Vec::new())) };
+    let Some(pins) = live.pinning.open()? else { return Ok((catalog, Vec::new())) };
     let file = servers::read(path)?;
-    let look = |server: &str, tools| screen(&pins, &file, server, tools);
-    Ok(servers::looked_over(catalog, &file, look))
+    let mut all_held = Vec::new();
+    let look = |server: &str, tools| {
+        let (free, held) = screen(&pins, &file, server, tools);
+        all_held.extend(held.into_iter().filter(|held| file.offers.admits(&held.tool)));
+        free
+    };
+    let catalog = servers::looked_over(catalog, &file, look);
+    Ok((catalog, all_held))
 }
 
 /// What the gateway looks its servers' lists over with.
@@ -82,7 +113,8 @@ pub fn screen_of(
     let (pins, file) = (args.open()?, file.clone());
     Ok(pins.map(|pins| -> crate::server::Screen {
         std::sync::Arc::new(move |server: &str, tools: Vec<Tool>| {
-            screen(&pins, &file, server, tools)
+            let (free, held) = screen(&pins, &file, server, tools);
+            crate::server::Screened { free, held }
         })
     }))
 }

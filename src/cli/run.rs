@@ -25,6 +25,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let request = kept.session.request(SelectRequest::new(&args.prompt));
     let selection = engine.select(&request)?;
     kept.session.note_selection(&args.prompt, &selection);
+    for held in &selection.held_back {
+        let said = format!("warning: {} fits and is held back: {}", held.id, held.because);
+        render::note(&render::plain(&said));
+    }
     let Some(first) = selection.tools.first() else {
         let said = "no tool fits this prompt; `toolroute route` shows the nearest".to_owned();
         return Err(Failure { code: exit::FAILED, said }.into());

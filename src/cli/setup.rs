@@ -9,11 +9,11 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::{models, paths, render, select_args};
-use crate::catalog::{Catalog, LoadOptions, Problem};
+use crate::catalog::{Catalog, LoadOptions, Loaded, Problem};
 use crate::embedding::Embedder;
 use crate::engine::{
-    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, POLICY_BAND, Policy,
-    Signal, SnapshotState, Strategy,
+    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, HeldTool,
+    POLICY_BAND, Policy, Signal, SnapshotState, Strategy,
 };
 use crate::eval::RowFile;
 use crate::feedback::{StoreOptions, UsageVectors};
@@ -29,10 +29,18 @@ const SHOWN_PROBLEMS: usize = 10;
 
 /// Loads a catalog and tells its problems on stderr.
 pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
-    let (catalog, problems) = catalog_with_problems(args, args.strict)?;
+    Ok(catalog_and_held(args, global)?.0)
+}
+
+/// [`catalog`], and the tools of it that are held back.
+fn catalog_and_held(
+    args: &CatalogArgs,
+    global: &Global,
+) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
+    let (Loaded { catalog, problems, .. }, held) = loaded(args, args.strict)?;
     tell_problems(&problems, global);
     tell_empty(args, &catalog, global);
-    Ok(catalog)
+    Ok((catalog, held))
 }
 
 /// Tells the problems of a catalog on stderr.
@@ -79,21 +87,31 @@ pub fn catalog_with_problems(
     args: &CatalogArgs,
     strict: bool,
 ) -> anyhow::Result<(Catalog, Vec<Problem>)> {
+    let (Loaded { catalog, problems, .. }, _) = loaded(args, strict)?;
+    Ok((catalog, problems))
+}
+
+fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(Loaded, Vec<HeldTool>)> {
     expect_sources(args)?;
     let options = LoadOptions { strict, overlays: args.overlay.clone() };
     #[cfg(feature = "mcp")]
-    let paths = [args.tools.clone(), super::servers::catalogs(&args.live)?].concat();
-    #[cfg(not(feature = "mcp"))]
-    let paths = args.tools.clone();
-    let loaded = Catalog::load(&paths, &options)?;
-    #[cfg(feature = "mcp")]
     let loaded = {
-        let mut loaded = loaded;
-        loaded.catalog = super::pins::screened(loaded.catalog, &args.live)?;
-        loaded.catalog = super::servers::offered(loaded.catalog, &args.live)?;
-        loaded
+        let listed = super::servers::catalogs(&args.live)?;
+        let paths = [args.tools.clone(), listed.files].concat();
+        Catalog::load_with(&paths, listed.unkept, &options)?
     };
-    Ok((loaded.catalog, loaded.problems))
+    #[cfg(not(feature = "mcp"))]
+    let loaded = Catalog::load(&args.tools, &options)?;
+    #[cfg(feature = "mcp")]
+    let (loaded, held) = {
+        let mut loaded = loaded;
+        let (catalog, held) = super::pins::screened(loaded.catalog, &args.live)?;
+        loaded.catalog = super::servers::offered(catalog, &args.live)?;
+        (loaded, held)
+    };
+    #[cfg(not(feature = "mcp"))]
+    let held = Vec::new();
+    Ok((loaded, held))
 }
 
 /// A file of prompts, or stdin.
@@ -215,10 +233,12 @@ pub fn build(
             None => models::embedder(args, wanted.strategy, global),
             loaded => Ok(loaded),
         });
-        (given.map_or_else(|| catalog(catalog_args, global), Ok), joined(loading))
+        let ours = || catalog_and_held(catalog_args, global);
+        (given.map_or_else(ours, |given| Ok((given, Vec::new()))), joined(loading))
     });
+    let (catalog, held) = catalog?;
     let config = config(args, &wanted, global);
-    let mut builder = Engine::builder(catalog?).config(config);
+    let mut builder = Engine::builder(catalog).config(config);
     if let Some(path) = wanted.feedback {
         builder = builder.feedback(path, StoreOptions::default());
     }
@@ -234,6 +254,7 @@ pub fn build(
         }
     }
     let engine = builder.build()?;
+    engine.hold_back(held);
     if let Some(0) = engine.usage_report().map(|report| report.applied) {
         let said = "warning: nothing was learned of any tool of this catalog; `toolroute learn` with the same --tools does";
         render::warn(global, said);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::import::{self, Import};
 use super::list::Gathered;
 use super::source::Source;
-use super::{Catalog, Error, Loaded, Problem, Severity, fallback, file, overlay};
+use super::{Catalog, Error, Loaded, Problem, Severity, Tool, fallback, file, overlay};
 
 const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
 
@@ -29,6 +29,18 @@ impl Catalog {
     /// A path that cannot be read, a named file that is too large or without anything that is a tool, and, in strict
     /// mode, any problem of level error.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, Error> {
+        Self::load_with(paths, Vec::new(), options)
+    }
+
+    /// [`Catalog::load`] with more tools after those of the files.
+    ///
+    /// # Errors
+    /// As [`Catalog::load`].
+    pub fn load_with(
+        paths: &[PathBuf],
+        tools: Vec<Tool>,
+        options: &LoadOptions,
+    ) -> Result<Loaded, Error> {
         let mut places = Vec::new();
         for path in paths {
             if path.is_dir() {
@@ -44,6 +56,10 @@ impl Catalog {
         let mut gathered = Gathered::default();
         for (place, import) in places.iter().zip(read) {
             take_in(place, import, &mut gathered)?;
+        }
+        for tool in tools {
+            let problem = gathered.push(tool);
+            gathered.problems.extend(problem);
         }
         for path in &options.overlays {
             let problems = overlay::apply(path, &mut gathered.tools)?;

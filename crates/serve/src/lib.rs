@@ -59,7 +59,7 @@ pub use mcp::{
 pub use profile::{Profile, Profiles};
 pub use service::{
     About, Admitted, CallTool, Edit, Find, Found, Hidden, Keep, Notice, Recent, RunPrompt, Screen,
-    ServerState, Service, ServiceOptions, Sessions, Status, Unavailable,
+    Screened, ServerState, Service, ServiceOptions, Sessions, Status, Unavailable,
 };
 pub use shutdown::Shutdown;
 

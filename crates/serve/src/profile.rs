@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::Error;
-use crate::catalog::{Catalog, Tool};
+use crate::catalog::Tool;
 use crate::engine::Context;
 use crate::execution::Patterns;
 
@@ -68,20 +68,20 @@ impl View {
     ///
     /// The engine's patterns are over ids: a server is the pattern of its ids, and where tools are
     /// named by patterns as well, the other servers are left out instead.
-    pub fn narrow(
+    pub fn narrow<'t>(
         &self,
         context: &mut Context,
         server: Option<&str>,
-        catalog: &Catalog,
+        tools: impl Iterator<Item = &'t Tool> + Clone,
     ) -> Result<(), Error> {
         let meant = |name: &str| self.names_server(name) && server.is_none_or(|one| one == name);
         let is_open = context.enabled_tools.is_none() && self.profile.tools.is_empty();
         if server.is_some() || !self.profile.servers.is_empty() {
-            let known = catalog.iter().filter_map(|tool| tool.server.as_deref());
+            let known = tools.clone().filter_map(|tool| tool.server.as_deref());
             let known: BTreeSet<&str> = known.collect();
             let (own, others): (Vec<_>, Vec<_>) = known.into_iter().partition(|name| meant(name));
             let ids = |names: &[&str]| -> Vec<String> {
-                names.iter().flat_map(|name| ids_of(name, &own, &others, catalog)).collect()
+                names.iter().flat_map(|name| ids_of(name, &own, &others, tools.clone())).collect()
             };
             if is_open {
                 context.enabled_tools = Some(ids(&own));
@@ -94,7 +94,7 @@ impl View {
             None => context.enabled_tools = Some(self.profile.tools.clone()),
             Some(asked) => {
                 let asked = Patterns::new(asked)?;
-                let ids = catalog.iter().map(|tool| tool.id.as_str());
+                let ids = tools.map(|tool| tool.id.as_str());
                 let both = ids.filter(|id| asked.matches(id) && self.patterns.matches(id));
                 context.enabled_tools = Some(both.map(str::to_owned).collect());
             }
@@ -125,12 +125,17 @@ fn may_begin(pattern: &str, start: &str) -> bool {
 
 /// Patterns that the ids of a server's tools match, and no others: one where no name of another
 /// server begins as these ids do, else the ids.
-fn ids_of(server: &str, own: &[&str], others: &[&str], catalog: &Catalog) -> Vec<String> {
+fn ids_of<'t>(
+    server: &str,
+    own: &[&str],
+    others: &[&str],
+    tools: impl Iterator<Item = &'t Tool>,
+) -> Vec<String> {
     let meets = |other: &&str| begins_as(other, server) || begins_as(server, other);
     if !own.iter().chain(others).any(meets) {
         return vec![exactly(server) + "__*"];
     }
-    let tools = catalog.iter().filter(|tool| tool.server.as_deref() == Some(server));
+    let tools = tools.filter(|tool| tool.server.as_deref() == Some(server));
     tools.map(|tool| exactly(tool.id.as_str())).collect()
 }
 
@@ -155,6 +160,7 @@ fn exactly(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Catalog;
     use crate::engine::{Engine, SelectRequest};
 
     fn catalog() -> Catalog {
@@ -171,7 +177,7 @@ mod tests {
     fn seen(profile: Profile, server: Option<&str>) -> Vec<String> {
         let view = View::new(profile).unwrap();
         let (catalog, mut context) = (catalog(), Context::default());
-        view.narrow(&mut context, server, &catalog).unwrap();
+        view.narrow(&mut context, server, catalog.tools().iter().map(AsRef::as_ref)).unwrap();
         let engine = Engine::builder(catalog).build().unwrap();
         let request = SelectRequest::new("read a file of notes").context(context);
         let selected = engine.select(&request).unwrap().tools;
@@ -212,7 +218,8 @@ mod tests {
             let servers = servers.clone();
             let view = View::new(Profile { tools, servers, ..Profile::default() }).unwrap();
             let mut context = Context::default();
-            view.narrow(&mut context, None, &catalog).unwrap();
+            let tools = catalog.tools().iter().map(AsRef::as_ref);
+            view.narrow(&mut context, None, tools).unwrap();
             assert_eq!(context.enabled_tools, enabled);
             assert_eq!(context.excluded_tools, excluded);
         }

@@ -20,7 +20,7 @@ use tokio::sync::broadcast;
 use super::profile::View;
 use super::{Error, Profile, Profiles};
 use crate::catalog::{Catalog, Tool, ToolId};
-use crate::engine::Engine;
+use crate::engine::{Engine, HeldTool};
 use crate::execution::{Executor, Neighbor, Permissions};
 
 pub use about::About;
@@ -36,8 +36,16 @@ pub use upstream::{ServerState, Status};
 /// to them, such as tiers.
 pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
-/// Looks over a server's tools before anybody may find them: what it does not give back is hidden.
-pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+/// Looks over a server's tools before anybody may find them.
+pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Screened + Send + Sync>;
+
+/// A server's tools, looked over.
+#[derive(Clone, Debug, Default)]
+pub struct Screened {
+    pub free: Vec<Tool>,
+    /// Those that nobody may find or call.
+    pub held: Vec<HeldTool>,
+}
 
 /// Makes the user's own changes to what a server lists: what was taken out stays out, what was put in
 /// stays in.
@@ -119,7 +127,7 @@ impl Service {
         };
         let views: Result<BTreeMap<_, _>, _> = options.profiles.iter().map(view).collect();
         let upstreams = upstream::at_first(&options, &engine.catalog());
-        Ok(Arc::new(Self {
+        let service = Arc::new(Self {
             engine,
             views: views?,
             hidden: RwLock::new(options.hidden.clone()),
@@ -131,7 +139,9 @@ impl Service {
             notices: broadcast::Sender::new(NOTICES),
             began: Instant::now(),
             near: Mutex::default(),
-        }))
+        });
+        service.hold_back();
+        Ok(service)
     }
 
     pub fn engine(&self) -> &Arc<Engine> {

@@ -119,7 +119,8 @@ impl EngineBuilder {
         let start = |log| Recording::start(log, embedder.clone());
         let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
-        let lasting = Lasting { config, embedder, usage: self.usage, inputs };
+        let held = Arc::default();
+        let lasting = Lasting { config, embedder, usage: self.usage, inputs, held };
         let state = State::new(lasting, self.catalog, (indexed, keyword), 0);
         Ok(Engine::new(state, report, recording))
     }

@@ -125,10 +125,16 @@ impl Engine {
     }
 
     fn select_analyzed(&self, state: &State, request: &SelectRequest) -> Result<Selection, Error> {
-        let Some((request, analysis)) = self.analyzed(request)? else {
-            return state.select(request);
+        let analyzed = self.analyzed(request)?;
+        let asked = match &analyzed {
+            Some((request, _)) => request,
+            None => request,
         };
-        Ok(Selection { analysis: Some(Arc::new(analysis)), ..state.select(&request)? })
+        let mut answer = [state.select(asked)];
+        state.name_held(std::slice::from_ref(asked), &mut answer);
+        let [answer] = answer;
+        let analysis = analyzed.map(|(_, analysis)| Arc::new(analysis));
+        Ok(Selection { analysis, ..answer? })
     }
 
     /// [`Engine::select`] for many prompts: embedded together, equal ones once, and ranked side by
@@ -141,7 +147,11 @@ impl Engine {
         let answers = match requests.iter().any(wants) {
             // Each has files of its own to be read.
             true => requests.iter().map(|one| self.select_analyzed(&state, one)).collect(),
-            false => state.select_many(requests),
+            false => {
+                let mut answers = state.select_many(requests);
+                state.name_held(requests, &mut answers);
+                answers
+            }
         };
         for answer in &answers {
             let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());

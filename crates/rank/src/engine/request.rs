@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::{Analysis, Context};
+use super::{Analysis, Context, HeldBack};
 use crate::catalog::{Suspicion, Tool, ToolId, suspicions};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
@@ -107,6 +107,9 @@ pub struct Selection {
     /// Tools that would stand in the answer, were it not for the policy or for a lack of
     /// confidence.
     pub excluded: Vec<Excluded>,
+    /// Tools that are held back ([`super::Engine::hold_back`]) and would stand in the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<HeldBack>,
     /// Candidates of the request that the catalog does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_candidates: Vec<String>,

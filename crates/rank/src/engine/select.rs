@@ -236,6 +236,7 @@ impl State {
             confidence,
             abstained,
             excluded,
+            held_back: Vec::new(),
             unknown_candidates,
             cached: false,
             timings,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::EngineConfig;
+use super::held::Held;
 use super::learning::Learned;
 use super::live_inputs::{LiveInputs, RowObservations};
 use super::request::Looked;
@@ -42,6 +43,8 @@ pub(super) struct State {
     pub usage: Option<Arc<UsageVectors>>,
     /// What of `usage` concerns the catalog.
     pub learned: Option<Learned>,
+    /// What nobody may find, and answers name.
+    pub held: Arc<Held>,
     /// Changes of the catalog since the engine was built.
     pub version: u64,
 }
@@ -60,6 +63,7 @@ pub(super) struct Lasting {
     pub embedder: Option<Arc<dyn Embedder>>,
     pub usage: Option<Arc<UsageVectors>>,
     pub inputs: LiveInputs,
+    pub held: Arc<Held>,
 }
 
 impl State {
@@ -70,7 +74,7 @@ impl State {
         indexed: (Option<Indexed>, Arc<KeywordRetriever>),
         version: u64,
     ) -> Self {
-        let Lasting { config, embedder, usage, inputs } = lasting;
+        let Lasting { config, embedder, usage, inputs, held } = lasting;
         let tools = catalog.tools();
         let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
         let signals = Signals::new(tools, |id| catalog.row(id), &config.category_words);
@@ -102,6 +106,7 @@ impl State {
             vectors,
             usage,
             learned,
+            held,
             version,
         }
     }
@@ -112,6 +117,7 @@ impl State {
             embedder: self.embedder.clone(),
             usage: self.usage.clone(),
             inputs: self.inputs.clone(),
+            held: self.held.clone(),
         }
     }
 

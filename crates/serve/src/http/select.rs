@@ -241,6 +241,9 @@ pub struct SelectionDoc {
     /// Tools that were left out, with the reason; absent with `"excluded": false`.
     #[schema(required = false, nullable = false)]
     excluded: Option<Vec<ExcludedDoc>>,
+    /// Tools that would stand in the answer and that pins hold back, with what lets them in.
+    #[schema(required = false, nullable = false)]
+    held_back: Option<Vec<ExcludedDoc>>,
     /// Milliseconds by stage, where they were asked for.
     #[schema(required = false, nullable = false, value_type = Option<Object>)]
     timings: Option<Value>,

@@ -11,7 +11,7 @@ use super::super::{About, Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
-use crate::engine::{Degraded, Selected};
+use crate::engine::{Degraded, HeldBack, Selected};
 use crate::execution::tokens_of;
 
 /// Characters of a description in a compact answer.
@@ -40,8 +40,22 @@ struct Answer<'a> {
     note: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unavailable_servers: &'a [Unavailable],
+    /// Tools that would stand here and that the user has to approve first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held_back: Vec<HeldEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token_metrics: Option<TokenMetrics>,
+}
+
+#[derive(Serialize)]
+struct HeldEntry<'a> {
+    id: &'a str,
+    because: String,
+}
+
+fn held(held: &[HeldBack]) -> Vec<HeldEntry<'_>> {
+    let because = |held: &HeldBack| format!("Tell the user: {}", held.because);
+    held.iter().map(|held| HeldEntry { id: held.id.as_str(), because: because(held) }).collect()
 }
 
 impl Answer<'_> {
@@ -118,6 +132,7 @@ impl Gateway {
             read_as: found.selection.read_as.as_deref(),
             note: self.note(&found, server.as_deref()),
             unavailable_servers: &found.unavailable,
+            held_back: held(&found.selection.held_back),
             token_metrics: None,
         };
         if let Some(budget) = asked.budget_tokens {

@@ -75,12 +75,17 @@ impl Service {
         let view = self.view(find.profile.as_deref())?;
         let mut request = find.session.request(find.request.clone());
         let mut context = request.context.take().unwrap_or_default();
-        view.narrow(&mut context, find.server.as_deref(), &self.engine.catalog())?;
+        let held = self.engine.held_back();
+        let catalog = self.engine.catalog();
+        let known = catalog.tools().iter().map(AsRef::as_ref);
+        let known = known.chain(held.iter().map(|held| &held.tool));
+        view.narrow(&mut context, find.server.as_deref(), known)?;
         request.context = Some(context);
         request.limit = request.limit.or(view.profile.limit);
         let mut selection = self.engine.select(&request)?;
         if let Some(least) = find.min_score {
             selection.tools.retain(|found| found.score >= least);
+            selection.held_back.retain(|found| found.score >= least);
         }
         find.session.note_selection(&find.request.prompt, &selection);
         Ok(selection)

@@ -7,14 +7,17 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::PoisonError;
 
 use super::super::profile::View;
-use super::{Error, ServerState, Service, ServiceOptions};
+use super::{Error, Screened, ServerState, Service, ServiceOptions};
 use crate::catalog::{Tool, ToolId};
+use crate::engine::HeldTool;
 
 /// The tools of a server that nobody gets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hidden {
     /// Ids of those that could run and were held back by the screen.
     pub held: BTreeSet<String>,
+    /// Those tools, as far as the screen says why.
+    pub tools: Vec<HeldTool>,
     /// How many may never run.
     pub forbidden: usize,
 }
@@ -52,10 +55,12 @@ impl Service {
                 let runs = tools.iter().filter(|tool| may_run(tool));
                 let runs: Vec<ToolId> = runs.map(|tool| tool.id.clone()).collect();
                 hidden.forbidden = listed - runs.len();
-                let screened = screen(server, tools);
+                let Screened { free: screened, held: mut tools } = screen(server, tools);
                 let free: HashSet<&ToolId> = screened.iter().map(|tool| &tool.id).collect();
                 let held = runs.iter().filter(|id| !free.contains(id));
                 hidden.held = held.map(ToString::to_string).collect();
+                tools.retain(|held| hidden.held.contains(held.tool.id.as_str()));
+                hidden.tools = tools;
                 screened
             }
             None => tools,
@@ -65,6 +70,14 @@ impl Service {
             hidden.forbidden = listed - tools.len();
         }
         Admitted { tools, hidden }
+    }
+
+    /// Has answers name the tools that are held back now.
+    pub(super) fn hold_back(&self) {
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
+        let held = hidden.values().flat_map(|hidden| hidden.tools.iter().cloned()).collect();
+        drop(hidden);
+        self.engine.hold_back(held);
     }
 
     /// The states of those servers that clients of a profile may hear of.
@@ -204,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_server_is_there_where_one_of_its_tools_is_or_may_come() {
-        let held = Hidden { held: ["held__x".to_owned()].into(), forbidden: 0 };
+        let held = Hidden { held: ["held__x".to_owned()].into(), ..Hidden::default() };
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
         assert_eq!(seen(&open, None), ["fs", "web", "new"]);
@@ -227,9 +240,13 @@ mod tests {
         };
         let all = Service::admitted(&options, "fs", tools.clone());
         assert_eq!((all.tools.len(), all.hidden.held.len(), all.hidden.forbidden), (2, 0, 1));
-        options.screen = Some(Arc::new(|_: &str, tools: Vec<Tool>| tools[..1].to_vec()));
+        options.screen = Some(Arc::new(|_: &str, tools: Vec<Tool>| {
+            let held = |tool: &Tool| HeldTool { tool: tool.clone(), because: "new".to_owned() };
+            Screened { free: tools[..1].to_vec(), held: tools[1..].iter().map(held).collect() }
+        }));
         let some = Service::admitted(&options, "fs", tools);
         assert_eq!((some.tools.len(), some.hidden.forbidden), (1, 1));
         assert_eq!(some.hidden.held, ["fs__new".to_owned()].into());
+        assert_eq!(some.hidden.tools.len(), 1);
     }
 }

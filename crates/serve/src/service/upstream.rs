@@ -195,6 +195,7 @@ impl Service {
         let mut known = self.hidden.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(server.to_owned(), hidden);
         drop(known);
+        self.hold_back();
         self.count(server, loaded.catalog.len());
         Ok((loaded.catalog.len(), is_other))
     }
