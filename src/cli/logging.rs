@@ -6,6 +6,16 @@ use tracing_subscriber::EnvFilter;
 
 use super::args::{Global, LogFormat};
 
+#[cfg(feature = "mcp")]
+fn stderr() -> super::secrets::Stderr {
+    super::secrets::Stderr
+}
+
+#[cfg(not(feature = "mcp"))]
+fn stderr() -> std::io::Stderr {
+    std::io::stderr()
+}
+
 /// Starts logging. `TOOLROUTE_LOG` (as `RUST_LOG`) decides over the flags.
 pub fn init(global: &Global) {
     let level = match (global.quiet, global.verbose) {
@@ -18,7 +28,7 @@ pub fn init(global: &Global) {
     let filter = chosen.unwrap_or_else(|| format!("toolroute={level}"));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
-        .with_writer(std::io::stderr)
+        .with_writer(stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         // It tells them by a macro that panics where stderr is broken.

@@ -68,6 +68,8 @@ mod render;
 mod route;
 #[cfg(feature = "mcp")]
 mod run;
+#[cfg(feature = "mcp")]
+mod secrets;
 mod select_args;
 #[cfg(feature = "server")]
 mod serve;

@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use self::connection::{Connection, Watcher};
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
-use super::redact::Redactor;
+use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tool_of};
 use super::spawn::{ProcessGuard, ProcessOptions};
 use crate::catalog::Tool;
@@ -59,29 +59,15 @@ enum Reach {
 }
 
 impl Reach {
-    /// Knows all that the server is given: a log need not tell which of it is secret.
+    /// Knows all that the server is given that may be a secret.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
-        match self {
-            Self::Stdio(program) => redactor.hide(program.env.values().cloned()),
-            Self::Http(remote) => {
-                let words = remote.headers.values().flat_map(|value| value.split_whitespace());
-                redactor.hide(words.map(str::to_owned));
-                redactor.hide(secrets_of(&remote.url));
-            }
-        }
+        redactor.hide(match self {
+            Self::Stdio(program) => redact::of_program(program),
+            Self::Http(remote) => redact::of_remote(remote),
+        });
         redactor
     }
-}
-
-/// What of an address may be a secret: the values of its query, and parts of its path that are no words.
-fn secrets_of(url: &str) -> impl Iterator<Item = String> {
-    let (path, query) = url.split_once('?').unwrap_or((url, ""));
-    let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
-    let is_key =
-        |part: &&str| part.len() >= SHORTEST_KEY && part.bytes().any(|byte| byte.is_ascii_digit());
-    let parts = path.split('/').skip(3).filter(is_key);
-    parts.chain(values).map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
 /// One MCP server.
@@ -117,9 +103,6 @@ struct State {
 /// So many restarts in a row come without a pause: a server that one call has killed, and killed
 /// again when it was repeated, is there for the next tool at once.
 const FREE_STARTS: u32 = 2;
-
-/// Letters of a key that stands in an address at least.
-const SHORTEST_KEY: usize = 12;
 
 /// The pause before the restart after those; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

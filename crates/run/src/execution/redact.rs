@@ -1,33 +1,46 @@
-//! Keeps secrets out of logs.
+//! Keeps secrets out of logs: what a server is given, and what looks like a secret by itself.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use super::servers::{Entry, Program, Remote};
 
 const HIDDEN: &str = "[secret]";
 
 /// Shorter values would blot out words that are no secrets.
 const SHORTEST: usize = 6;
 
-/// Names under which secrets are written in files, headers and query strings.
-const NAMES: [&str; 9] = [
+/// Letters of a key that stands in an address at least.
+const SHORTEST_KEY: usize = 12;
+
+/// Names under which secrets are written in files, headers, flags and query strings.
+const NAMES: [&str; 13] = [
     "token",
     "secret",
     "password",
     "passwd",
+    "passphrase",
     "apikey",
     "authorization",
     "credential",
     "cookie",
     "key",
+    "auth",
+    "private",
+    "signature",
 ];
 
+/// Shorter names, which many words hold: they count where a name ends so.
+const LAST_NAMES: [&str; 4] = ["pass", "pwd", "pat", "dsn"];
+
 /// What secrets look like where nobody said that they are some: a value after a name of [`NAMES`],
-/// the word after `Bearer`, and keys with the prefixes of well-known services.
+/// the word after `Bearer`, the password of an address, and keys with the prefixes of well-known services.
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?ix)
         (?P<keep> \b(?:bearer|basic)\s+ ) [a-z0-9._~+/=-]{6,}
+        | (?P<user> \b[a-z][a-z0-9+.-]*://[^\s/:@]*: ) [^\s/@]+ (?P<at> @ )
         | (?P<name> [\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|authorization|credential|access[_-]?key)
             [\w-]*["']?\s*[=:]\s*["']? ) (?:(?:bearer|basic)\s+)? [^\s"',;&}\]]{4,}
         | \b(?:sk|pk|ghp|gho|ghs|xox[abp]|glpat|AKIA|AIza)[-_]?[a-z0-9_-]{12,}
@@ -42,6 +55,103 @@ pub(super) fn is_secret_name(name: &str) -> bool {
     let name: String =
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     NAMES.iter().any(|known| name.contains(known))
+        || LAST_NAMES.iter().any(|last| name.ends_with(last) && name.len() > last.len())
+}
+
+/// What an entry of a servers file gives its server that may be a secret: values of `env` and
+/// `headers`, what follows a flag that says key, and what an address says beside where it leads.
+pub(super) fn secrets_of(entry: &Entry) -> Vec<String> {
+    match entry {
+        Entry::Stdio(program) | Entry::Process(program, _) => of_program(program),
+        Entry::Http(remote) | Entry::OpenApi(remote) => of_remote(remote),
+    }
+}
+
+pub(super) fn of_program(program: &Program) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in &program.env {
+        of_value(name, value, &mut found);
+    }
+    let mut flag = None;
+    for arg in &program.args {
+        if let Some(name) = flag.take().filter(|_| !arg.starts_with("--")) {
+            of_value(name, arg, &mut found);
+        }
+        // `--api-key=abc`, `API_KEY=abc` and `Authorization: Bearer abc`.
+        match arg.split_once(['=', ':']) {
+            Some((name, value)) if is_secret_name(name) => of_value(name, value, &mut found),
+            _ => of_address(arg, &mut found),
+        }
+        flag = Some(arg.as_str()).filter(|arg| arg.starts_with('-') && is_secret_name(arg));
+    }
+    found
+}
+
+pub(super) fn of_remote(remote: &Remote) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in &remote.headers {
+        of_value(name, value, &mut found);
+    }
+    of_address(&remote.url, &mut found);
+    found
+}
+
+/// A value, and the words of it: of `Bearer abc` the second is the secret.
+fn of_value(name: &str, value: &str, found: &mut Vec<String>) {
+    of_address(value, found);
+    if is_secret_name(name) || !is_harmless(value) {
+        found.extend([value, value.trim()].map(str::to_owned));
+        found.extend(value.split_whitespace().last().map(str::to_owned));
+    }
+}
+
+/// Whether a value under a name that does not say secret is none: a number, a word, a path, or the
+/// address of a place that asks for nothing. An error that quotes one must stay readable.
+fn is_harmless(value: &str) -> bool {
+    const LONGEST_WORD: usize = 16;
+    let is_word = value.len() <= LONGEST_WORD && value.bytes().all(|b| b.is_ascii_lowercase());
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || b".:-".contains(&byte));
+    let is_path = value.starts_with(['/', '~', '.']) && !value.contains([' ', '?']);
+    let is_address = value.contains("://") && !value.contains(['@', '?', ' ']);
+    is_word || is_number || is_path || is_address
+}
+
+/// What of an address may be a secret: the user and the password, the values of its query, and parts
+/// of its path that are no words.
+fn of_address(text: &str, found: &mut Vec<String>) {
+    let Some((_, rest)) = text.split_once("://") else { return };
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (host, path) = path.split_once('/').unwrap_or((path, ""));
+    if let Some((user, _)) = host.rsplit_once('@') {
+        let password = user.split_once(':').map_or(user, |(_, password)| password);
+        found.extend([user, password].map(str::to_owned));
+        found.extend(unescaped(password));
+    }
+    let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
+    let is_key =
+        |part: &&str| part.len() >= SHORTEST_KEY && part.bytes().any(|byte| byte.is_ascii_digit());
+    found.extend(path.split('/').filter(is_key).chain(values).map(str::to_owned));
+}
+
+/// A text with its `%XX` as the characters that they stand for, where it has any.
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|plain| plain != text)
 }
 
 /// Replaces secrets by `[secret]`: values that it was told, and what looks like one.
@@ -59,31 +169,49 @@ impl Redactor {
         self.values.dedup();
     }
 
+    /// Adds all values that another knows.
+    pub fn hide_all_of(&mut self, other: &Self) {
+        self.hide(other.values.iter().cloned());
+    }
+
     /// The text without secrets.
     pub fn clean(&self, text: &str) -> String {
-        // All of them are looked for in the text as it came: one that is hidden first could be what
-        // another is known by.
-        let known = self.values.iter().flat_map(|value| text.match_indices(value.as_str()));
-        let mut found: Vec<(usize, usize)> =
-            known.map(|(start, value)| (start, start + value.len())).collect();
+        let mut found = self.known(text);
         found.extend(SHAPES.captures_iter(text).map(|shape| {
-            let kept = shape.name("keep").or_else(|| shape.name("name"));
+            let kept = ["keep", "user", "name"].iter().find_map(|name| shape.name(name));
             let whole = shape.get_match();
-            (kept.map_or(whole.start(), |kept| kept.end()), whole.end())
+            let end = shape.name("at").map_or(whole.end(), |at| at.start());
+            (kept.map_or(whole.start(), |kept| kept.end()), end)
         }));
-        found.sort_unstable();
-        let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
-        for (start, end) in found {
-            // One that begins within another is hidden with it.
-            if start >= done {
-                clean.push_str(&text[done..start]);
-                clean.push_str(HIDDEN);
-            }
-            done = done.max(end);
-        }
-        clean.push_str(&text[done..]);
-        clean
+        without(text, found)
     }
+
+    /// The text without the values that it was told, for words of our own: these have no other secrets.
+    pub fn clean_known(&self, text: &str) -> String {
+        without(text, self.known(text))
+    }
+
+    /// Where the values are. All of them are looked for in the text as it came: one that is hidden first
+    /// could be what another is known by.
+    fn known(&self, text: &str) -> Vec<(usize, usize)> {
+        let known = self.values.iter().flat_map(|value| text.match_indices(value.as_str()));
+        known.map(|(start, value)| (start, start + value.len())).collect()
+    }
+}
+
+fn without(text: &str, mut found: Vec<(usize, usize)>) -> String {
+    found.sort_unstable();
+    let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
+    for (start, end) in found {
+        // One that begins within another is hidden with it.
+        if start >= done {
+            clean.push_str(&text[done..start]);
+            clean.push_str(HIDDEN);
+        }
+        done = done.max(end);
+    }
+    clean.push_str(&text[done..]);
+    clean
 }
 
 /// Says how many it knows, never which.
@@ -105,6 +233,7 @@ mod tests {
             ("sent Bearer abcdef123456", "sent Bearer [secret]"),
             ("url?api_key=abcd1234&q=x", "url?api_key=[secret]&q=x"),
             (r#"{"password": "hunter22"}"#, r#"{"password": "[secret]"}"#),
+            ("at postgres://me:pw@db/x", "at postgres://me:[secret]@db/x"),
             ("with sk-ABCDEFGHIJKLMNOP1234", "with [secret]"),
             ("the key to success is a token effort", "the key to success is a token effort"),
         ] {
@@ -121,5 +250,44 @@ mod tests {
         redactor.hide(["Bearer".to_owned(), "token=abcd e".to_owned()]);
         let clean = redactor.clean("Authorization: Bearer wxyz123456, a token=abcd ef");
         assert_eq!(clean, "Authorization: [secret], a [secret]f");
+    }
+
+    #[test]
+    fn what_a_server_is_given_is_a_secret_unless_it_says_nothing() {
+        let text = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let env = [
+            ("DATABASE_URL", "postgres://me:p%40ss-word@db/x"),
+            ("HOOK", "correct-horse-battery"),
+            ("PGPASS", "lowercase"),
+            ("MODE", "production"),
+            ("HOME_DIR", "/srv/notes"),
+            ("BASE", "https://example.org/api"),
+        ];
+        let program = Program {
+            env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            args: text(&[
+                "--api-key",
+                "flag-value-1",
+                "--token=flag-value-2",
+                "-e",
+                "MY_SECRET=flag-value-3",
+                "--header",
+                "Authorization: Bearer flag-value-4",
+                "https://example.org/mcp?key=flag-value-5",
+                "--port",
+                "808080",
+            ]),
+            ..Program::default()
+        };
+        let mut redactor = Redactor::default();
+        redactor.hide(secrets_of(&Entry::Stdio(program)));
+        for secret in ["p%40ss-word", "p@ss-word", "correct-horse-battery", "lowercase"] {
+            assert_eq!(redactor.clean_known(&format!("<{secret}>")), "<[secret]>");
+        }
+        for number in 1..=5 {
+            assert_eq!(redactor.clean_known(&format!("<flag-value-{number}>")), "<[secret]>");
+        }
+        let plain = "production /srv/notes https://example.org/api --port 808080 --api-key";
+        assert_eq!(redactor.clean_known(plain), plain);
     }
 }

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::Error;
 use super::permission::{Offers, Patterns};
-use super::redact::{Redactor, is_secret_name};
+use super::redact::{Redactor, is_secret_name, secrets_of};
 use crate::catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
 
 /// How one server is reached. Variables are expanded.
@@ -139,12 +139,17 @@ impl ServersFile {
                     self.problems.push(format!("server `{name}`: {error}"));
                     return;
                 }
+                self.redactor.hide(secrets_of(&read));
                 self.fingerprints.insert(name.to_owned(), fingerprint(entry));
                 self.entries.insert(name.to_owned(), read);
             }
             Err(said) => self.problems.push(format!("server `{name}`: {said}")),
         }
         self.redactor.hide(expand.secrets);
+        // Of an entry that cannot be read, a problem may quote what stands in it.
+        for problem in &mut self.problems {
+            *problem = self.redactor.clean(problem);
+        }
     }
 }
 
