@@ -17,6 +17,7 @@ use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
 use crate::catalog::{CallHints, Catalog, Tool};
+use crate::durable;
 use crate::engine::{Engine, Session};
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
@@ -177,7 +178,7 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
         permissions: permissions(args, file)?,
         timing,
         max_chars: args.max_chars,
-        kept: kept()?,
+        kept: kept(),
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
         ..ExecutorOptions::default()
@@ -194,9 +195,14 @@ pub fn permissions(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Perm
     })
 }
 
-/// Where whole answers are kept, for `toolroute output`.
-fn kept() -> anyhow::Result<Arc<Kept>> {
-    Ok(Arc::new(Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES)?))
+/// Where whole answers are kept, for `toolroute output`; where that cannot be, in memory, for who reads
+/// more of an answer in the same process.
+fn kept() -> Arc<Kept> {
+    let kept = Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES).unwrap_or_else(|error| {
+        tracing::warn!("whole answers are kept in memory alone: {:#}", anyhow::Error::from(error));
+        Kept::in_memory(KEPT_BYTES)
+    });
+    Arc::new(kept)
 }
 
 /// The tools to try, in order.
@@ -297,7 +303,7 @@ fn show_answer(answer: &Answer, report: &Report, global: &Global) -> anyhow::Res
     for change in &answer.changes {
         render::warn(global, &render::plain(&change.to_string()));
     }
-    render::line(&render::plain_lines(&answer.output.text))?;
+    render::line(&render::answered(&answer.output.text))?;
     for attachment in &answer.output.attachments {
         let (kind, mime) = (attachment.kind, render::plain(&attachment.mime_type));
         let bytes = attachment.data.len() / 4 * 3;
@@ -320,7 +326,7 @@ fn log_path() -> PathBuf {
 }
 
 fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
-    std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    durable::private_folder(path.parent().unwrap_or(Path::new(".")))?;
     if std::fs::metadata(path).is_ok_and(|about| about.len() > LOG_BYTES) {
         std::fs::rename(path, path.with_extension("old.jsonl"))?;
     }
@@ -336,7 +342,7 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
 
 /// `toolroute output`: a part of an answer that was kept.
 pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let Some(page) = kept()?.get(&args.handle, args.offset, args.chars) else {
+    let Some(page) = kept().get(&args.handle, args.offset, args.chars) else {
         let id = render::cut(&args.handle, render::MOST_OF_AN_ID);
         let said = format!("nothing is kept under `{id}`; call the tool again");
         return Err(Failure { code: exit::BAD_DATA, said }.into());
@@ -344,7 +350,7 @@ pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if global.json {
         render::json(&page)?;
     } else {
-        render::line(&render::plain_lines(&page.text))?;
+        render::line(&render::answered(&page.text))?;
         if let Some(next) = page.next_offset {
             let said =
                 format!("{next} of {} characters; go on with --offset {next}", page.of_chars);

@@ -2,7 +2,7 @@
 //! with the one and does not wait for the other.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::servers;
@@ -38,22 +38,23 @@ impl Lists {
         let (lists, overlays) = (self.by_server.clone(), overlays.to_vec());
         Arc::new(move |server: &str, tools: Vec<Tool>| {
             let Some(path) = lists.get(server) else { return tools };
-            let kept = keep(path, &tools, &overlays);
-            kept.unwrap_or_else(|error| {
-                tracing::warn!(server, "its tools are not kept: {error:#}");
+            if let Err(error) = servers::keep(path, &Catalog::from_tools(tools.clone()).catalog) {
+                tracing::warn!(server, "its tools are not kept for the next start: {error:#}");
+            }
+            with_overlays(&tools, &overlays).unwrap_or_else(|error| {
+                tracing::warn!(server, "no overlay is applied to its tools: {error:#}");
                 tools
             })
         })
     }
 }
 
-fn keep(path: &Path, tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Tool>> {
-    servers::keep(path, &Catalog::from_tools(tools.to_vec()).catalog)?;
+fn with_overlays(tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Tool>> {
     if overlays.is_empty() || tools.is_empty() {
         return Ok(tools.to_vec());
     }
     let options = LoadOptions { strict: false, overlays: overlays.to_vec() };
-    let loaded = Catalog::load(&[path.to_owned()], &options)?;
+    let loaded = Catalog::load_with(&[], tools.to_vec(), &options)?;
     Ok(loaded.catalog.iter().cloned().collect())
 }
 

@@ -43,6 +43,7 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the servers file {}", path.display()))?;
     let read = ServersFile::parse(&text, &|name| std::env::var(name).ok());
+    let read = read.inspect(|file| super::secrets::hide(&file.redactor));
     read.map_err(|error| {
         let said = format!("{}: {error}", path.display());
         Failure { code: exit::BAD_DATA, said }.into()
@@ -78,14 +79,24 @@ fn opened(file: &ServersFile, start_timeout: Duration) -> (Servers, Vec<String>)
     Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() })
 }
 
-/// A file of tools for each server of a servers file. A server that does not answer costs its own
-/// tools, or leaves those of the last time.
-pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
-    let Some(path) = &live.servers else { return Ok(Vec::new()) };
+/// What the servers of a servers file have.
+#[derive(Default)]
+pub struct Listed {
+    /// A file of tools for each server.
+    pub files: Vec<PathBuf>,
+    /// The tools of servers that could not be kept.
+    pub unkept: Vec<Tool>,
+}
+
+/// The tools of all servers. A server that does not answer costs its own tools, or leaves those of the
+/// last time.
+pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Listed> {
+    let Some(path) = &live.servers else { return Ok(Listed::default()) };
     let file = read(path)?;
     let known = kept(&file);
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
     let stale: Vec<String> = stale.map(|kept| kept.name.clone()).collect();
+    let mut unkept: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
     if stale.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
@@ -98,7 +109,15 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
         for KeptList { name, path, .. } in &known {
             match listed.get(name) {
                 None => {}
-                Some(Ok(tools)) => keep(path, &Catalog::from_tools(tools.clone()).catalog)?,
+                Some(Ok(tools)) => {
+                    let kept = keep(path, &Catalog::from_tools(tools.clone()).catalog);
+                    if let Err(error) = kept {
+                        let said =
+                            format!("warning: the tools of `{name}` are not kept: {error:#}");
+                        render::note(&render::plain(&said));
+                        unkept.insert(name, tools.clone());
+                    }
+                }
                 Some(Err(fault)) => {
                     let instead =
                         if path.exists() { "; its last known tools are used" } else { "" };
@@ -109,8 +128,9 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Vec<PathBuf>> {
             }
         }
     }
-    let kept = known.into_iter().map(|kept| kept.path);
-    Ok(kept.filter(|path| has_tools(path)).collect())
+    let files = known.iter().filter(|kept| !unkept.contains_key(kept.name.as_str()));
+    let files = files.map(|kept| kept.path.clone()).filter(|path| has_tools(path)).collect();
+    Ok(Listed { files, unkept: unkept.into_values().flatten().collect() })
 }
 
 /// Whether there is something in a server's list.

@@ -61,10 +61,13 @@ impl Kept {
         match &self.folder {
             Some(folder) => {
                 let written = self.write(folder, &handle, text);
-                if let Err(error) = &written {
-                    tracing::warn!(%error, "an answer could not be kept");
+                if let Err(error) = written {
+                    tracing::warn!(
+                        "an answer is kept in memory, for this process alone: {}: {error}",
+                        folder.display()
+                    );
+                    self.remember(&handle, text);
                 }
-                written.ok()?;
             }
             None => self.remember(&handle, text),
         }
@@ -117,8 +120,9 @@ impl Kept {
         if !is_handle || !handle.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
-        let text = match &self.folder {
-            Some(folder) => std::fs::read_to_string(folder.join(format!("{handle}.txt"))).ok()?,
+        let file = self.folder.as_ref().map(|folder| folder.join(format!("{handle}.txt")));
+        let text = match file.and_then(|file| std::fs::read_to_string(file).ok()) {
+            Some(text) => text,
             None => {
                 let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
                 memory.iter().find(|(known, _)| known == handle)?.1.clone()
