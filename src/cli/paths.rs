@@ -61,8 +61,9 @@ pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
         "this user has no data folder; say where the ledger is with --ledger or TOOLROUTE_LEDGER",
     )?;
     let folder = data.join("toolroute");
-    std::fs::create_dir_all(&folder)
+    durable::private_folder(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    durable::close_to_others(&folder);
     Ok(folder.join("ledger.sqlite"))
 }
 
@@ -89,7 +90,7 @@ pub fn cache(name: &str) -> PathBuf {
 /// Replaces a file that nobody but its user needs to read, or makes it and its folder.
 #[cfg(feature = "mcp")]
 pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let made = path.parent().map_or(Ok(()), durable::private_folder);
     let written = made.and_then(|()| durable::replace(path, Readers::AsBefore, text));
     written.with_context(|| format!("cannot write {}", path.display()))
 }

@@ -58,6 +58,9 @@ pub enum Error {
     #[error("{} is a ledger of version {found}; expected {expected}: use the toolroute that wrote it, or name another file", .path.display())]
     Version { path: PathBuf, found: i64, expected: i64 },
 
+    #[error("the ledger {} is damaged: {said}; restore it from a copy, or move it away and begin another", .path.display())]
+    Damaged { path: PathBuf, said: String },
+
     #[error("there is no ledger at {}; `toolroute conduct` makes one", .path.display())]
     Missing { path: PathBuf },
 

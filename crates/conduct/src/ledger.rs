@@ -12,10 +12,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::Error;
+use crate::durable;
 use crate::engine::fingerprint;
 
 mod read;
 mod rows;
+mod sums;
 mod tables;
 mod write;
 
@@ -43,9 +45,15 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Error::Busy`] while another conductor works in it; [`Error::Foreign`] and
-    /// [`Error::Version`] for files that are not ours, which stay as they are.
+    /// [`Error::Version`] for files that are not ours, which stay as they are; [`Error::Damaged`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         let lock = lock(path)?;
+        // It holds arguments and answers. SQLite's other files get the rights of this one.
+        durable::private_file(path).map_err(|source| Error::Io {
+            action: "write",
+            path: path.to_owned(),
+            source,
+        })?;
         let connection = Connection::open(path).map_err(failed("open", path))?;
         let mut ledger = Self { connection, path: path.to_owned(), _lock: Some(lock) };
         ledger.prepare()?;
@@ -64,8 +72,10 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
         connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
-        let ledger = Self { connection, path: path.to_owned(), _lock: None };
+        let mut ledger = Self { connection, path: path.to_owned(), _lock: None };
+        ledger.bring_up()?;
         ledger.recognise()?;
+        ledger.check()?;
         Ok(ledger)
     }
 
@@ -86,12 +96,17 @@ impl Ledger {
                 .map_err(self.failed("open"))?;
             self.write("make its tables", |tx| {
                 tx.execute_batch(TABLES)?;
+                tx.execute_batch(sums::TABLE)?;
+                sums::watch(tx)?;
                 tx.execute("INSERT INTO meta VALUES ('id', ?1)", [&id])?;
                 tx.pragma_update(None, "application_id", APPLICATION)?;
                 tx.pragma_update(None, "user_version", VERSION)
             })?;
         }
+        self.bring_up()?;
         self.recognise()?;
+        self.check()?;
+        sums::watch(&self.connection).map_err(self.failed("open"))?;
         // FULL, not NORMAL: a completed run must outlive a power cut as well.
         let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
         self.connection.execute_batch(settings).map_err(self.failed("open"))?;
@@ -124,6 +139,41 @@ impl Ledger {
         Ok(())
     }
 
+    /// Gives a ledger of version 1 what it lacks.
+    fn bring_up(&mut self) -> Result<(), Error> {
+        let version = |connection: &Connection| -> rusqlite::Result<(i64, i64)> {
+            let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get(0));
+            Ok((number("application_id")?, number("user_version")?))
+        };
+        if version(&self.connection).map_err(|error| self.not_ours(error))? != (APPLICATION, 1) {
+            return Ok(());
+        }
+        self.write("take sums", |tx| {
+            // Another process may have done it since.
+            if version(tx)?.1 != 1 {
+                return Ok(());
+            }
+            tx.execute_batch(sums::TABLE)?;
+            sums::watch(tx)?;
+            sums::note_all(tx)?;
+            tx.pragma_update(None, "user_version", VERSION)
+        })
+    }
+
+    /// # Errors
+    /// [`Error::Damaged`].
+    fn check(&self) -> Result<(), Error> {
+        let damaged = |said| Error::Damaged { path: self.path.clone(), said };
+        match sums::damage(&self.connection) {
+            Ok(None) => Ok(()),
+            Ok(Some(said)) => Err(damaged(said)),
+            Err(error) => match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DatabaseCorrupt) => Err(damaged(error.to_string())),
+                _ => Err(self.failed("say whether it is whole")(error)),
+            },
+        }
+    }
+
     fn not_ours(&self, error: rusqlite::Error) -> Error {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::NotADatabase) => Error::Foreign { path: self.path.clone() },
@@ -145,6 +195,7 @@ impl Ledger {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let tx = begun.map_err(&failed)?;
         let done = work(&tx).map_err(&failed)?;
+        sums::seal(&tx).map_err(&failed)?;
         tx.commit().map_err(failed)?;
         Ok(done)
     }
@@ -160,9 +211,9 @@ fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let beside = PathBuf::from(name);
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&beside);
-    let file =
-        opened.map_err(|source| Error::Io { action: "write", path: beside.clone(), source })?;
+    let failed = |source| Error::Io { action: "write", path: beside.clone(), source };
+    durable::private_file(&beside).map_err(failed)?;
+    let file = OpenOptions::new().write(true).open(&beside).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),

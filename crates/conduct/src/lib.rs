@@ -70,6 +70,7 @@ use toolroute_catalog as catalog;
 use toolroute_rank::engine;
 #[cfg(feature = "execution")]
 use toolroute_run::execution;
+use toolroute_vectors::durable;
 
 pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins};

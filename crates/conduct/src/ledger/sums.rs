@@ -1,0 +1,133 @@
+//! A sum for every row of the ledger, kept beside the tables: a row that is not as it was written, that is
+//! gone or that nobody wrote is found before anything is concluded from it. It finds damage, not
+//! forgery: whoever can write the file can write the sums.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+use sha2::{Digest as _, Sha256};
+
+/// The tables whose rows have sums.
+const TABLES: [&str; 7] =
+    ["meta", "requests", "obligations", "runs", "sources", "assertions", "events"];
+
+/// Part of the tables since version 2.
+pub const TABLE: &str = "
+CREATE TABLE sums (
+    tab TEXT NOT NULL,
+    row INTEGER NOT NULL,
+    sum INTEGER NOT NULL,
+    PRIMARY KEY (tab, row)
+) STRICT, WITHOUT ROWID;
+";
+
+/// A ledger of more bytes is not looked through when it is opened: reading 8 MB, some 20,000 rows, and
+/// comparing its indexes takes about as long as one conducted request.
+const MOST_BYTES: i64 = 8 << 20;
+
+/// Has this connection note which rows it writes. The tables must be there.
+pub fn watch(connection: &Connection) -> rusqlite::Result<()> {
+    let mut sql = "CREATE TEMP TABLE IF NOT EXISTS written_rows (tab TEXT, row INTEGER, \
+                   PRIMARY KEY (tab, row)) WITHOUT ROWID;"
+        .to_owned();
+    for table in TABLES {
+        for (event, row) in [("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")] {
+            sql += &format!(
+                "CREATE TEMP TRIGGER IF NOT EXISTS {table}_{event} AFTER {event} ON main.{table} \
+                 BEGIN INSERT OR IGNORE INTO written_rows VALUES ('{table}', {row}.rowid); END;"
+            );
+        }
+    }
+    connection.execute_batch(&sql)
+}
+
+/// Has all rows noted as written: for a ledger that has no sums yet.
+pub fn note_all(connection: &Connection) -> rusqlite::Result<()> {
+    for table in TABLES {
+        let sql =
+            format!("INSERT OR IGNORE INTO written_rows SELECT '{table}', rowid FROM {table}");
+        connection.execute(&sql, [])?;
+    }
+    Ok(())
+}
+
+/// Writes the sums of the rows that this transaction has written.
+pub fn seal(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    let is_watched = "SELECT count(*) > 0 FROM temp.sqlite_schema WHERE name = 'written_rows'";
+    if !tx.prepare_cached(is_watched)?.query_row([], |row| row.get(0))? {
+        return Ok(());
+    }
+    let written: Vec<(String, i64)> = tx
+        .prepare_cached("SELECT tab, row FROM written_rows")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (table, id) in &written {
+        let Some(table) = TABLES.into_iter().find(|known| known == table) else { continue };
+        let found = tx
+            .prepare_cached(&format!("SELECT * FROM {table} WHERE rowid = ?1"))?
+            .query_row([id], |row| sum_of(row, row.as_ref().column_count()))
+            .optional()?;
+        match found {
+            Some(sum) => tx
+                .prepare_cached("INSERT OR REPLACE INTO sums VALUES (?1, ?2, ?3)")?
+                .execute((table, id, sum))?,
+            None => tx
+                .prepare_cached("DELETE FROM sums WHERE tab = ?1 AND row = ?2")?
+                .execute((table, id))?,
+        };
+    }
+    tx.prepare_cached("DELETE FROM written_rows")?.execute([])?;
+    Ok(())
+}
+
+/// What is wrong with the ledger's rows and their order, if anything is.
+pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    // One state of the file, whoever else writes.
+    let reading = connection.unchecked_transaction()?;
+    let pragma = |name| reading.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if pragma("page_count")?.saturating_mul(pragma("page_size")?) > MOST_BYTES {
+        return Ok(None);
+    }
+    let order: String = reading.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    if order != "ok" {
+        return Ok(Some(order));
+    }
+    let mut rows = 0;
+    for table in TABLES {
+        let sql = format!(
+            "SELECT {table}.*, {table}.rowid, sums.sum FROM {table} LEFT JOIN sums \
+             ON sums.tab = '{table}' AND sums.row = {table}.rowid"
+        );
+        let mut statement = reading.prepare(&sql)?;
+        let columns = statement.column_count() - 2;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let (id, written): (i64, Option<i64>) = (row.get(columns)?, row.get(columns + 1)?);
+            if written != Some(sum_of(row, columns)?) {
+                return Ok(Some(format!("row {id} of {table} is not what was written")));
+            }
+            rows += 1;
+        }
+    }
+    let sums: i64 = reading.query_row("SELECT count(*) FROM sums", [], |row| row.get(0))?;
+    Ok((sums != rows).then(|| format!("{sums} rows were written, and {rows} are there")))
+}
+
+/// Of the first columns of a row: eight bytes of a hash over their types and bytes.
+fn sum_of(row: &Row<'_>, columns: usize) -> rusqlite::Result<i64> {
+    let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
+    let mut hash = Sha256::new();
+    for column in 0..columns {
+        let (kind, number, bytes): (u8, [u8; 8], &[u8]) = match row.get_ref(column)? {
+            ValueRef::Null => (0, [0; 8], &[]),
+            ValueRef::Integer(value) => (1, value.to_le_bytes(), &[]),
+            ValueRef::Real(value) => (2, value.to_le_bytes(), &[]),
+            ValueRef::Text(text) => (3, length(text), text),
+            ValueRef::Blob(blob) => (4, length(blob), blob),
+        };
+        hash.update([kind]);
+        hash.update(number);
+        hash.update(bytes);
+    }
+    let hash = hash.finalize();
+    Ok(i64::from_le_bytes(*hash.first_chunk().expect("a SHA-256 has 32 bytes. This is a bug.")))
+}
