@@ -14,6 +14,7 @@ pub use weight_log::WeightRecord;
 
 mod rows;
 mod schema;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod weight_log;
@@ -125,7 +126,7 @@ impl ExecutionStore {
     /// # Errors
     /// Where the file cannot be read, or holds what was never written to it.
     pub fn for_each(&self, see: impl FnMut(Execution)) -> Result<(), StoreError> {
-        self.read(Columns::All, "ORDER BY at, id", see)
+        self.read(Columns::All, Order::Forward, see)
     }
 
     /// Every execution by time, without texts and vectors: what most of the learning looks at.
@@ -134,7 +135,7 @@ impl ExecutionStore {
     /// As for [`ExecutionStore::for_each`].
     pub fn facts(&self) -> Result<Vec<Execution>, StoreError> {
         let mut all = Vec::new();
-        self.read(Columns::Facts, "ORDER BY at, id", |execution| all.push(execution))?;
+        self.read(Columns::Facts, Order::Forward, |execution| all.push(execution))?;
         Ok(all)
     }
 
@@ -143,7 +144,7 @@ impl ExecutionStore {
     /// # Errors
     /// As for [`ExecutionStore::for_each`].
     pub fn latest(&self, most: u32, see: impl FnMut(Execution)) -> Result<(), StoreError> {
-        self.read(Columns::All, &format!("ORDER BY at DESC, id DESC LIMIT {most}"), see)
+        self.read(Columns::All, Order::Newest(most), see)
     }
 
     /// Forgets, all of it or nothing, and overwrites the bytes.
@@ -183,22 +184,58 @@ impl ExecutionStore {
     fn read(
         &self,
         columns: Columns,
-        rest: &str,
+        order: Order,
         mut see: impl FnMut(Execution),
     ) -> Result<(), StoreError> {
         let mut read = || {
-            let mut statement = self.connection.prepare_cached(&columns.select(rest))?;
+            // One state of the log, whoever else writes.
+            let reading = self.connection.unchecked_transaction()?;
+            let mut statement = reading.prepare_cached(&columns.select(&order.sql()))?;
             let mut found = statement.query([])?;
+            let (mut last, mut seen) = (None, 0);
             while let Some(row) = found.next()? {
-                see(rows::execution(row)?);
+                let execution = rows::execution(row, columns)?;
+                if last.is_some_and(|last| !order.allows(last, execution.at)) {
+                    return Err(sums::damage("its index by time is not in order"));
+                }
+                last = Some(execution.at);
+                seen += 1;
+                see(execution);
             }
-            Ok(())
+            // Each was found by the index; the table has no others.
+            let all = "SELECT count(*) FROM executions NOT INDEXED";
+            let is_whole = order != Order::Forward
+                || seen == reading.query_row(all, [], |row| row.get::<_, i64>(0))?;
+            if is_whole { Ok(()) } else { Err(sums::damage("its index by time lacks executions")) }
         };
         self.told(read())
     }
 
     fn told<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| told(&self.path, error))
+    }
+}
+
+/// In which order executions are read, and how many.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// All, the oldest first.
+    Forward,
+    /// So many, the newest first.
+    Newest(u32),
+}
+
+impl Order {
+    fn sql(self) -> String {
+        match self {
+            Self::Forward => "ORDER BY at, id".to_owned(),
+            Self::Newest(most) => format!("ORDER BY at DESC, id DESC LIMIT {most}"),
+        }
+    }
+
+    /// Whether an execution of one time may come before one of another.
+    fn allows(self, first: Option<i64>, second: Option<i64>) -> bool {
+        if self == Self::Forward { first <= second } else { first >= second }
     }
 }
 
@@ -219,22 +256,49 @@ fn insert(
     executions: &[Execution],
     options: &StoreOptions,
 ) -> rusqlite::Result<Written> {
-    let now = now();
+    insert_at(connection, executions, options, now())
+}
+
+fn insert_at(
+    connection: &mut Connection,
+    executions: &[Execution],
+    options: &StoreOptions,
+    now: i64,
+) -> rusqlite::Result<Written> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let is_now = is_plausible(&transaction, now)?;
     {
         let mut statement = transaction.prepare_cached(rows::INSERT)?;
         for execution in executions {
             rows::insert(&mut statement, execution, options, now)?;
+            sums::seal(&transaction, transaction.last_insert_rowid())?;
         }
     }
-    let removed = retain(&transaction, options.retention, now)?;
+    let removed = retain(&transaction, options.retention, is_now.then_some(now))?;
     transaction.commit()?;
     Ok(Written { added: executions.len() as u64, removed })
 }
 
-fn retain(connection: &Connection, keep: Retention, now: i64) -> rusqlite::Result<u64> {
+/// So many executions of the last [`LONGEST_PAUSE`] say that a clock is right.
+const WITNESSES: u32 = 16;
+
+/// A log that nobody wrote to for longer is more likely read under a wrong clock.
+const LONGEST_PAUSE: Duration = DAY.saturating_mul(365);
+
+/// Whether the clock may be right: one that is years ahead for some commands must not age the log away.
+/// Where too few executions are recent, nothing goes by its age until more are.
+fn is_plausible(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
+    let newest = "SELECT min(at) FROM (SELECT at FROM executions ORDER BY at DESC LIMIT ?1)";
+    let witness: Option<i64> = connection.query_row(newest, [WITNESSES], |row| row.get(0))?;
+    let pause = LONGEST_PAUSE.as_millis() as i64;
+    Ok(witness.is_none_or(|at| at >= now.saturating_sub(pause)))
+}
+
+/// Removes what is beyond the retention; by age where it is known what time it is.
+fn retain(connection: &Connection, keep: Retention, now: Option<i64>) -> rusqlite::Result<u64> {
     let days = DAY.as_millis() as i64 * i64::from(keep.days);
-    let aged = connection.execute("DELETE FROM executions WHERE at < ?1", [now - days])?;
+    let old = "DELETE FROM executions WHERE at < ?1";
+    let aged = now.map_or(Ok(0), |now| connection.execute(old, [now.saturating_sub(days)]))?;
     let beyond = count(connection)?.saturating_sub(keep.rows);
     let beyond = i64::try_from(beyond).unwrap_or(i64::MAX);
     let oldest = "DELETE FROM executions WHERE id IN
@@ -251,7 +315,14 @@ fn delete(connection: &mut Connection, what: &Forget) -> rusqlite::Result<u64> {
             let offered = "UPDATE executions SET offered =
                 (SELECT json_group_array(value) FROM json_each(offered) WHERE value <> ?1)
                 WHERE EXISTS (SELECT 1 FROM json_each(offered) WHERE value = ?1)";
+            let touched = "SELECT id FROM executions
+                WHERE EXISTS (SELECT 1 FROM json_each(offered) WHERE value = ?1)";
+            let touched: Vec<i64> = transaction
+                .prepare(touched)?
+                .query_map([id.as_str()], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
             transaction.execute(offered, [id.as_str()])?;
+            touched.into_iter().try_for_each(|id| sums::seal(&transaction, id))?;
             transaction.execute("DELETE FROM executions WHERE tool = ?1", [id.as_str()])?
         }
         Forget::Before(at) => transaction.execute("DELETE FROM executions WHERE at < ?1", [at])?,

@@ -5,7 +5,7 @@ use rusqlite::{Row, Statement, named_params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::StoreOptions;
+use super::{StoreOptions, sums};
 use crate::catalog::ToolId;
 use crate::feedback::execution::PromptHash;
 use crate::feedback::{Called, Choice, Execution, LoggedContext, PromptVector};
@@ -37,7 +37,8 @@ impl Columns {
         format!(
             "SELECT at, tool, success, prompt_hash, {long}, phase, task_type, languages, complexity,
              structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, session,
-             request, place, tries, estimated_ms, estimated_chars, chars, truncated
+             request, place, tries, estimated_ms, estimated_chars, chars, truncated,
+             facts_sum, rest_sum
              FROM executions {rest}"
         )
     }
@@ -89,7 +90,8 @@ pub(super) fn insert(
 }
 
 /// A row of [`Columns::select`].
-pub(super) fn execution(row: &Row<'_>) -> rusqlite::Result<Execution> {
+pub(super) fn execution(row: &Row<'_>, columns: Columns) -> rusqlite::Result<Execution> {
+    sums::check(row, columns)?;
     let model: Option<String> = row.get("model")?;
     let values: Option<Vec<u8>> = row.get("vector")?;
     Ok(Execution {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::super::StoreError;
-use super::told;
+use super::{sums, told};
+use crate::durable;
 
 /// `TRFB`, in the header of every log: tells ours from other programs' databases.
 const APPLICATION: i64 = 0x5452_4642;
@@ -65,7 +66,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ALTER TABLE executions ADD COLUMN estimated_chars INTEGER;
     ALTER TABLE executions ADD COLUMN chars INTEGER;
     ALTER TABLE executions ADD COLUMN truncated INTEGER CHECK (truncated IN (0, 1));",
+    sums::COLUMNS,
 ];
+
+/// The version from which on rows have sums.
+const SUMS: i64 = 4;
 
 const VERSION: i64 = MIGRATIONS.len() as i64;
 
@@ -100,7 +105,7 @@ fn make(path: &Path) -> Result<(), StoreError> {
         cure: "check that it is a file in a folder that can be written to",
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(io)?;
+        durable::private_folder(folder).map_err(io)?;
     }
     match new_file().open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -145,6 +150,9 @@ pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Re
     let missing = MIGRATIONS.iter().take(version as usize).skip(found as usize);
     for sql in missing {
         transaction.execute_batch(sql)?;
+    }
+    if found < SUMS && version >= SUMS {
+        sums::seal_all(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", version.max(found))?;

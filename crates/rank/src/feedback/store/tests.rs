@@ -335,3 +335,76 @@ fn past_prompts_are_those_that_were_served() {
     let of_c = past.queries.iter().filter(|query| query.served[0].0.as_str() == "c").count();
     assert_eq!(of_c, 20, "a session is believed so often");
 }
+
+#[test]
+fn a_clock_that_jumps_ahead_for_some_commands_erases_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    let rows: Vec<Execution> = (0..40).map(full).collect();
+    store.insert(&rows).unwrap();
+    let (options, ahead) = (StoreOptions::default(), now() + 50 * 365 * DAY_MS);
+    let mut insert_at = |at: i64| {
+        let one = Execution { at: Some(at), ..full(0) };
+        insert_at(&mut store.connection, &[one], &options, at).unwrap().removed
+    };
+    assert_eq!([insert_at(ahead), insert_at(ahead + 1), insert_at(now())], [0, 0, 0]);
+    // A pause that may be one, and a time that enough executions bear out.
+    assert_eq!(insert_at(now() + 200 * DAY_MS), 41);
+    let mut insert_more = |from: i64| (from..from + 10).map(|n| insert_at(ahead + n)).sum::<u64>();
+    assert_eq!([insert_more(10), insert_more(20)], [0, 1]);
+}
+
+#[test]
+fn no_row_that_was_changed_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, keeping_prompts());
+    store.insert(&[full(0), full(1)]).unwrap();
+    store.forget(&Forget::Tool("mail__send".into())).unwrap();
+    assert_eq!(all(&store).len(), 2, "what is offered is sealed again");
+    let columns = store.connection.prepare("SELECT * FROM executions").unwrap();
+    let columns: Vec<String> = columns.column_names().map(str::to_owned).collect();
+    assert_eq!(columns.len(), 32);
+    for column in columns.iter().filter(|column| *column != "id") {
+        let change = |sql: &str| {
+            let set = format!("UPDATE executions SET {column} = {sql} WHERE id = 1");
+            store.connection.execute_batch(&set).unwrap();
+        };
+        let kept = format!(
+            "CREATE TEMP TABLE kept AS SELECT {column} AS value FROM executions WHERE id = 1"
+        );
+        store.connection.execute_batch(&kept).unwrap();
+        let blob = ["prompt_hash", "vector"].contains(&column.as_str());
+        change(match column.as_str() {
+            _ if blob => "randomblob(length(prompt_hash))",
+            "success" | "truncated" => "0",
+            "complexity" | "score" | "cost" => "0.125",
+            "at" | "rank" | "duration_ms" | "place" | "tries" | "estimated_ms" | "chars" => "7",
+            "estimated_chars" | "facts_sum" | "rest_sum" => "9",
+            _ => "'[]'",
+        });
+        let read = store.for_each(drop);
+        assert!(matches!(read, Err(StoreError::Damaged { .. })), "{column}: {read:?}");
+        let long = ["prompt", "model", "vector", "feedback", "rest_sum"];
+        assert_eq!(store.facts().is_ok(), long.contains(&column.as_str()), "{column}");
+        change("(SELECT value FROM kept)");
+        store.connection.execute_batch("DROP TABLE kept").unwrap();
+        assert_eq!(all(&store).len(), 2, "{column}");
+    }
+}
+
+#[test]
+fn a_log_without_sums_gets_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let mut connection = Connection::open(&path).unwrap();
+    schema::migrate(&mut connection, 3).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO executions (at, tool, success, prompt_hash) VALUES (5, 't', 1, randomblob(32))",
+        )
+        .unwrap();
+    drop(connection);
+    let store = open(&folder, StoreOptions::default());
+    assert_eq!(all(&store).len(), 1);
+    assert_eq!(store.facts().unwrap()[0].tool.as_str(), "t");
+}

@@ -1,0 +1,101 @@
+//! A sum for every row: one that is not as it was written is found when it is read. It finds damage, not
+//! forgery: whoever can write the file can write the sums.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use sha2::{Digest as _, Sha256};
+
+use super::rows::Columns;
+use super::weight_log;
+
+/// Version 4 of the log.
+pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum INTEGER;
+    ALTER TABLE executions ADD COLUMN rest_sum INTEGER;
+    ALTER TABLE weights ADD COLUMN sum INTEGER;";
+
+/// Of a row of [`Columns::select`], where the long columns begin and end, and the sums.
+const LONG: std::ops::Range<usize> = 4..8;
+
+/// Writes the sums of an execution as it stands in the table.
+pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    let sql = Columns::All.select("WHERE id = ?1");
+    let sums = |row: &Row<'_>| Ok((facts(row)?, rest(row)?));
+    let (facts, rest) = connection.prepare_cached(&sql)?.query_row([id], sums)?;
+    let set = "UPDATE executions SET facts_sum = ?1, rest_sum = ?2 WHERE id = ?3";
+    connection.prepare_cached(set)?.execute((facts, rest, id)).map(drop)
+}
+
+/// Writes the sum of a record of weights.
+pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    let sql = format!("SELECT {} FROM weights WHERE id = ?1", weight_log::COLUMNS);
+    let sum =
+        connection.query_row(&sql, [id], |row| of(row, 0..row.as_ref().column_count() - 1))?;
+    connection.execute("UPDATE weights SET sum = ?1 WHERE id = ?2", [sum, id]).map(drop)
+}
+
+/// Writes the sums of all rows: for a log that has none yet.
+pub(super) fn seal_all(connection: &Connection) -> rusqlite::Result<()> {
+    let ids = |sql: &str| -> rusqlite::Result<Vec<i64>> {
+        connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    };
+    for id in ids("SELECT id FROM executions")? {
+        seal(connection, id)?;
+    }
+    for id in ids("SELECT id FROM weights")? {
+        seal_weights(connection, id)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// Where a row of [`Columns::select`] is not what was written.
+pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
+    let is_whole = row.get::<_, Option<i64>>("facts_sum")? == Some(facts(row)?)
+        && (columns == Columns::Facts
+            || row.get::<_, Option<i64>>("rest_sum")? == Some(rest(row)?));
+    if is_whole { Ok(()) } else { Err(damage("an execution is not what was written")) }
+}
+
+/// # Errors
+/// Where a record of weights is not what was written.
+pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
+    let sum = of(row, 0..row.as_ref().column_count() - 1)?;
+    match row.get::<_, Option<i64>>("sum")? == Some(sum) {
+        true => Ok(()),
+        false => Err(damage("a record of weights is not what was written")),
+    }
+}
+
+/// What is told of a log as damaged.
+pub(super) fn damage(said: &'static str) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(said.into())
+}
+
+fn facts(row: &Row<'_>) -> rusqlite::Result<i64> {
+    let sums = row.as_ref().column_count() - 2;
+    of(row, (0..LONG.start).chain(LONG.end..sums))
+}
+
+fn rest(row: &Row<'_>) -> rusqlite::Result<i64> {
+    of(row, LONG)
+}
+
+/// Eight bytes of a hash over the types and bytes of some columns.
+fn of(row: &Row<'_>, columns: impl Iterator<Item = usize>) -> rusqlite::Result<i64> {
+    let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
+    let mut hash = Sha256::new();
+    for column in columns {
+        let (kind, number, bytes): (u8, [u8; 8], &[u8]) = match row.get_ref(column)? {
+            ValueRef::Null => (0, [0; 8], &[]),
+            ValueRef::Integer(value) => (1, value.to_le_bytes(), &[]),
+            ValueRef::Real(value) => (2, value.to_le_bytes(), &[]),
+            ValueRef::Text(text) => (3, length(text), text),
+            ValueRef::Blob(blob) => (4, length(blob), blob),
+        };
+        hash.update([kind]);
+        hash.update(number);
+        hash.update(bytes);
+    }
+    let hash = hash.finalize();
+    Ok(i64::from_le_bytes(*hash.first_chunk().expect("a SHA-256 has 32 bytes. This is a bug.")))
+}
