@@ -153,7 +153,9 @@ impl From<conductor::Error> for ApiError {
             }
             Of::NothingToResume { .. } => Self::not_found(error.to_string()),
             Of::Busy { .. } => Self::busy(1),
-            Of::Io { .. } | Of::Ledger { .. } | Of::Missing { .. } => Self::internal(&error),
+            Of::Io { .. } | Of::Ledger { .. } | Of::Missing { .. } | Of::Damaged { .. } => {
+                Self::internal(&error)
+            }
             Of::Engine(error) => error.into(),
             other => Self::bad_request(other.to_string()),
         }

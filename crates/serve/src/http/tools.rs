@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
+use super::changes::{Changes, Persist};
 use super::extract::{Params, Part, RawJson};
 use super::{ApiError, App, ErrorBody, json};
 use crate::catalog::{Catalog, Change, Problem, Tool};
-use crate::engine::ChangeReport;
+use crate::engine::{self, ChangeReport, Engine};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -159,7 +160,8 @@ fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
 }
 
 impl App {
-    /// Makes changes, notes them for a later catalog, and keeps them where they are to be kept.
+    /// Makes changes and notes them for a later catalog. Where they are to be kept, that comes first: what
+    /// is answered with an error is not in force.
     async fn change(
         self: &Arc<Self>,
         changes: Vec<Change>,
@@ -169,47 +171,60 @@ impl App {
         let present = self.service();
         // What a server lists is put under the changes that are noted, so none may come between.
         let _still = present.still().await;
-        let (service, noted) = (Arc::clone(&present), changes.clone());
-        let made = self.work(move || service.engine().change(changes)).await?;
-        let ChangeReport { version, tools, embedded, mut warnings, .. } = made?;
+        let before = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut after = before.clone();
+        let ids = note(&mut after, &changes);
+        let texts = (before.to_json(), after.to_json());
+        let (service, persist) = (Arc::clone(&present), self.options.persist.clone());
+        let kept_in = if persist.is_some() { "file" } else { "memory" };
+        let noted = Arc::clone(&self.changes);
+        let made = move || {
+            let made = kept_and_made(service.engine(), persist.as_ref(), changes, texts)?;
+            // Here, and not after it: who asked may have gone meanwhile.
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = after;
+            Ok::<_, ApiError>(made)
+        };
+        let ChangeReport { version, tools, embedded, mut warnings, .. } = self.work(made).await??;
         warnings.extend(problems);
         let mut lines: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         lines.dedup();
-        Ok(Changed {
-            ids: self.note(noted),
-            version,
-            tools,
-            embedded,
-            warnings: lines,
-            kept_in: self.keep()?,
-        })
+        Ok(Changed { ids, version, tools, embedded, warnings: lines, kept_in })
     }
+}
 
-    fn note(&self, changes: Vec<Change>) -> Vec<String> {
-        let mut noted = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut ids = Vec::with_capacity(changes.len());
-        for change in changes {
-            match change {
-                Change::Register(tool) | Change::Update(tool) => {
-                    ids.push(tool.id.to_string());
-                    noted.note(tool);
-                }
-                Change::Remove(id) => {
-                    noted.note_removed(&id);
-                    ids.push(id);
-                }
+/// Keeps the text of all changes and makes these; where they cannot be made, the text is the one before.
+fn kept_and_made(
+    engine: &Engine,
+    persist: Option<&Persist>,
+    changes: Vec<Change>,
+    (before, after): (String, String),
+) -> Result<ChangeReport, ApiError> {
+    let Some(persist) = persist else { return Ok(engine.change(changes)?) };
+    // What nobody can use is not kept.
+    engine.catalog().with(changes.clone()).map_err(engine::Error::from)?;
+    persist(&after).map_err(|said| {
+        ApiError::internal(&format!("the change could not be kept, and is not made: {said}"))
+    })?;
+    Ok(engine.change(changes).inspect_err(|_| {
+        if let Err(said) = persist(&before) {
+            tracing::error!("a change that was not made will be made at the next start: {said}");
+        }
+    })?)
+}
+
+fn note(noted: &mut Changes, changes: &[Change]) -> Vec<String> {
+    let mut ids = Vec::with_capacity(changes.len());
+    for change in changes {
+        match change {
+            Change::Register(tool) | Change::Update(tool) => {
+                ids.push(tool.id.to_string());
+                noted.note(tool.clone());
+            }
+            Change::Remove(id) => {
+                noted.note_removed(id);
+                ids.push(id.clone());
             }
         }
-        ids
     }
-
-    fn keep(&self) -> Result<&'static str, ApiError> {
-        let Some(persist) = &self.options.persist else { return Ok("memory") };
-        let text = self.changes.lock().unwrap_or_else(PoisonError::into_inner).to_json();
-        persist(&text).map_err(|said| {
-            let said = format!("the change is made, and could not be kept: {said}");
-            ApiError::internal(&said)
-        })?;
-        Ok("file")
-    }
+    ids
 }
