@@ -3,7 +3,7 @@
 //! Whatever a catalog or a file says is shown to people without control characters: an escape in a
 //! description must not reach a terminal. JSON escapes them itself.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use comfy_table::{
@@ -13,7 +13,10 @@ use comfy_table::{
 use serde::Serialize;
 
 use super::args::{Global, RouteArgs};
-use crate::engine::{Degraded, Explanation, Selected, Selection, Strategy, Tiers, Timings};
+use crate::catalog::visible;
+use crate::engine::{
+    Degraded, Explanation, HeldBack, Selected, Selection, Strategy, Tiers, Timings,
+};
 use crate::eval::BadRow;
 use crate::feedback::RowUsage;
 
@@ -53,6 +56,8 @@ pub fn flush() -> anyhow::Result<()> {
 
 /// A line on stderr. Where that is broken nobody reads it, and nothing else fails for it.
 pub fn note(text: &str) {
+    #[cfg(feature = "mcp")]
+    let text = &super::secrets::clean(text);
     writeln!(io::stderr(), "{}", plain_lines(text)).ok();
 }
 
@@ -73,19 +78,33 @@ pub fn bad_rows(global: &Global, rows: &[BadRow]) {
     }
 }
 
-/// Text on one line and without control characters; white space among them becomes a space.
+/// Text on one line, and nothing in it that a terminal obeys or nobody sees: no control characters (white
+/// space among them becomes a space), no marks of direction, zero-width characters or tags.
 pub fn plain(text: &str) -> String {
+    visible(&uncontrolled(text)).into_owned()
+}
+
+/// [`plain`] that keeps the lines.
+pub fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// What a tool answered: [`plain_lines`] for a terminal; elsewhere it is data, and marks of direction in
+/// it belong to it.
+pub fn answered(text: &str) -> String {
+    match io::stdout().is_terminal() {
+        true => plain_lines(text),
+        false => text.lines().map(uncontrolled).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn uncontrolled(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\r' | '\t' => Some(' '),
         c if c.is_control() => None,
         c => Some(c),
     };
     text.chars().filter_map(shown).collect()
-}
-
-/// [`plain`] that keeps the lines.
-pub fn plain_lines(text: &str) -> String {
-    text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 /// At most `most` characters, with an ellipsis for the rest.
@@ -182,6 +201,9 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
                 note(&format!("warning: {}: {}", plain(found.tool.id.as_str()), plain(&said)))
             });
         }
+    }
+    for HeldBack { id, score, because, .. } in &selection.held_back {
+        line(&plain(&format!("held back: {id} ({score:.3}) would stand here: {because}")))?;
     }
     if let Some(because @ Degraded::UnreadLanguage) = selection.degraded {
         line(&because.to_string())?;
@@ -306,6 +328,8 @@ mod tests {
         assert_eq!(plain(text), "a[31mred2J b c");
         assert_eq!(plain_lines(text), "a[31mred2J\nb c");
         assert_eq!(plain("שלום 天气 ü"), "שלום 天气 ü");
+        let unseen = "re\u{202e}a\u{200b}d\u{2066}_\u{e0041}f\u{feff}ile 👩\u{200d}💻";
+        assert_eq!(plain(unseen), "read_file 👩\u{200d}💻");
     }
 
     /// A table of one tool on a screen of 80 columns.

@@ -64,6 +64,7 @@ pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use problem::{Problem, Severity};
 pub use retry::{Retry, RetryOn};
 pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
+pub use sanitize::visible;
 pub use satisfies::covers;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 #[cfg(test)]

@@ -41,8 +41,9 @@ pub(super) fn hidden(text: &str) -> usize {
     }
 }
 
-/// The text without what is not seen.
-fn visible(text: &str) -> Cow<'_, str> {
+/// The text without what a reader does not see: ANSI escapes, controls, zero-width characters, marks of
+/// direction and tags. What shapes the letters around it stays.
+pub fn visible(text: &str) -> Cow<'_, str> {
     let mut kept: Option<String> = None;
     let (mut at, mut before) = (0, ' ');
     while let Some(character) = text[at..].chars().next() {
