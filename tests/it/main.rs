@@ -21,6 +21,7 @@ mod fuzz;
 mod gateway;
 mod golden;
 mod graph;
+mod guard;
 mod http;
 mod hub;
 mod import;

@@ -1,0 +1,132 @@
+//! Files that were damaged, are of an older version, or were left by a killed process.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+/// Changes one byte at each of so many places of a file, and gives the copies.
+fn damaged(path: &Path, places: usize) -> impl Iterator<Item = (usize, Vec<u8>)> {
+    let whole = std::fs::read(path).unwrap();
+    (0..places).map(move |place| {
+        let mut copy = whole.clone();
+        let at = place * copy.len() / places + place * 7 % 64;
+        let at = at.min(copy.len() - 1);
+        copy[at] ^= 1 << (place % 8);
+        (at, copy)
+    })
+}
+
+/// Answers of a command over damaged copies of a file: each is as over the whole file, or it is said that
+/// something is wrong.
+fn no_silent_wrong(sandbox: &Sandbox, path: &Path, args: &[&str]) {
+    let ask = || {
+        let output = sandbox.toolroute().args(args).output().unwrap();
+        (output.stdout, output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let whole = ask();
+    assert!(whole.1, "{}", whole.2);
+    let before = std::fs::read(path).unwrap();
+    let mut told = 0;
+    for (at, copy) in damaged(path, 96) {
+        std::fs::File::create(path).unwrap().write_all(&copy).unwrap();
+        let answer = ask();
+        let is_told = !answer.1 && !answer.2.is_empty();
+        assert!(is_told || answer.0 == whole.0, "byte {at}: another answer, and nothing is said");
+        assert!(!answer.2.contains("panicked"), "byte {at}: {}", answer.2);
+        told += usize::from(is_told);
+    }
+    assert!(told > 10, "{told} of 96 were found");
+    std::fs::write(path, before).unwrap();
+}
+
+#[test]
+fn a_damaged_log_never_answers_wrongly_without_a_word() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.path("log.db");
+    let path = log.to_str().unwrap();
+    let rows: Vec<String> = (0..60)
+        .map(|n| {
+            json!({"tool": format!("mail__send_{}", n % 5), "success": n % 3 > 0, "prompt": format!("send it {n}"),
+                   "at": 1_700_000_000_000i64 + n * 60_000, "duration_ms": 40 + n, "error_kind": "timeout"})
+            .to_string()
+        })
+        .collect();
+    let rows = sandbox.write("rows.jsonl", rows.join("\n"));
+    sandbox.run(&[
+        "feedback",
+        "add",
+        "--input",
+        rows.to_str().unwrap(),
+        "--feedback",
+        path,
+        "--no-vectors",
+        "--keep-days",
+        "36500",
+    ]);
+    no_silent_wrong(&sandbox, &log, &["feedback", "export", "--feedback", path]);
+}
+
+#[test]
+fn a_damaged_ledger_never_answers_wrongly_without_a_word() {
+    let sandbox = Sandbox::new();
+    let folder = crate::conduct::examples(&sandbox);
+    let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
+    let ledger = sandbox.path("ledger.sqlite");
+    let path = ledger.to_str().unwrap();
+    let request = format!("{folder}/math.json");
+    sandbox.run(&["conduct", &request, "--tools", &tools, "--runners", &runners, "--ledger", path]);
+    no_silent_wrong(
+        &sandbox,
+        &ledger,
+        &["ledger", "show", "--assertions", "--ledger", path, "--json"],
+    );
+}
+
+#[test]
+fn a_ledger_of_version_1_is_brought_up_to_date() {
+    let sandbox = Sandbox::new();
+    let folder = crate::conduct::examples(&sandbox);
+    let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
+    let ledger = sandbox.path("ledger.sqlite");
+    let path = ledger.to_str().unwrap();
+    let request = format!("{folder}/math.json");
+    let conduct = ["conduct", &request, "--tools", &tools, "--runners", &runners, "--ledger", path];
+    sandbox.run(&conduct);
+    let shown = sandbox.run(&["ledger", "show", "--assertions", "--ledger", path, "--json"]).stdout;
+    let connection = rusqlite::Connection::open(&ledger).unwrap();
+    connection.execute_batch("DROP TABLE sums; PRAGMA user_version = 1").unwrap();
+    drop(connection);
+    assert_eq!(
+        sandbox.run(&["ledger", "show", "--assertions", "--ledger", path, "--json"]).stdout,
+        shown
+    );
+    let connection = rusqlite::Connection::open(&ledger).unwrap();
+    connection.execute_batch("UPDATE assertions SET value = '7' WHERE id = 1").unwrap();
+    drop(connection);
+    let said = sandbox.fails(3, &["ledger", "show", "--ledger", path]);
+    assert!(said.contains("is damaged: row 1 of assertions is not what was written"), "{said}");
+}
+
+#[test]
+fn what_a_killed_import_left_goes_with_the_next() {
+    let sandbox = Sandbox::new();
+    let clients =
+        sandbox.write("clients.json", json!({"mcpServers": {"a": {"command": "x"}}}).to_string());
+    let to = sandbox.path("servers.json");
+    let args = ["import", "--file", clients.to_str().unwrap(), "--to", to.to_str().unwrap()];
+    // A write that is killed before its end leaves the file that it was filling.
+    let left = sandbox.write(".servers.json.Ab12cD.toolroute-new", "{");
+    let young = sandbox.write(".servers.json.Ef34gH.toolroute-new", "{");
+    let other = sandbox.write(".other.json.Ab12cD.toolroute-new", "{");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    for path in [&left, &other] {
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
+    }
+    let mut command = sandbox.toolroute();
+    command.env("HOME", sandbox.path("home")).args(args);
+    command.assert().success();
+    assert!(to.exists() && !left.exists() && young.exists() && other.exists());
+}
