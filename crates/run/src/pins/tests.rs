@@ -154,7 +154,8 @@ fn a_change_is_held_back_until_it_is_approved_or_taken_back() {
     assert!(matches!(pins.approve(&one("00ff")), Err(Error::ChangedAgain { .. })));
     let held = pins.list().unwrap()[0].held_sha256.clone().unwrap();
     assert_eq!(pins.approve(&one(&held[..8])).unwrap().len(), 1);
-    assert!(accepts(&pins, &after) && !accepts(&pins, &before));
+    let strict = Pins::new(pins.path(), Mode::Strict);
+    assert!(accepts(&pins, &after) && !accepts(&strict, &before));
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn of_two_tools_of_one_name_the_first_counts() {
 fn one_name_in_two_servers_files_is_two_servers() {
     let (_folder, pins) = pins(Mode::FirstUse);
     let (one, two) = (Pins::key("files", "00000000000000aa"), Pins::key("files", "bb"));
-    let other = Tool { description: "Another.".into(), ..tool(SCHEMA) };
+    let other = Tool { input_schema: None, ..tool(SCHEMA) };
     let check = |key: &str, tool: &Tool| pins.check(key, vec![tool.clone()]).unwrap();
     assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
     assert_eq!(check(&two, &other).accepted.len(), 1);

@@ -78,7 +78,7 @@ impl Service {
         let held = self.engine.held_back();
         let catalog = self.engine.catalog();
         let known = catalog.tools().iter().map(AsRef::as_ref);
-        let known = known.chain(held.iter().map(|held| &held.tool));
+        let known = known.chain(held.iter().map(|held| held.tool.as_ref()));
         view.narrow(&mut context, find.server.as_deref(), known)?;
         request.context = Some(context);
         request.limit = request.limit.or(view.profile.limit);

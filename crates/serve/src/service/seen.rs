@@ -241,7 +241,8 @@ mod tests {
         let all = Service::admitted(&options, "fs", tools.clone());
         assert_eq!((all.tools.len(), all.hidden.held.len(), all.hidden.forbidden), (2, 0, 1));
         options.screen = Some(Arc::new(|_: &str, tools: Vec<Tool>| {
-            let held = |tool: &Tool| HeldTool { tool: tool.clone(), because: "new".to_owned() };
+            let held =
+                |tool: &Tool| HeldTool { tool: Arc::new(tool.clone()), because: "new".to_owned() };
             Screened { free: tools[..1].to_vec(), held: tools[1..].iter().map(held).collect() }
         }));
         let some = Service::admitted(&options, "fs", tools);
