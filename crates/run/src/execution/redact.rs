@@ -109,7 +109,9 @@ fn of_value(name: &str, value: &str, found: &mut Vec<String>) {
 /// address of a place that asks for nothing. An error that quotes one must stay readable.
 fn is_harmless(value: &str) -> bool {
     const LONGEST_WORD: usize = 16;
-    let is_word = value.len() <= LONGEST_WORD && value.bytes().all(|b| b.is_ascii_lowercase());
+    let is_word = value.len() <= LONGEST_WORD
+        && (value.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+            || value.bytes().all(|byte| byte.is_ascii_uppercase()));
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || b".:-".contains(&byte));
     let is_path = value.starts_with(['/', '~', '.']) && !value.contains([' ', '?']);
     let is_address = value.contains("://") && !value.contains(['@', '?', ' ']);
@@ -260,6 +262,7 @@ mod tests {
             ("HOOK", "correct-horse-battery"),
             ("PGPASS", "lowercase"),
             ("MODE", "production"),
+            ("LEVEL", "WARNING"),
             ("HOME_DIR", "/srv/notes"),
             ("BASE", "https://example.org/api"),
         ];
@@ -287,7 +290,7 @@ mod tests {
         for number in 1..=5 {
             assert_eq!(redactor.clean_known(&format!("<flag-value-{number}>")), "<[secret]>");
         }
-        let plain = "production /srv/notes https://example.org/api --port 808080 --api-key";
+        let plain = "production WARNING /srv/notes https://example.org/api --port 808080 --api-key";
         assert_eq!(redactor.clean_known(plain), plain);
     }
 }

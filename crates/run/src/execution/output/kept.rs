@@ -135,3 +135,22 @@ impl Kept {
         Some(Page { text: part, offset, of_chars, next_offset })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_folder_takes_nothing_answers_are_kept_in_memory() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("outputs");
+        let kept = Kept::in_folder(&folder, 1_000).unwrap();
+        let written = kept.put("first").unwrap();
+        std::fs::rename(&folder, place.path().join("away")).unwrap();
+        std::fs::write(&folder, "in the way").unwrap();
+        let remembered = kept.put("second").unwrap();
+        assert_eq!(kept.get(&remembered, 0, 100).unwrap().text, "second");
+        assert_eq!(kept.get(&written, 0, 100), None);
+        assert!(Kept::in_folder(&folder.join("below"), 1_000).is_err());
+    }
+}
