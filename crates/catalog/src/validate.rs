@@ -1,5 +1,6 @@
 //! What a tool's values must satisfy, whatever format they came in.
 
+use super::expansion::{self, DEEPEST, Expansion, MOST_PARTS};
 use super::facet::{PHASES, TASK_TYPES};
 use super::row::near_word;
 use super::{LatencyTier, Problem, Severity, Tool, routing};
@@ -24,6 +25,8 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             .chain(check_words("phases", &tool.facets.phases, PHASES))
             .chain(check_words("task_types", &tool.facets.task_types, TASK_TYPES))
             .chain(routing::check(tool))
+            .chain(check_depth(tool))
+            .chain(check_expansion(tool))
             .collect();
     for problem in &mut problems {
         problem.tool = Some(tool.id.to_string()).filter(|id| !id.is_empty());
@@ -86,6 +89,27 @@ fn check_schema(tool: &Tool) -> Option<Problem> {
         Problem::new(Severity::Error, "a schema that is an object", found, cure)
             .field("input_schema")
     })
+}
+
+/// What is nested deeper than a parser goes could be listed, and not be read by anybody.
+fn check_depth(tool: &Tool) -> Option<Problem> {
+    let members = [("input_schema", &tool.input_schema), ("mcp", &tool.mcp)];
+    members.into_iter().find_map(|(field, json)| {
+        let found = expansion::depth(json.as_ref()?.as_str());
+        (found > DEEPEST).then(|| {
+            let expected = format!("at most {DEEPEST} levels of brackets");
+            let cure = "name the inner parts under `$defs` and refer to them";
+            Problem::new(Severity::Error, expected, format!("{found} levels"), cure).field(field)
+        })
+    })
+}
+
+/// Such a tool can be found and read about; a call of it is refused, with the same reason.
+fn check_expansion(tool: &Tool) -> Option<Problem> {
+    Expansion::refusal(tool.input_schema.as_ref()?)?;
+    let expected = format!("a schema of at most {MOST_PARTS} parts, its references followed");
+    let cure = "name each definition less often; until then its calls are refused";
+    Some(Problem::new(Severity::Warning, expected, "more", cure).field("input_schema"))
 }
 
 fn check_latency(tool: &Tool) -> Option<Problem> {

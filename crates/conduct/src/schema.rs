@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use jsonschema::Validator;
 use serde_json::Value;
 
+use crate::catalog::Expansion;
+
 /// The schema of what [`JsonTranslator`](super::JsonTranslator) reads, as it ships.
 pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");
 
@@ -28,8 +30,15 @@ pub fn fault_of_request(request: &Value) -> Option<Fault> {
 }
 
 /// What is wrong with arguments. A schema that is none, or that refers to elsewhere, asks for
-/// nothing: nothing is fetched.
+/// nothing: nothing is fetched. One that is too large to be checked is itself what is wrong.
 pub fn faults_of_arguments(schema: &Value, arguments: &Value) -> Vec<Fault> {
+    let expansion = Expansion::of(schema);
+    if !expansion.is_closed() {
+        return Vec::new();
+    }
+    if let Err(error) = expansion.fits_with(schema, arguments) {
+        return vec![Fault { place: String::new(), said: error.to_string() }];
+    }
     match jsonschema::validator_for(schema) {
         Ok(validator) => faults(&validator, arguments),
         Err(error) => {

@@ -1,6 +1,7 @@
 //! Calls a tool so that one answer or one message comes of it.
 
 mod attempt;
+mod check;
 mod own;
 mod run;
 #[cfg(test)]
@@ -113,7 +114,7 @@ pub struct Executor {
     servers: Servers,
     options: ExecutorOptions,
     breakers: Breakers,
-    parameters: Parameters,
+    parameters: Arc<Parameters>,
     sizes: Sizes,
     summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
 }
@@ -121,7 +122,7 @@ pub struct Executor {
 impl Executor {
     pub fn new(servers: Servers, options: ExecutorOptions) -> Self {
         let breakers = Breakers::new(options.breakers.clone());
-        let (parameters, sizes) = (Parameters::default(), Sizes::default());
+        let (parameters, sizes) = (Arc::default(), Sizes::default());
         let summarizer = RwLock::default();
         Self { servers, options, breakers, parameters, sizes, summarizer }
     }

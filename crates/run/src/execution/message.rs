@@ -102,6 +102,7 @@ fn skipped(because: &Skip) -> String {
             format!("failed lately and is left alone for {seconds} s")
         }
         Skip::Parameters => "takes other input".to_owned(),
+        Skip::Unchecked { because } => format!("was not called: {because}"),
         Skip::NoServer => "has no server here".to_owned(),
         Skip::Limit { exceeded } => format!("was not called: {exceeded}"),
         Skip::WriteElsewhere => {
@@ -112,7 +113,8 @@ fn skipped(because: &Skip) -> String {
 
 fn advise(ending: &Ending) -> &'static str {
     match ending {
-        Ending::Answered | Ending::Skipped { because: Skip::Parameters } => "",
+        Ending::Answered
+        | Ending::Skipped { because: Skip::Parameters | Skip::Unchecked { .. } } => "",
         Ending::Empty => "Ask more broadly, or with other words",
         Ending::ToolError { hint: Hint::NotFound } => "Check the name or path that was given",
         Ending::ToolError { hint: Hint::NotPermitted } => {
@@ -131,6 +133,9 @@ fn advise(ending: &Ending) -> &'static str {
         }
         Ending::Failed { fault: FaultKind::Unreachable } => {
             "Check that the tool's server is installed and running"
+        }
+        Ending::Failed { fault: FaultKind::Flooding } => {
+            "Report it to the server's author, or take the server out of the servers file"
         }
         Ending::Failed { .. } => "Load the list of tools anew",
         Ending::Skipped { because: Skip::Permission { .. } } => {

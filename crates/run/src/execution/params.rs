@@ -21,7 +21,7 @@ pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
-use crate::catalog::{ParameterHints, Schema, Tool};
+use crate::catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
 
 /// Something in the arguments that was not sent as it was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -109,7 +109,8 @@ pub struct Parameters {
 struct Compiled {
     schema: Schema,
     value: Arc<Value>,
-    /// `None` for a schema that is none.
+    expansion: Expansion,
+    /// `None` for a schema that is none, or that is too large.
     validator: Option<Arc<Validator>>,
 }
 
@@ -124,8 +125,7 @@ impl Parameters {
         };
         let compiled = self.compiled(tool.id.as_str(), schema);
         let root = compiled.value.as_ref();
-        let mut prepared =
-            Prepared { unchecked: compiled.validator.is_none(), ..Default::default() };
+        let mut prepared = Prepared::default();
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
         drop_nulls(&mut prepared, root);
         let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
@@ -133,8 +133,12 @@ impl Parameters {
         let hints = &tool.routing.parameter_hints;
         let missing = missing(&prepared.arguments, root, hints);
         let value = Value::Object(std::mem::take(&mut prepared.arguments));
-        unfit
-            .extend(compiled.validator.iter().flat_map(|validator| self::unfit(validator, &value)));
+        let validator = compiled.validator.as_ref();
+        // Who calls has asked whether it is refused; nothing may hang for those who have not.
+        match validator.filter(|_| compiled.expansion.fits_with(root, &value).is_ok()) {
+            Some(validator) => unfit.extend(self::unfit(validator, &value)),
+            None => prepared.unchecked = true,
+        }
         if missing.is_empty() && unfit.is_empty() {
             prepared.arguments = into_members(value);
             return Ok(prepared);
@@ -143,20 +147,37 @@ impl Parameters {
         Err(Box::new(Clarification { missing, unfit, example }))
     }
 
+    /// Why a call must not be made: whether the arguments fit could not be found out in bounded time.
+    ///
+    /// # Errors
+    /// [`TooLarge`].
+    pub fn admit(&self, tool: &Tool, given: &Arguments) -> Result<(), TooLarge> {
+        let Some(schema) = &tool.input_schema else { return Ok(()) };
+        let compiled = self.compiled(tool.id.as_str(), schema);
+        // What is put right later changes names and single values, not how many there are.
+        compiled.expansion.fits_with(&compiled.value, &Value::Object(given.clone()))
+    }
+
     fn compiled(&self, id: &str, schema: &Schema) -> Compiled {
-        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(compiled) = known.get(id).filter(|compiled| compiled.schema == *schema) {
+        let known = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = known().get(id).filter(|compiled| compiled.schema == *schema) {
             return compiled.clone();
         }
         let value = Arc::new(schema.to_value().unwrap_or(Value::Bool(true)));
-        let compiled = Compiled { schema: schema.clone(), validator: compile(&value), value };
-        known.insert(id.to_owned(), compiled.clone());
+        let expansion = Expansion::of(&value);
+        let validator = compile(&value, expansion);
+        let compiled = Compiled { schema: schema.clone(), value, expansion, validator };
+        known().insert(id.to_owned(), compiled.clone());
         compiled
     }
 }
 
 /// A server may send anything as a schema; one that makes no sense must not cost the tool.
-fn compile(schema: &Value) -> Option<Arc<Validator>> {
+fn compile(schema: &Value, expansion: Expansion) -> Option<Arc<Validator>> {
+    if !expansion.is_closed() || expansion.fits().is_err() {
+        tracing::debug!("a schema that refers elsewhere or is too large is not used");
+        return None;
+    }
     match jsonschema::validator_for(schema) {
         Ok(validator) => Some(Arc::new(validator)),
         Err(error) => {
@@ -167,18 +188,22 @@ fn compile(schema: &Value) -> Option<Arc<Validator>> {
 }
 
 /// Tells of single values whether they fit a tool's schema.
-pub(super) struct Checker(Option<Arc<Validator>>);
+pub(super) struct Checker(Option<(Validator, Expansion, Value)>);
 
 impl Checker {
     /// Formats are checked too: a value that was read out of prose has to be one.
     pub fn new(schema: &Value) -> Self {
+        let expansion = Expansion::of(schema);
+        if !expansion.is_closed() || expansion.fits().is_err() {
+            return Self(None);
+        }
         let validator = jsonschema::options().should_validate_formats(true).build(schema);
-        Self(validator.ok().map(Arc::new))
+        Self(validator.ok().map(|validator| (validator, expansion, schema.clone())))
     }
 
     /// Why a value does not fit the parameter at `path`, if it does not; of a list, one item of it.
     pub fn misfit(&self, path: &[String], is_item: bool, value: &Value) -> Option<String> {
-        let validator = self.0.as_ref()?;
+        let (validator, expansion, schema) = self.0.as_ref()?;
         let mut root = if is_item { json!([value]) } else { value.clone() };
         let mut at = String::new();
         for name in path.iter().rev() {
@@ -186,6 +211,7 @@ impl Checker {
             at = format!("/{}{at}", name.replace('~', "~0").replace('/', "~1"));
         }
         at.push_str(if is_item { "/0" } else { "" });
+        expansion.fits_with(schema, &root).ok()?;
         let mut errors =
             validator.iter_errors(&root).filter(|error| error.instance_path().to_string() == at);
         errors.next().map(|error| error.to_string().chars().take(200).collect())
@@ -195,7 +221,7 @@ impl Checker {
 /// Whether a value fits a schema, formats among it.
 #[cfg(test)]
 pub(super) fn is_valid(schema: &Value, value: &Value) -> bool {
-    Checker::new(schema).0.is_some_and(|validator| validator.is_valid(value))
+    Checker::new(schema).0.is_some_and(|(validator, ..)| validator.is_valid(value))
 }
 
 fn into_members(value: Value) -> Arguments {

@@ -160,6 +160,10 @@ pub enum Skip {
     },
     /// The arguments cannot be made to fit it.
     Parameters,
+    /// Whether the arguments fit cannot be found out in bounded time.
+    Unchecked {
+        because: String,
+    },
     /// No server of that name is known.
     NoServer,
     /// The session has reached one of its limits.

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::changes::{Changes, Persist};
@@ -80,7 +80,15 @@ pub async fn list(State(app): State<Arc<App>>, Params(asked): Params<ListParams>
     let total = catalog.iter().filter(meant).count();
     let page = catalog.iter().filter(meant).skip(asked.offset.unwrap_or_default());
     let tools: Vec<&Tool> = page.take(asked.limit.unwrap_or(PAGE)).collect();
-    json(json!({"version": version, "total": total, "tools": tools}))
+    json(Page { version, total, tools })
+}
+
+/// What is sent of the catalog. Schemas go out as they came in: none is read for it.
+#[derive(Serialize)]
+struct Page<'a> {
+    version: u64,
+    total: usize,
+    tools: Vec<&'a Tool>,
 }
 
 /// One tool in full, its schema byte for byte.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Service;
-use crate::catalog::{EffectKind, Effects, LatencyTier, Need, Tool};
+use crate::catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
 use crate::execution::tokens_of;
 
 /// What a call of a tool does, takes and gives, and what it needs. What is not known is left out.
@@ -29,6 +29,9 @@ pub struct About {
     /// The tools that give the ids that it requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Need>,
+    /// Why its calls are refused, whatever they bring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// Characters of a hint on a parameter.
@@ -49,6 +52,7 @@ impl Service {
             answer_tokens: measured.map(|estimate| tokens_of(estimate.chars)).or(declared),
             required: required(tool),
             ids: self.catalog().needs(tool),
+            refused: tool.input_schema.as_ref().and_then(Expansion::refusal).map(|e| e.to_string()),
         }
     }
 }

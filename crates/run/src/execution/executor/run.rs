@@ -9,6 +9,7 @@ use super::super::params::{Change, Prepared};
 use super::super::permission::Verdict;
 use super::super::report::{Attempt, Ending, Outcome, Skip};
 use super::attempt::{Sent, Tried};
+use super::check::Checked;
 use super::{Event, Executor, Request};
 use crate::catalog::Tool;
 
@@ -102,7 +103,7 @@ impl<'a> Run<'a> {
 
     async fn turn(&mut self, candidate: &'a Candidate) -> Turn {
         let tool = candidate.tool.as_ref();
-        let prepared = match self.prepare(candidate) {
+        let prepared = match self.prepare(candidate).await {
             Ok(prepared) => prepared,
             Err(turn) => return turn,
         };
@@ -134,7 +135,7 @@ impl<'a> Run<'a> {
     }
 
     /// Whether the candidate may be called, and with what.
-    fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, Turn> {
+    async fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, Turn> {
         let tool = candidate.tool.as_ref();
         let is_asked = candidate.origin == Origin::Asked;
         if self.written && !candidate.safe_after_write {
@@ -157,9 +158,16 @@ impl<'a> Run<'a> {
         } else {
             map_arguments(&self.request.candidates[0].tool, tool, &self.arguments)
         };
-        let prepared = mapped.map(|given| self.executor.parameters.prepare(tool, &given));
+        let prepared = match mapped {
+            Some(given) => Some(self.executor.prepare(&candidate.tool, given, self.deadline).await),
+            None => None,
+        };
         match prepared {
-            Some(Ok(prepared)) => {
+            Some(Ok(Checked::Refused(because))) => {
+                self.skip(candidate, Skip::Unchecked { because });
+                Err(Turn::Next)
+            }
+            Some(Ok(Checked::Fits(prepared))) => {
                 if is_asked {
                     self.arguments = without_defaults(&prepared);
                 }

@@ -1,0 +1,442 @@
+//! How much work a JSON Schema makes once its references are followed.
+//!
+//! A schema of 3 kB, of which each of twelve definitions names the next ten times, unfolds to 10^12
+//! parts, and a validator visits all of them. Schemas come from anybody, so what a validator would do
+//! is counted before one is made. The count remembers each part, so that it takes as long as the
+//! schema's text is long, and it saturates.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::Schema;
+
+/// Parts of an unfolded schema. The largest of 42,820 collected tools has fewer than 4,000
+/// (`MAX_VALUES` in `import/refs.rs`); a validator visits so many in some milliseconds.
+pub const MOST_PARTS: u64 = 100_000;
+
+/// Visits of one validation: parts of the schema, times the values that each looks at. They take about
+/// a second.
+pub const MOST_VISITS: u64 = 10_000_000;
+
+/// Pairs of a part and a value that are looked at to count the visits: they take memory, about 100 bytes
+/// each.
+const MOST_PAIRS: u64 = 1_000_000;
+
+/// Levels of a schema's text. A parser takes 128 (`serde_json`), and a schema is passed on within a
+/// list, a message and an answer.
+pub const DEEPEST: usize = 100;
+
+/// Parts within parts, over references too: each takes some of a thread's stack, here and in the
+/// validator. Threads for blocking work have 2 MiB.
+const MOST_NESTED: usize = 256;
+
+/// Members whose content is data: no part of it is a schema.
+const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
+
+/// Members that hold schemas by names, which may be the names of keywords.
+const NAMED: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+
+/// Members that hold schemas which are visited only where a reference names them.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// Why a schema is not used to check anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TooLarge {
+    #[error(
+        "expected an input schema of at most {MOST_PARTS} parts, {MOST_NESTED} within each other, with \
+         its references followed, found more; its author should name each definition less often"
+    )]
+    Parts,
+    #[error(
+        "expected arguments that the input schema can be checked with in {MOST_VISITS} steps, found \
+         that they take more; give fewer or flatter values"
+    )]
+    Visits,
+}
+
+/// What is known of a schema's size before it is compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Expansion {
+    /// Parts with all references followed, each reference back into itself once.
+    parts: u64,
+    /// A part refers back to itself: how often it is visited depends on the value.
+    recurs: bool,
+    /// It refers to what is not found by a pointer or an anchor, such as another document.
+    leads_out: bool,
+}
+
+impl Expansion {
+    /// Why calls with a schema are refused, whatever their arguments; `None` for nearly all.
+    pub fn refusal(schema: &Schema) -> Option<TooLarge> {
+        // Without references a schema is as large as its text.
+        if !REFERENCES.iter().any(|key| schema.as_str().contains(key)) {
+            return None;
+        }
+        Self::of(&schema.to_value()?).fits().err()
+    }
+
+    pub fn of(root: &Value) -> Self {
+        let anchors = anchors(root);
+        let mut count = Count {
+            root,
+            anchors: &anchors,
+            known: HashMap::new(),
+            nested: 0,
+            recurs: false,
+            leads_out: false,
+        };
+        let parts = count.parts(root);
+        Self { parts, recurs: count.recurs, leads_out: count.leads_out }
+    }
+
+    /// Whether all its references are known here. What refers elsewhere is never fetched, so nothing
+    /// can be checked with it.
+    pub fn is_closed(&self) -> bool {
+        !self.leads_out
+    }
+
+    /// # Errors
+    /// [`TooLarge::Parts`].
+    pub fn fits(&self) -> Result<(), TooLarge> {
+        if self.parts > MOST_PARTS { Err(TooLarge::Parts) } else { Ok(()) }
+    }
+
+    /// Whether a value can be checked with the schema in bounded time.
+    ///
+    /// # Errors
+    /// [`TooLarge`]: the schema is, or the value makes a schema that refers to itself so.
+    pub fn fits_with(&self, root: &Value, value: &Value) -> Result<(), TooLarge> {
+        self.fits()?;
+        let values = nodes(value);
+        if !self.recurs && self.parts.saturating_mul(values) <= MOST_VISITS {
+            return Ok(());
+        }
+        let anchors = anchors(root);
+        let mut visits =
+            Visits { root, anchors: &anchors, known: HashMap::new(), nested: 0, spent: 0 };
+        if visits.of(root, value) > MOST_VISITS { Err(TooLarge::Visits) } else { Ok(()) }
+    }
+}
+
+/// Levels of arrays and objects in a JSON text, whatever its length.
+pub(super) fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+type Anchors<'a> = HashMap<&'a str, &'a Value>;
+
+/// A place in memory stands for a part: the schema does not change while it is counted.
+type Place = *const Value;
+
+struct Count<'a> {
+    root: &'a Value,
+    anchors: &'a Anchors<'a>,
+    /// `None` while the part is being counted.
+    known: HashMap<Place, Option<u64>>,
+    nested: usize,
+    recurs: bool,
+    leads_out: bool,
+}
+
+impl<'a> Count<'a> {
+    fn parts(&mut self, schema: &'a Value) -> u64 {
+        match self.known.get(&std::ptr::from_ref(schema)) {
+            Some(Some(known)) => return *known,
+            Some(None) => {
+                self.recurs = true;
+                return 1;
+            }
+            None => {}
+        }
+        if self.nested == MOST_NESTED {
+            return u64::MAX;
+        }
+        let place = std::ptr::from_ref(schema);
+        self.known.insert(place, None);
+        self.nested += 1;
+        let mut parts = 1_u64;
+        if let Value::Object(members) = schema {
+            for part in subschemas(members) {
+                parts = parts.saturating_add(self.parts(part));
+            }
+            for reference in references(members) {
+                match target(self.root, self.anchors, reference) {
+                    Some(target) => parts = parts.saturating_add(self.parts(target)),
+                    None => self.leads_out = true,
+                }
+            }
+            self.leads_out |= !std::ptr::eq(schema, self.root) && has_own_base(members);
+            parts = parts.saturating_mul(weight(members));
+        }
+        self.nested -= 1;
+        self.known.insert(place, Some(parts));
+        parts
+    }
+}
+
+/// Counts what a validator does for one value.
+struct Visits<'a> {
+    root: &'a Value,
+    anchors: &'a Anchors<'a>,
+    /// `None` while the pair is being counted.
+    known: HashMap<(Place, Place), Option<u64>>,
+    nested: usize,
+    /// Pairs that were looked at: the count itself is bounded too.
+    spent: u64,
+}
+
+impl<'a> Visits<'a> {
+    fn of(&mut self, schema: &'a Value, value: &'a Value) -> u64 {
+        let pair = (std::ptr::from_ref(schema), std::ptr::from_ref(value));
+        if let Some(known) = self.known.get(&pair) {
+            return known.unwrap_or(1);
+        }
+        self.spent += 1;
+        let Value::Object(members) = schema else { return 1 };
+        if self.spent > MOST_PAIRS || self.nested == MOST_NESTED {
+            return u64::MAX;
+        }
+        self.known.insert(pair, None);
+        self.nested += 1;
+        let mut visits = 1_u64;
+        for (key, member) in members.iter().filter(|(key, _)| !is_skipped(key)) {
+            visits = visits.saturating_add(self.member((key, member), value));
+        }
+        for reference in references(members) {
+            if let Some(target) = target(self.root, self.anchors, reference) {
+                visits = visits.saturating_add(self.of(target, value));
+            }
+        }
+        visits = visits.saturating_mul(weight(members));
+        self.nested -= 1;
+        self.known.insert(pair, Some(visits));
+        visits
+    }
+
+    fn member(&mut self, (key, member): (&'a str, &'a Value), value: &'a Value) -> u64 {
+        match (key, member, value) {
+            ("properties", Value::Object(named), Value::Object(given)) => {
+                let pairs = named.iter().filter_map(|(name, part)| Some((part, given.get(name)?)));
+                self.sum(pairs)
+            }
+            ("properties", Value::Object(_), _) => 0,
+            // Which names a pattern takes is not looked at: each may be all of them.
+            ("patternProperties", Value::Object(named), _) => {
+                let parts = named.values();
+                self.sum(parts.flat_map(|part| children(value).map(move |child| (part, child))))
+            }
+            ("prefixItems", Value::Array(parts), _) => self.sum(parts.iter().zip(children(value))),
+            ("items", Value::Array(parts), _) => self.sum(parts.iter().zip(children(value))),
+            (
+                "items"
+                | "additionalItems"
+                | "unevaluatedItems"
+                | "contains"
+                | "additionalProperties"
+                | "unevaluatedProperties",
+                part,
+                _,
+            ) => self.sum(children(value).map(|child| (part, child))),
+            // Names are texts: they have no parts.
+            ("propertyNames", part, Value::Object(given)) => {
+                let names = u64::try_from(given.len()).unwrap_or(u64::MAX);
+                names.saturating_mul(self.of(part, &Value::Null))
+            }
+            (key, Value::Object(named), _) if NAMED.contains(&key) => {
+                self.sum(named.values().map(|part| (part, value)))
+            }
+            (_, Value::Array(parts), _) => self.sum(parts.iter().map(|part| (part, value))),
+            (_, part, _) => self.of(part, value),
+        }
+    }
+
+    fn sum(&mut self, pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> u64 {
+        pairs.fold(0, |sum: u64, (part, value)| sum.saturating_add(self.of(part, value)))
+    }
+}
+
+fn is_skipped(key: &str) -> bool {
+    DATA.contains(&key) || DEFINITIONS.contains(&key) || REFERENCES.contains(&key)
+}
+
+/// The schemas that stand in a schema, but for its definitions.
+fn subschemas(members: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    members.iter().filter(|(key, _)| !is_skipped(key)).flat_map(|(key, member)| match member {
+        Value::Object(named) if NAMED.contains(&key.as_str()) => named.values().collect(),
+        Value::Array(parts) => parts.iter().collect(),
+        part => vec![part],
+    })
+}
+
+fn references(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    REFERENCES.iter().filter_map(|key| members.get(*key)?.as_str())
+}
+
+/// What is not evaluated by others is looked for in them once more.
+fn weight(members: &Map<String, Value>) -> u64 {
+    let looks_again = ["unevaluatedProperties", "unevaluatedItems"];
+    if looks_again.iter().any(|key| members.contains_key(*key)) { 2 } else { 1 }
+}
+
+/// References within it are counted from it, not from the document.
+fn has_own_base(members: &Map<String, Value>) -> bool {
+    ["$id", "id"].iter().any(|key| members.get(*key).is_some_and(Value::is_string))
+}
+
+fn children(value: &Value) -> impl Iterator<Item = &Value> {
+    let (items, members) = match value {
+        Value::Array(items) => (Some(items), None),
+        Value::Object(members) => (None, Some(members)),
+        _ => (None, None),
+    };
+    items.into_iter().flatten().chain(members.into_iter().flat_map(Map::values))
+}
+
+fn nodes(value: &Value) -> u64 {
+    children(value).fold(1, |sum: u64, child| sum.saturating_add(nodes(child)))
+}
+
+/// What a reference within the document names.
+fn target<'a>(root: &'a Value, anchors: &Anchors<'a>, reference: &str) -> Option<&'a Value> {
+    let own = root.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
+    let own = own.filter(|id| !id.is_empty());
+    let fragment = match reference.split_once('#') {
+        Some((base, fragment)) if base.is_empty() || Some(base) == own => fragment,
+        None if Some(reference) == own => "",
+        _ => return None,
+    };
+    if fragment.is_empty() {
+        return Some(root);
+    }
+    if !fragment.starts_with('/') {
+        return anchors.get(fragment).copied();
+    }
+    match fragment.contains('%') {
+        true => root.pointer(&decoded(fragment)?),
+        false => root.pointer(fragment),
+    }
+}
+
+/// A fragment without its percent signs (RFC 6901, 6).
+fn decoded(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Every `$anchor` of a document, wherever it stands.
+fn anchors(root: &Value) -> Anchors<'_> {
+    let (mut found, mut open) = (Anchors::new(), vec![root]);
+    while let Some(value) = open.pop() {
+        for key in ["$anchor", "$dynamicAnchor"] {
+            if let Some(name) = value.get(key).and_then(Value::as_str) {
+                found.insert(name, value);
+            }
+        }
+        open.extend(children(value));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `levels` definitions, each of which names the next `times` times.
+    fn bomb(keyword: &str, times: usize, levels: usize) -> Value {
+        let level = |at: usize| {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            (format!("d{at}"), json!({keyword: vec![next; times]}))
+        };
+        let mut defs: Map<String, Value> = (0..levels).map(level).collect();
+        defs.insert(format!("d{levels}"), json!({"type": "object"}));
+        json!({"$ref": "#/$defs/d0", "$defs": defs})
+    }
+
+    #[test]
+    fn what_unfolds_without_end_is_counted_at_once() {
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let schema = bomb(keyword, 10, 12);
+            let expansion = Expansion::of(&schema);
+            assert_eq!(expansion.fits(), Err(TooLarge::Parts), "{keyword}");
+            assert!(expansion.fits_with(&schema, &json!({})).is_err());
+        }
+        assert_eq!(Expansion::of(&bomb("allOf", 10, 40)).parts, u64::MAX, "it saturates");
+        assert!(Expansion::of(&bomb("allOf", 1, 10_000)).fits().is_err(), "too deep for a stack");
+        assert_eq!(Expansion::of(&bomb("allOf", 10, 3)).fits(), Ok(()));
+    }
+
+    #[test]
+    fn names_are_no_keywords_and_data_is_no_schema() {
+        let named = json!({"properties": {"$defs": {"type": "string"}, "enum": {}, "$ref": {}},
+                           "enum": [{"$ref": "#/nowhere"}], "$defs": {"unused": {"$ref": "http://x"}}});
+        let expansion = Expansion::of(&named);
+        assert_eq!((expansion.parts, expansion.is_closed()), (4, true));
+        assert!(!Expansion::of(&json!({"items": {"$ref": "other.json"}})).is_closed());
+        assert!(!Expansion::of(&json!({"items": {"$id": "x", "$ref": "#"}})).is_closed());
+        let by_anchor =
+            json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a", "not": {}}}});
+        assert!(Expansion::of(&by_anchor).is_closed() && Expansion::of(&by_anchor).parts >= 4);
+        let quoted = json!({"items": {"$ref": "#/$defs/a%20b"}, "$defs": {"a b": {}}});
+        assert!(Expansion::of(&quoted).is_closed());
+    }
+
+    #[test]
+    fn what_refers_to_itself_is_counted_with_the_value() {
+        let tree = json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}});
+        let doubled = json!({"properties": {"next": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
+        let chain =
+            |name: &str, levels| (0..levels).fold(json!({}), |inner, _| json!({name: inner}));
+        let fits = |schema: &Value, value: &Value| Expansion::of(schema).fits_with(schema, value);
+        assert_eq!(fits(&tree, &chain("left", 100)), Ok(()));
+        assert_eq!(fits(&doubled, &chain("next", 10)), Ok(()));
+        assert_eq!(fits(&doubled, &chain("next", 60)), Err(TooLarge::Visits));
+        let endless = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
+        assert_eq!(fits(&endless, &json!({})), Ok(()));
+    }
+
+    #[test]
+    fn many_values_of_a_plain_schema_are_no_bomb() {
+        let row = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}});
+        let schema = json!({"properties": {"rows": {"type": "array", "items": row}}});
+        let rows: Vec<Value> = (0..20_000).map(|at| json!({"a": "x", "b": at})).collect();
+        let value = json!({"rows": rows});
+        assert_eq!(Expansion::of(&schema).fits_with(&schema, &value), Ok(()));
+    }
+
+    #[test]
+    fn a_text_is_as_deep_as_its_brackets_outside_quotes() {
+        assert_eq!(depth(r#"{"a": "[[[{\"", "b": [{}]}"#), 3);
+        assert_eq!(depth(&"[".repeat(100_000)), 100_000);
+        assert_eq!(depth("1"), 0);
+    }
+}
