@@ -148,7 +148,7 @@ impl Proxy {
     }
 
     /// The upstream's address of a path. A base of `…/v1` and a path of `/v1/…` share the `/v1`.
-    fn url(&self, uri: &Uri) -> Url {
+    fn url(&self, uri: &Uri) -> Result<Url, ApiError> {
         let mut url = self.upstream.clone();
         let base = url.path().trim_end_matches('/').to_owned();
         let path = uri.path();
@@ -158,7 +158,12 @@ impl Proxy {
         };
         url.set_path(&joined);
         url.set_query(uri.query());
-        url
+        // What was looked at must be what the upstream reads: its base is all that is meant.
+        if climbs(path) || url.path().matches('/').count() != joined.matches('/').count() {
+            let said = "expected a path without `.` and `..`, in whatever spelling";
+            return Err(ApiError::bad_request(said));
+        }
+        Ok(url)
     }
 
     /// The body as it goes on, and what was cut of it.
@@ -231,6 +236,15 @@ fn upstream(text: &str) -> Result<Url, String> {
     }
 }
 
+/// Whether a path has a segment that leads back, as it stands or once its escapes are read.
+fn climbs(path: &str) -> bool {
+    let mut plain = path.to_ascii_lowercase();
+    for (escape, read) in [("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("\\", "/")] {
+        plain = plain.replace(escape, read);
+    }
+    plain.split('/').any(|segment| matches!(segment, "." | ".."))
+}
+
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
@@ -262,7 +276,7 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Re
                     protocol go to the upstream directly";
         return Err(ApiError::new(StatusCode::NOT_IMPLEMENTED, "no_upgrade", said));
     }
-    let url = proxy.url(&parts.uri);
+    let url = proxy.url(&parts.uri)?;
     let (body, report) = proxy.body(&parts, body).await?;
     let headers = upstream_headers(&parts.headers, report.is_some());
     let outgoing = proxy.client.request(parts.method.clone(), url).headers(headers).body(body);
@@ -334,7 +348,7 @@ mod tests {
     fn url(base: &str, path: &str) -> String {
         let engine = Arc::new(Engine::builder(Catalog::default()).build().unwrap());
         let proxy = Proxy::new(engine, ProxyOptions::to(base)).unwrap();
-        proxy.url(&path.parse().unwrap()).to_string()
+        proxy.url(&path.parse().unwrap()).map_or_else(|_| "refused".to_owned(), String::from)
     }
 
     #[test]
@@ -345,6 +359,12 @@ mod tests {
         assert_eq!(url("http://x/api/v1/", "/v1/messages"), "http://x/api/v1/messages");
         assert_eq!(url("http://x/v1", "/chat/completions"), "http://x/v1/chat/completions");
         assert_eq!(url("http://x", "/a%2Fb/"), "http://x/a%2Fb/");
+        for climbing in
+            ["/v1/%2e%2e/admin", "/v1/.%2E/x", "/v1/..", "/v1/..\\x", "/a/..%2fb", "/./a", "/%2E"]
+        {
+            assert_eq!(url("http://x/v1", climbing), "refused", "{climbing}");
+        }
+        assert_eq!(url("http://x", "/v1/a..b/...?q=/../"), "http://x/v1/a..b/...?q=/../");
         for wrong in ["api.openai.com", "ftp://x", "http://user@x", "http://x?y=z"] {
             assert!(upstream(wrong).is_err(), "{wrong}");
         }

@@ -96,18 +96,18 @@ impl HttpOperations {
         {
             let mut segments = url.path_segments_mut().map_err(|()| "an address without path")?;
             segments.pop_if_empty();
-            for part in operation.path.split('/').filter(|part| !part.is_empty()) {
-                let part = filled(part, operation, arguments)?;
-                // `..` from an argument would leave the API's path.
-                if matches!(part.as_str(), "." | "..") {
-                    return Err("a path argument that is a dot".to_owned());
-                }
-                segments.push(&part);
-            }
-            // `/items/` is another address than `/items`.
-            if operation.path.ends_with('/') {
-                segments.push("");
-            }
+        }
+        let base = url.clone();
+        for part in operation.path.split('/').filter(|part| !part.is_empty()) {
+            let part = filled(part, operation, arguments)?;
+            push(&mut url, &part)?;
+        }
+        // `/items/` is another address than `/items`.
+        if operation.path.ends_with('/') {
+            push(&mut url, "")?;
+        }
+        if !is_below(&base, &url) {
+            return Err(format!("the path `{}` leads out of the API's own", operation.path));
         }
         for (argument, value) in given(operation, arguments) {
             if argument.place == Place::Query {
@@ -116,6 +116,33 @@ impl HttpOperations {
         }
         Ok(url)
     }
+}
+
+/// Adds one segment to the path.
+fn push(url: &mut Url, part: &str) -> Result<(), String> {
+    // A URL's parser takes tabs and line ends out, and `..` may be what is left.
+    if part.chars().any(char::is_control) {
+        return Err("a path argument with a control character".to_owned());
+    }
+    if matches!(part, "." | "..") {
+        return Err("a path argument that is a dot".to_owned());
+    }
+    let before = url.path().len();
+    url.path_segments_mut().map_err(|()| "an address without path")?.push(part);
+    // Whatever else a parser may make of it: it must be one segment more.
+    let added = url.path().get(before..).unwrap_or_default();
+    let is_one = added.matches('/').count() <= 1 && (url.path().len() > before || before <= 1);
+    if is_one { Ok(()) } else { Err("a path argument that is no one segment".to_owned()) }
+}
+
+/// Whether an address, as a server will read it, is below another.
+fn is_below(base: &Url, url: &Url) -> bool {
+    let Ok(read) = Url::parse(url.as_str()) else { return false };
+    let root = base.path().trim_end_matches('/');
+    let rest = read.path().strip_prefix(root);
+    base.origin() == read.origin()
+        && (base.username(), base.password()) == (read.username(), read.password())
+        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -346,8 +373,16 @@ mod tests {
 
     #[test]
     fn an_argument_cannot_leave_the_path() {
-        for id in ["..", ".", ""] {
-            assert!(!sent(json!({"id": id})).unwrap_err().reached, "{id}");
+        let hidden = [".\t.", "\t..", "\n..", "..\r", "a\0b", "\u{7f}..", ".\n", "\t", "\u{85}.."];
+        for id in ["..", ".", ""].into_iter().chain(hidden) {
+            assert!(!sent(json!({"id": id})).unwrap_err().reached, "{id:?}");
+        }
+        for id in ["%2e%2e", "..%2f..", "..\\..", "...", "a/../..", "?x", "#y", "..;/", "\u{2025}"]
+        {
+            let request = sent(json!({"id": id})).unwrap();
+            let path = request.url().path();
+            assert!(path.starts_with("/api/pets/") && path.ends_with("/notes"), "{id}: {path}");
+            assert_eq!(path.matches('/').count(), 4, "{id}: {path}");
         }
         assert!(sent(json!({})).is_err());
     }
