@@ -31,6 +31,10 @@ pub enum Changed {
     Resource {
         uri: String,
     },
+    /// It was dropped, and is left alone for a while.
+    Dropped {
+        because: String,
+    },
 }
 
 /// Who is told of changes. It must not block.
@@ -173,13 +177,18 @@ pub enum FaultKind {
     Refused,
     /// The server has no such tool.
     Missing,
+    /// The server sent so much that nobody asked for that it was dropped.
+    Flooding,
 }
 
 impl FaultKind {
     /// Whether it speaks of the way to the server, which is what a circuit breaker counts. A server
     /// that refuses a call is in good health.
     pub fn is_transport(self) -> bool {
-        matches!(self, Self::Unreachable | Self::Broken | Self::Timeout | Self::Busy)
+        matches!(
+            self,
+            Self::Unreachable | Self::Broken | Self::Timeout | Self::Busy | Self::Flooding
+        )
     }
 }
 
@@ -193,6 +202,7 @@ impl fmt::Display for FaultKind {
             Self::Busy => "is busy",
             Self::Refused => "refused the call",
             Self::Missing => "is no longer there",
+            Self::Flooding => "was dropped: it sends more messages than are taken",
         })
     }
 }

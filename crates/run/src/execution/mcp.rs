@@ -5,6 +5,9 @@
 //! server asked whether it is still there, and one that does not say so is ended.
 
 mod connection;
+mod intake;
+mod lines;
+mod pipes;
 mod progress;
 mod translate;
 
@@ -15,11 +18,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-use self::connection::{Connection, Watcher};
+use self::connection::{Connection, Unopened};
+use self::intake::Watcher;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tool_of};
-use super::spawn::{ProcessGuard, ProcessOptions};
+use super::spawn::ProcessOptions;
 use crate::catalog::Tool;
 
 /// How connections are made and kept.
@@ -80,7 +84,6 @@ struct Shared {
     name: String,
     reach: Reach,
     options: McpOptions,
-    guard: Arc<ProcessGuard>,
     /// A server may tell on stderr what it was given.
     redactor: Redactor,
     state: Arc<Mutex<State>>,
@@ -98,6 +101,8 @@ struct State {
     /// Starts that failed and connections that broke, since a call last worked.
     failures: u32,
     not_before: Option<Instant>,
+    /// Why it was dropped the last time, if that is why it is left alone.
+    dropped: Option<String>,
 }
 
 /// So many restarts in a row come without a pause: a server that one call has killed, and killed
@@ -107,27 +112,24 @@ const FREE_STARTS: u32 = 2;
 /// The pause before the restart after those; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
+/// How long a server is left alone that was dropped for what it sent.
+const DROPPED_PAUSE: Duration = Duration::from_secs(300);
+
 impl McpServer {
-    pub fn stdio(
-        name: &str,
-        program: Program,
-        options: McpOptions,
-        guard: Arc<ProcessGuard>,
-    ) -> Self {
-        Self::new(name, Reach::Stdio(program), options, guard)
+    pub fn stdio(name: &str, program: Program, options: McpOptions) -> Self {
+        Self::new(name, Reach::Stdio(program), options)
     }
 
     pub fn http(name: &str, remote: Remote, options: McpOptions) -> Self {
-        Self::new(name, Reach::Http(remote), options, Arc::default())
+        Self::new(name, Reach::Http(remote), options)
     }
 
-    fn new(name: &str, reach: Reach, options: McpOptions, guard: Arc<ProcessGuard>) -> Self {
+    fn new(name: &str, reach: Reach, options: McpOptions) -> Self {
         let shared = Shared {
             name: name.to_owned(),
             redactor: reach.redactor(),
             reach,
             options,
-            guard,
             state: Arc::default(),
             born: Instant::now(),
             heard: AtomicU64::new(0),
@@ -146,7 +148,7 @@ impl Invoker for McpServer {
             let answered = connection.call(call).await;
             unfinished.done();
             match &answered {
-                Err(fault) if fault.kind == FaultKind::Broken => {
+                Err(fault) if matches!(fault.kind, FaultKind::Broken | FaultKind::Flooding) => {
                     self.shared.lost(&connection).await;
                 }
                 _ => self.shared.worked().await,
@@ -210,14 +212,26 @@ impl Shared {
                 return Ok(up);
             }
             state.up = None;
-            self.count_failure(&mut state, "the connection is gone");
+            match up.dropped() {
+                Some(because) => leave_alone(&mut state, because),
+                None => self.count_failure(&mut state, "the connection is gone"),
+            }
             drop(up);
         }
         if let Some(left) =
             state.not_before.and_then(|at| at.checked_duration_since(Instant::now()))
         {
-            let said = format!("it failed {} times; next start in {left:?}", state.failures);
-            return Err(Fault::before(FaultKind::Unreachable, said));
+            return Err(match &state.dropped {
+                Some(because) => {
+                    let said = format!("{because}; next start in {left:.0?}");
+                    Fault::before(FaultKind::Flooding, said)
+                }
+                None => {
+                    let said =
+                        format!("it failed {} times; next start in {left:?}", state.failures);
+                    Fault::before(FaultKind::Unreachable, said)
+                }
+            });
         }
         let started = tokio::spawn(Arc::clone(self).start(state)).await;
         started.unwrap_or_else(|error| Err(Fault::before(FaultKind::Unreachable, error)))
@@ -232,7 +246,7 @@ impl Shared {
             match &self.reach {
                 Reach::Stdio(program) => {
                     let watcher = self.watcher.clone();
-                    Connection::stdio(program, &self.options.process, &self.guard, watcher).await
+                    Connection::stdio(program, &self.options.process, watcher).await
                 }
                 Reach::Http(remote) => Connection::http(remote, self.watcher.clone()).await,
             }
@@ -244,8 +258,9 @@ impl Shared {
                 Err(Fault::before(FaultKind::Unreachable, "it is being closed"))
             }
             opened = tokio::time::timeout(self.options.start_timeout, opening) => match opened {
-                Ok(opened) => opened.map_err(|said| {
-                    Fault::before(FaultKind::Unreachable, self.redactor.clean(&said.to_string()))
+                Ok(opened) => opened.map_err(|Unopened { said, is_flooding }| {
+                    let kind = if is_flooding { FaultKind::Flooding } else { FaultKind::Unreachable };
+                    Fault::before(kind, self.redactor.clean(&said))
                 }),
                 Err(_) => {
                     let said = format!("no handshake in {:?}", self.options.start_timeout);
@@ -257,12 +272,16 @@ impl Shared {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 state.up = Some(Arc::clone(&connection));
+                state.dropped = None;
                 self.hear();
                 self.watcher.tell(Changed::Connected);
                 Ok(connection)
             }
             Err(fault) => {
-                self.count_failure(&mut state, &fault.detail);
+                match fault.kind {
+                    FaultKind::Flooding => leave_alone(&mut state, &fault.detail),
+                    _ => self.count_failure(&mut state, &fault.detail),
+                }
                 Err(fault)
             }
         }
@@ -281,7 +300,10 @@ impl Shared {
         let mut state = self.state.lock().await;
         if state.up.as_ref().is_some_and(|up| Arc::ptr_eq(up, connection)) {
             state.up = None;
-            self.count_failure(&mut state, "the connection broke");
+            match connection.dropped() {
+                Some(because) => leave_alone(&mut state, because),
+                None => self.count_failure(&mut state, "the connection broke"),
+            }
         }
     }
 
@@ -289,7 +311,9 @@ impl Shared {
         self.hear();
         let mut state = self.state.lock().await;
         state.failures = 0;
-        state.not_before = None;
+        if state.dropped.is_none() {
+            state.not_before = None;
+        }
     }
 
     fn hear(&self) {
@@ -314,6 +338,12 @@ impl Shared {
         }
         is_there
     }
+}
+
+/// Starts it no more before a long pause: it would do the same again.
+fn leave_alone(state: &mut State, because: &str) {
+    state.dropped = Some(because.to_owned());
+    state.not_before = Some(Instant::now() + DROPPED_PAUSE);
 }
 
 /// Watches a call that may be dropped before it ends, as a timeout does.
@@ -358,7 +388,7 @@ mod tests {
         let options =
             McpOptions { start_timeout: Duration::from_secs(3_600), ..McpOptions::default() };
         let silent = program(&["-c", "sleep 3600"]);
-        let server = McpServer::stdio("silent", silent, options, Arc::default());
+        let server = McpServer::stdio("silent", silent, options);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let starting = tokio::spawn({

@@ -108,5 +108,5 @@ pub use redact::Redactor;
 pub use registry::{Listed, Servers};
 pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, Program, Remote, ServersFile, Variables};
-pub use spawn::{BASE_VARIABLES, ProcessGuard, ProcessOptions};
+pub use spawn::{BASE_VARIABLES, ProcessOptions};
 pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};

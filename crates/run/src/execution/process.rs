@@ -5,15 +5,12 @@
 //! means that the tool failed; what it wrote on stderr goes to the log. A call's program is killed
 //! with all that it started when the call is given up.
 
-use std::process::Stdio;
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
 use super::servers::{Program, tool_of};
-use super::spawn::{self, ProcessGuard, ProcessOptions};
+use super::spawn::{self, ProcessOptions, Started};
 use crate::catalog::Tool;
 
 /// More than this is no answer for an agent, and a program that writes for ever must be stopped.
@@ -25,30 +22,21 @@ pub struct ProcessTools {
     program: Program,
     tools: Vec<Tool>,
     options: ProcessOptions,
-    guard: Arc<ProcessGuard>,
 }
 
 impl ProcessTools {
     /// `tools` as MCP's `tools/list` would have them.
-    pub fn new(
-        name: &str,
-        (program, tools): (Program, &[Value]),
-        options: ProcessOptions,
-        guard: Arc<ProcessGuard>,
-    ) -> Self {
+    pub fn new(name: &str, (program, tools): (Program, &[Value]), options: ProcessOptions) -> Self {
         let tools = tools.iter().filter_map(|tool| tool_of(name, tool)).collect();
-        Self { program, tools, options, guard }
+        Self { program, tools, options }
     }
 
     async fn run(&self, call: Call<'_>) -> Result<Output, Fault> {
-        let mut command = spawn::command(&self.program, &self.options);
-        let pipes = command.command_mut();
-        pipes.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| {
+        let started = spawn::start(&self.program, &self.options).map_err(|error| {
             let said = format!("cannot start `{}`: {error}", self.program.command);
             Fault::before(FaultKind::Unreachable, said)
         })?;
-        let _lease = child.id().map(|leader| self.guard.lease(leader));
+        let Started { mut child, lease: _lease } = started;
         let (stdin, stdout, stderr) =
             (child.stdin().take(), child.stdout().take(), child.stderr().take());
         let mut asked = json!({"tool": call.tool.name, "arguments": call.arguments});

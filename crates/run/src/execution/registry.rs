@@ -12,8 +12,6 @@ use super::mcp::{McpOptions, McpServer};
 use super::process::ProcessTools;
 #[cfg(feature = "mcp")]
 use super::servers::{Entry, ServersFile};
-#[cfg(feature = "mcp")]
-use super::spawn::ProcessGuard;
 use crate::catalog::Tool;
 
 /// What servers say they have, by name.
@@ -35,11 +33,10 @@ impl Servers {
     /// Gives the problems beside them: an entry that cannot be used costs that entry alone.
     #[cfg(feature = "mcp")]
     pub fn open(file: &ServersFile, options: &McpOptions) -> (Self, Vec<String>) {
-        let guard = Arc::new(ProcessGuard::default());
         let mut servers = Self::new();
         let mut problems = file.problems.clone();
         for (name, entry) in &file.entries {
-            match invoker(name, entry, options, &guard) {
+            match invoker(name, entry, options) {
                 Ok(invoker) => servers.insert(name, invoker),
                 Err(error) => problems.push(format!("server `{name}`: {error}")),
             }
@@ -131,16 +128,13 @@ fn invoker(
     name: &str,
     entry: &Entry,
     options: &McpOptions,
-    guard: &Arc<ProcessGuard>,
 ) -> Result<Arc<dyn Invoker>, super::Error> {
     Ok(match entry {
-        Entry::Stdio(program) => {
-            Arc::new(McpServer::stdio(name, program.clone(), options.clone(), Arc::clone(guard)))
-        }
+        Entry::Stdio(program) => Arc::new(McpServer::stdio(name, program.clone(), options.clone())),
         Entry::Http(remote) => Arc::new(McpServer::http(name, remote.clone(), options.clone())),
         Entry::Process(program, tools) => {
             let parts = (program.clone(), tools.as_slice());
-            Arc::new(ProcessTools::new(name, parts, options.process.clone(), Arc::clone(guard)))
+            Arc::new(ProcessTools::new(name, parts, options.process.clone()))
         }
         Entry::OpenApi(remote) => Arc::new(HttpOperations::new(remote.clone())?),
     })

@@ -1,16 +1,17 @@
 //! Starts programs so that none outlives us.
 //!
 //! Each runs in a process group of its own, which is killed as a whole when its lease is dropped.
-//! That does not help where we are killed ourselves. So a small shell, started with the first
-//! program, knows every group and waits for the end of a pipe that only we hold: the system closes
-//! it however we end, and the shell kills what is left. It needs no signal handler, and no code
-//! between fork and exec.
+//! That does not help where we are killed ourselves. So the group's first member is a small shell that
+//! waits for the end of a pipe that only we hold: the system closes it however we end, and the shell
+//! kills its group. The group is there before the program is, and the program is in it before its first
+//! instruction, so that there is no moment at which it could be left. It needs no signal handler, and
+//! no code between fork and exec.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::Stdio;
 
-use process_wrap::tokio::{CommandWrap, KillOnDrop};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 
 use super::servers::Program;
 
@@ -44,111 +45,138 @@ pub const BASE_VARIABLES: [&str; 16] = [
     "TEMP",
 ];
 
-/// The command of an entry, with a clean environment and a process group of its own.
-pub(super) fn command(program: &Program, options: &ProcessOptions) -> CommandWrap {
+/// A process that was started.
+pub(super) type Child = Box<dyn ChildWrapper>;
+
+/// A program under way, with all three of its pipes.
+pub(super) struct Started {
+    pub child: Child,
+    /// Ends the program, and whatever it started.
+    pub lease: GroupLease,
+}
+
+/// Starts an entry's program, with a clean environment and a process group of its own.
+pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<Started> {
+    let lease = GroupLease::take()?;
     let mut wrapped = CommandWrap::with_new(&program.command, |command| {
         command.args(&program.args).env_clear().envs(&options.base_env).envs(&program.env);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(cwd) = &program.cwd {
             command.current_dir(cwd);
         }
+        #[cfg(unix)]
+        command.process_group(lease.group());
     });
-    #[cfg(unix)]
-    wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
     #[cfg(windows)]
     wrapped.wrap(process_wrap::tokio::JobObject);
     wrapped.wrap(KillOnDrop);
-    wrapped
+    Ok(Started { child: wrapped.spawn()?, lease })
 }
 
-/// Knows the process groups that are ours, and sees to it that they end with us.
-#[derive(Debug, Default)]
-pub struct ProcessGuard {
-    #[cfg(unix)]
-    shell: Mutex<Option<std::process::Child>>,
-}
-
-impl ProcessGuard {
-    /// Takes charge of the group that a new process leads.
-    pub(super) fn lease(self: &Arc<Self>, leader: u32) -> GroupLease {
-        if let Err(error) = self.tell('+', leader) {
-            tracing::warn!(%error, "programs would outlive us if we were killed");
-        }
-        GroupLease { guard: Arc::clone(self), leader }
-    }
-
-    #[cfg(unix)]
-    fn tell(&self, sign: char, leader: u32) -> io::Result<()> {
-        use std::io::Write as _;
-
-        let mut shell = self.shell.lock().unwrap_or_else(PoisonError::into_inner);
-        if shell.is_none() {
-            *shell = Some(start_shell()?);
-        }
-        let pipe = shell.as_mut().and_then(|shell| shell.stdin.as_mut());
-        pipe.map_or(Ok(()), |pipe| writeln!(pipe, "{sign} {leader}"))
-    }
-
-    #[cfg(not(unix))]
-    fn tell(&self, _sign: char, _leader: u32) -> io::Result<()> {
-        // The job object of each program is closed by the system with our handle.
-        Ok(())
-    }
-}
-
-/// Holds the group's numbers, and kills those that are left when its input ends. Signals for us
-/// must not end it first.
+/// Waits for the end of its input, and then kills its group, itself among it. Signals for us or for the
+/// program's group must not end it first.
 #[cfg(unix)]
-const SHELL: &str = r#"trap '' HUP INT QUIT TERM
-held=
-while read -r sign group; do
-  case $sign in
-    +) held="$held $group" ;;
-    -) kept=; for one in $held; do [ "$one" = "$group" ] || kept="$kept $one"; done; held=$kept ;;
-  esac
-done
-for group in $held; do kill -s KILL -- "-$group" 2>/dev/null; done"#;
-
-#[cfg(unix)]
-fn start_shell() -> io::Result<std::process::Child> {
-    use std::os::unix::process::CommandExt as _;
-    use std::process::{Command, Stdio};
-
-    // A group of its own: who kills ours must not kill it. No folder, so that it holds none.
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", SHELL, "toolroute-guard"]).env_clear().current_dir("/").process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-}
-
-impl Drop for ProcessGuard {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        {
-            let shell = self.shell.get_mut().unwrap_or_else(PoisonError::into_inner);
-            if let Some(mut shell) = shell.take() {
-                drop(shell.stdin.take());
-                // It ends at once, now that its input has; unwaited it would stay as a zombie.
-                shell.wait().ok();
-            }
-        }
-    }
-}
+const SHELL: &str = "trap '' HUP INT QUIT TERM; read -r _; kill -s KILL 0";
 
 /// Kills a process group when dropped: the program and whatever it started.
 #[derive(Debug)]
 pub(super) struct GroupLease {
-    guard: Arc<ProcessGuard>,
-    leader: u32,
+    /// The group's leader. It is not waited for before the group is killed, so that no other process
+    /// can come to have its number.
+    #[cfg(unix)]
+    leader: std::process::Child,
+}
+
+#[cfg(unix)]
+impl GroupLease {
+    /// Makes a group that ends with us.
+    fn take() -> io::Result<Self> {
+        use std::os::unix::process::CommandExt as _;
+
+        // No folder and no variables, so that it holds none.
+        let mut command = std::process::Command::new("/bin/sh");
+        command
+            .args(["-c", SHELL, "toolroute-guard"])
+            .env_clear()
+            .current_dir("/")
+            .process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { leader: command.spawn()? })
+    }
+
+    fn group(&self) -> i32 {
+        self.leader.id().cast_signed()
+    }
+}
+
+/// The job object of each program is closed by the system with our handle.
+#[cfg(not(unix))]
+impl GroupLease {
+    fn take() -> io::Result<Self> {
+        Ok(Self {})
+    }
 }
 
 impl Drop for GroupLease {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(group) =
-            i32::try_from(self.leader).ok().and_then(rustix::process::Pid::from_raw)
         {
-            // Nobody left in it is what we want.
-            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+            if let Some(group) = rustix::process::Pid::from_raw(self.group()) {
+                // Nobody left in it is what we want.
+                rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+            }
+            // It has ended by now; unwaited it would stay as a zombie.
+            self.leader.wait().ok();
         }
-        self.guard.tell('-', self.leader).ok();
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The processes of a group that are not zombies.
+    fn alive(group: i32) -> usize {
+        let folders = std::fs::read_dir("/proc").unwrap();
+        let stats = folders
+            .filter_map(|folder| std::fs::read_to_string(folder.ok()?.path().join("stat")).ok());
+        let fields = stats.filter_map(|stat| {
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+            Some((fields.next()?.to_owned(), fields.nth(1)?.parse::<i32>().ok()?))
+        });
+        fields.filter(|(state, of)| state != "Z" && *of == group).count()
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn a_program_and_its_children_end_with_the_lease_and_with_us() {
+        let args = ["-c", "sleep 600 & sleep 600 & wait"].map(str::to_owned).to_vec();
+        let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
+        for ends_with_us in [false, true] {
+            let Started { mut child, mut lease } =
+                start(&program, &ProcessOptions::default()).unwrap();
+            let group = lease.group();
+            while alive(group) < 4 {
+                tokio::task::yield_now().await;
+            }
+            // What the system does where we are killed.
+            if ends_with_us {
+                drop(lease.leader.stdin.take())
+            } else {
+                drop(lease)
+            }
+            child.wait().await.unwrap();
+            while alive(group) > 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_there_is_told_as_such() {
+        let command = "/nowhere/program".to_owned();
+        let program = Program { command, args: Vec::new(), env: [].into(), cwd: None };
+        let error = start(&program, &ProcessOptions::default()).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

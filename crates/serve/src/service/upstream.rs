@@ -207,7 +207,7 @@ impl Service {
         }
     }
 
-    fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
+    pub(super) fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
         let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<String> = states.keys().cloned().collect();
         let state = states

@@ -166,7 +166,7 @@ fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
             FaultKind::Broken => Some(RetryOn::Broken),
             FaultKind::Busy => Some(RetryOn::Busy),
             FaultKind::Timeout => Some(RetryOn::Timeout),
-            FaultKind::Refused | FaultKind::Missing => None,
+            FaultKind::Refused | FaultKind::Missing | FaultKind::Flooding => None,
         },
     }
 }
@@ -176,6 +176,7 @@ fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
 /// would break it for the other tools of the server too.
 fn may_try_again(tool: &Tool, fault: &Fault, tries: u32) -> bool {
     let breaks_it = fault.kind == FaultKind::Broken && fault.reached && tries > 1;
-    let on_the_way = fault.kind.is_transport() && fault.kind != FaultKind::Timeout;
+    let is_worth_it = !matches!(fault.kind, FaultKind::Timeout | FaultKind::Flooding);
+    let on_the_way = fault.kind.is_transport() && is_worth_it;
     on_the_way && !breaks_it && (!fault.reached || tool.effects().idempotent)
 }

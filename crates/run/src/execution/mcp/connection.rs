@@ -1,6 +1,5 @@
 //! A connection to an MCP server, over the pipes of a process or over HTTP.
 
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,24 +8,25 @@ use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
     ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId,
-    RequestMetaObject, ResourceUpdatedNotificationParam, ServerNotification, ServerResult,
-    SubscriptionFilter,
+    RequestMetaObject, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, NotificationContext, Peer,
-    PeerRequestOptions, RoleClient, RunningService, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, PeerRequestOptions,
+    RoleClient, RunningService, ServiceError,
 };
+use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use serde_json::{Map, Value};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
 use super::super::client;
-use super::super::invoker::{Call, Changed, Fault, FaultKind, OnChange, Output};
+use super::super::invoker::{Call, Fault, FaultKind, Output};
 use super::super::servers::{Program, Remote};
-use super::super::spawn::{self, GroupLease, ProcessGuard, ProcessOptions};
-use super::progress::{InOrder, Listeners};
+use super::super::spawn::ProcessOptions;
+use super::intake::{Hold, Intake, Watcher};
+use super::pipes::Pipes;
+use super::progress::Listeners;
 use super::translate;
 
 /// A server that pages for ever, or lists without end, is cut off.
@@ -47,57 +47,14 @@ pub(super) struct Connection {
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
     progress: Listeners,
     last_words: LastWords,
-    /// Kills what is left of the server's processes.
-    lease: Mutex<Option<GroupLease>>,
+    hold: Hold,
 }
 
-/// What a server may ask of us, which is nothing, and where its word on what has changed goes. That
-/// on progress is taken before it comes here.
+/// What a server may ask of us, which is nothing. What it tells us is taken before it comes here.
 #[derive(Clone)]
-struct Handler {
-    watcher: Watcher,
-}
-
-/// Where a server's word on what has changed goes: to whoever asked last to be told.
-#[derive(Clone, Default)]
-pub(super) struct Watcher {
-    told: Arc<Mutex<Option<OnChange>>>,
-}
-
-impl Watcher {
-    pub fn set(&self, told: OnChange) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
-    }
-
-    pub fn tell(&self, changed: Changed) {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(told) = told {
-            told(changed);
-        }
-    }
-}
+struct Handler;
 
 impl ClientHandler for Handler {
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.watcher.tell(Changed::Tools);
-    }
-
-    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.watcher.tell(Changed::Prompts);
-    }
-
-    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.watcher.tell(Changed::Resources);
-    }
-
-    async fn on_resource_updated(
-        &self,
-        params: ResourceUpdatedNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        self.watcher.tell(Changed::Resource { uri: params.uri });
-    }
-
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), us)
@@ -109,48 +66,45 @@ impl Connection {
     pub async fn stdio(
         program: &Program,
         options: &ProcessOptions,
-        guard: &Arc<ProcessGuard>,
         watcher: Watcher,
-    ) -> Result<Self, String> {
-        let words = LastWords::default();
-        let (handler, progress) = (Handler { watcher }, Listeners::default());
+    ) -> Result<Self, Unopened> {
+        let (words, progress) = (LastWords::default(), Listeners::default());
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
-            let command = spawn::command(program, options);
-            let started = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
-            let (transport, stderr) =
-                started.map_err(|error| format!("cannot start `{}`: {error}", program.command))?;
-            let lease = transport.id().map(|leader| guard.lease(leader));
+            let (pipes, stderr, lease) = Pipes::open(program, options)
+                .map_err(|error| format!("cannot start `{}`: {error}", program.command))?;
+            let hold = Hold::of(lease);
             keep_words(stderr, &words);
-            let transport = InOrder::new(transport, progress.clone());
-            match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
+            let intake = Intake::new(pipes, progress.clone(), watcher.clone(), hold.clone());
+            match Handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
-                    listen(&mode, &service, &handler.watcher);
-                    return Ok(Self::new(service, progress, words, lease));
+                    listen(&mode, &service);
+                    return Ok(Self::new(service, progress, words, hold));
                 }
                 Err(error) => {
-                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &words))?
+                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &words, &hold))?
                 }
             }
         }
     }
 
-    pub async fn http(remote: &Remote, watcher: Watcher) -> Result<Self, String> {
-        let (handler, progress) = (Handler { watcher }, Listeners::default());
+    pub async fn http(remote: &Remote, watcher: Watcher) -> Result<Self, Unopened> {
+        let progress = Listeners::default();
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
             let client = client::for_remote(remote).map_err(|error| error.to_string())?;
             let config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str());
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let transport = InOrder::new(transport, progress.clone());
-            match handler.clone().serve_with_lifecycle(transport, mode.clone()).await {
+            let hold = Hold::default();
+            let intake = Intake::new(transport, progress.clone(), watcher.clone(), hold.clone());
+            match Handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
-                    listen(&mode, &service, &handler.watcher);
-                    return Ok(Self::new(service, progress, LastWords::default(), None));
+                    listen(&mode, &service);
+                    return Ok(Self::new(service, progress, LastWords::default(), hold));
                 }
                 Err(error) => {
                     let none = LastWords::default();
-                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &none))?;
+                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &none, &hold))?;
                 }
             }
         }
@@ -160,19 +114,24 @@ impl Connection {
         service: RunningService<RoleClient, Handler>,
         progress: Listeners,
         last_words: LastWords,
-        lease: Option<GroupLease>,
+        hold: Hold,
     ) -> Self {
         Self {
             peer: service.peer().clone(),
             service: Mutex::new(Some(service)),
             progress,
             last_words,
-            lease: Mutex::new(lease),
+            hold,
         }
     }
 
     pub fn is_open(&self) -> bool {
         !self.peer.is_transport_closed()
+    }
+
+    /// Why the server was dropped, if it was.
+    pub fn dropped(&self) -> Option<&str> {
+        self.hold.dropped()
     }
 
     pub async fn call(&self, call: Call<'_>) -> Result<Output, Fault> {
@@ -254,10 +213,13 @@ impl Connection {
         if let Some(mut service) = service {
             service.close_with_timeout(grace).await.ok();
         }
-        self.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.hold.end();
     }
 
     fn with_last_words(&self, mut fault: Fault) -> Fault {
+        if let Some(because) = self.dropped() {
+            return Fault { kind: FaultKind::Flooding, detail: because.to_owned(), ..fault };
+        }
         if fault.kind == FaultKind::Broken {
             fault.detail = with_words(fault.detail, &self.last_words);
         }
@@ -292,48 +254,48 @@ fn next_mode(
     })
 }
 
-/// A server of the newest protocol tells what has changed to those who listen, and to nobody else.
-fn listen(
-    mode: &ClientLifecycleMode,
-    service: &RunningService<RoleClient, Handler>,
-    watcher: &Watcher,
-) {
+/// A server of the newest protocol tells what has changed to those who listen, and to nobody else. What
+/// it tells is taken where messages come in.
+fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handler>) {
     if *mode == ClientLifecycleMode::Initialize {
         return;
     }
-    let (peer, watcher) = (service.peer().clone(), watcher.clone());
+    let peer = service.peer().clone();
     let wanted = SubscriptionFilter::builder()
         .tools_list_changed()
         .prompts_list_changed()
         .resources_list_changed()
         .build();
     tokio::spawn(async move {
-        let mut subscription = match peer.listen(wanted).await {
-            Ok(subscription) => subscription,
-            Err(error) => return tracing::debug!(%error, "a server lets nobody listen"),
-        };
-        while let Ok(Some(told)) = subscription.next().await {
-            match told {
-                ServerNotification::ToolListChangedNotification(_) => watcher.tell(Changed::Tools),
-                ServerNotification::PromptListChangedNotification(_) => {
-                    watcher.tell(Changed::Prompts);
-                }
-                ServerNotification::ResourceListChangedNotification(_) => {
-                    watcher.tell(Changed::Resources);
-                }
-                _ => {}
-            }
+        match peer.listen(wanted).await {
+            Ok(mut subscription) => while let Ok(Some(_)) = subscription.next().await {},
+            Err(error) => tracing::debug!(%error, "a server lets nobody listen"),
         }
     });
 }
 
-fn told(error: &ClientInitializeError, words: &LastWords) -> String {
+/// Why there is no connection.
+pub(super) struct Unopened {
+    pub said: String,
+    pub is_flooding: bool,
+}
+
+impl From<String> for Unopened {
+    fn from(said: String) -> Self {
+        Self { said, is_flooding: false }
+    }
+}
+
+fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> Unopened {
+    if let Some(because) = hold.dropped() {
+        return Unopened { said: because.to_owned(), is_flooding: true };
+    }
     let said = match error {
         // Its own words are those of types of the program.
         ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
         other => other.to_string(),
     };
-    with_words(format!("no handshake: {said}"), words)
+    with_words(format!("no handshake: {said}"), words).into()
 }
 
 /// An error and what it comes from, as far as each says something new.
