@@ -54,7 +54,7 @@ use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::{Error, McpHttpOptions, Present, Shutdown, guard, health, mcp_router, openapi};
+use super::{Error, McpHttpOptions, Present, Shutdown, bodies, guard, health, mcp_router, openapi};
 
 pub use app::{App, HttpOptions, SESSION_HEADER};
 pub use changes::{Changes, Persist};
@@ -124,6 +124,7 @@ pub fn router(
         .merge(mcp_router(&present, &options)?)
         .fallback(nowhere)
         .layer(DefaultBodyLimit::max(app.options.max_body))
+        .layer(middleware::from_fn_with_state(app.bodies.clone(), bodies::bounded))
         .layer(middleware::from_fn_with_state(app, counted))
         .layer(middleware::from_fn_with_state(guard, guard::admit))
         .layer(middleware::map_response(with_headers))

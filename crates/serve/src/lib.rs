@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bodies;
 mod error;
 pub mod filter;
 mod guard;

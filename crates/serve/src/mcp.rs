@@ -16,6 +16,7 @@ mod http;
 mod listing;
 mod meta;
 mod passing;
+mod sessions;
 mod telling;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -27,6 +27,7 @@ use reqwest::Url;
 use tokio::net::TcpListener;
 
 use super::Shutdown;
+use super::bodies::{BODY_BUDGET, Bodies, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport};
 use super::guard::{Gate, Guard, Token, admit};
 use super::http::{ApiError, Limits, accept};
@@ -97,6 +98,7 @@ pub struct Proxy {
     upstream: Url,
     client: reqwest::Client,
     gate: Gate,
+    bodies: Bodies,
     options: ProxyOptions,
 }
 
@@ -114,7 +116,8 @@ impl Proxy {
         let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
         let gate = Gate::new(options.workers, options.queue);
-        Ok(Arc::new(Self { engine, upstream, client, gate, options }))
+        let bodies = Bodies::new(BODY_BUDGET.max(options.max_body));
+        Ok(Arc::new(Self { engine, upstream, client, gate, bodies, options }))
     }
 
     /// Serves until the shutdown begins, and then what is under way.
@@ -166,24 +169,31 @@ impl Proxy {
         Ok(url)
     }
 
-    /// The body as it goes on, and what was cut of it.
+    /// The body as it goes on, and what was cut of it. `share` is to be held until it has gone.
     async fn body(
         self: &Arc<Self>,
         parts: &Parts,
         body: Body,
+        share: &Share,
     ) -> Result<(reqwest::Body, Option<FilterReport>), ApiError> {
         if !is_looked_into(parts, self.options.max_body) {
             return Ok((reqwest::Body::wrap_stream(body.into_data_stream()), None));
         }
-        let (mut read, mut rest) = (Vec::new(), body.into_data_stream());
+        let (mut read, mut rest) = (Vec::new(), Box::pin(self.bodies.parts(body)));
         while let Some(chunk) = rest.next().await {
             let chunk =
-                chunk.map_err(|_| ApiError::bad_request("the body ended before it was whole"))?;
+                chunk?.map_err(|_| ApiError::bad_request("the body ended before it was whole"))?;
             read.extend_from_slice(&chunk);
+            let has_room = share.take(chunk.len()).is_ok();
             // One that did not say how long it is.
-            if read.len() > self.options.max_body {
-                tracing::info!("a request goes on uncut: its body is too large");
+            if read.len() > self.options.max_body || !has_room {
+                let why = if has_room { "its body is" } else { "all bodies together are" };
+                tracing::info!("a request goes on uncut: {why} too large");
                 let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
+                let rest = rest.map(|part| match part {
+                    Ok(part) => part.map_err(std::io::Error::other),
+                    Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
+                });
                 return Ok((reqwest::Body::wrap_stream(read.chain(rest)), None));
             }
         }
@@ -277,10 +287,12 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Re
         return Err(ApiError::new(StatusCode::NOT_IMPLEMENTED, "no_upgrade", said));
     }
     let url = proxy.url(&parts.uri)?;
-    let (body, report) = proxy.body(&parts, body).await?;
+    let share = proxy.bodies.share();
+    let (body, report) = proxy.body(&parts, body, &share).await?;
     let headers = upstream_headers(&parts.headers, report.is_some());
     let outgoing = proxy.client.request(parts.method.clone(), url).headers(headers).body(body);
     let answered = outgoing.send().await.map_err(|error| unreachable_upstream(&error))?;
+    drop(share);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answered.status();
     *response.headers_mut() = without_hops(answered.headers());

@@ -11,6 +11,7 @@ use super::changes::Changes;
 use super::watch::Happening;
 use super::{ApiError, Conduct, Limits, Persist, Reload};
 use crate::engine::{Engine, Map, Session};
+use crate::bodies::{BODY_BUDGET, Bodies};
 use crate::filter::DEFAULT_KEEP;
 use crate::guard::{Gate, Token};
 use crate::{Find, Found, Service};
@@ -79,6 +80,7 @@ pub struct App {
     service: RwLock<Arc<Service>>,
     pub(super) options: HttpOptions,
     pub(super) gate: Gate,
+    pub(super) bodies: Bodies,
     pub(super) changes: Arc<Mutex<Changes>>,
     /// One reload, or one change of tools, at a time.
     pub(super) changing: tokio::sync::Mutex<()>,
@@ -104,6 +106,7 @@ impl App {
         Arc::new(Self {
             service: RwLock::new(service),
             gate: Gate::new(options.workers, options.queue),
+            bodies: Bodies::new(BODY_BUDGET.max(options.max_body)),
             changes,
             options,
             changing: tokio::sync::Mutex::default(),

@@ -8,8 +8,10 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
+use super::super::bodies::{self, BODY_BUDGET, Bodies};
 use super::super::http::{Limits, accept};
 use super::super::{Error, Service, Shutdown, Token, guard};
+use super::sessions::Bounded;
 use super::{Gateway, GatewayOptions};
 
 /// How long a session may be silent. Agents pause while people think, and not every client begins
@@ -56,7 +58,11 @@ pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router,
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(IDLE);
         let fresh = move || gateways.fresh().map_err(std::io::Error::other);
-        Ok::<_, Error>(StreamableHttpService::new(fresh, Arc::new(sessions), config.clone()))
+        Ok::<_, Error>(StreamableHttpService::new(
+            fresh,
+            Arc::new(Bounded::new(sessions)),
+            config.clone(),
+        ))
     };
     let mut router = Router::new().route_service("/mcp", endpoint(options.gateway.clone())?);
     for name in present().profiles() {
@@ -110,7 +116,9 @@ pub async fn serve_mcp(
     let options = McpHttpOptions { guarded: true, ..options };
     let service = Arc::clone(service);
     let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as Present), &options)?;
-    let router = router.layer(middleware::from_fn_with_state(guard, guard::admit));
+    let router = router
+        .layer(middleware::from_fn_with_state(Bodies::new(BODY_BUDGET), bodies::bounded))
+        .layer(middleware::from_fn_with_state(guard, guard::admit));
     accept(listener, router, Limits::default(), &options.shutdown).await;
     Ok(())
 }

@@ -10,6 +10,9 @@ use crate::catalog::ToolId;
 /// Answers that are remembered.
 const MOST: usize = 100;
 
+/// Characters of a prompt that are kept: as many as a person reads in a list.
+const MOST_CHARS: usize = 2_000;
+
 /// One answer of the recent past. It holds the prompt, so it is for the user's own eyes: it is in
 /// memory alone, and in no log.
 #[derive(Clone, Debug, Serialize)]
@@ -18,6 +21,7 @@ pub struct Recent {
     pub number: u64,
     /// Milliseconds since 1970.
     pub at_ms: u64,
+    /// The prompt; of a long one the beginning, and `…`.
     pub query: String,
     pub profile: Option<String>,
     /// The tools that were found, with their scores.
@@ -36,6 +40,10 @@ impl Ring {
     pub fn push(&mut self, mut recent: Recent) {
         self.count += 1;
         recent.number = self.count;
+        if let Some((end, _)) = recent.query.char_indices().nth(MOST_CHARS) {
+            // Not `truncate`, which keeps the whole prompt's memory.
+            recent.query = format!("{}…", &recent.query[..end]);
+        }
         if self.latest.len() == MOST {
             self.latest.pop_back();
         }
@@ -51,4 +59,30 @@ impl Ring {
 pub(super) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_prompt_the_beginning_is_kept() {
+        let mut ring = Ring::default();
+        for query in ["short".to_owned(), "é".repeat(1_000_000)] {
+            let (number, at_ms, took_ms) = (0, 0, 0.0);
+            let tools = Vec::new();
+            ring.push(Recent {
+                number,
+                at_ms,
+                query,
+                profile: None,
+                tools,
+                confidence: None,
+                took_ms,
+            });
+        }
+        let kept = ring.newest_first();
+        assert_eq!((kept[0].query.chars().count(), kept[1].query.as_str()), (2_001, "short"));
+        assert!(ring.latest[0].query.capacity() < 10_000);
+    }
 }

@@ -21,6 +21,9 @@ pub struct CachedEmbedder {
     vectors: Mutex<LruCache<String, Arc<[f32]>>>,
 }
 
+/// Bytes of a text that is kept; nobody asks a longer one twice.
+const LONGEST: usize = 16 << 10;
+
 impl CachedEmbedder {
     /// Keeps up to `capacity` vectors: 1.5 kB each for 384 numbers, and the prompt's text.
     pub fn new(inner: Arc<dyn Embedder>, capacity: NonZeroUsize) -> Self {
@@ -32,6 +35,10 @@ impl CachedEmbedder {
     }
 
     fn keep(&self, text: &str, vector: Arc<[f32]>) {
+        // The text is kept with it.
+        if text.len() > LONGEST {
+            return;
+        }
         self.vectors.lock().unwrap_or_else(PoisonError::into_inner).put(text.to_owned(), vector);
     }
 }

@@ -1,0 +1,152 @@
+//! Sessions of the gateway over HTTP: so many and no more.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures_util::Stream;
+use lru::LruCache;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError,
+};
+use rmcp::transport::streamable_http_server::session::{
+    ServerSseMessage, SessionId, SessionManager,
+};
+
+/// Sessions that are open at a time; with one more, the one that was idle longest goes. Each takes
+/// about 70 kB. As many as there may be connections.
+const MOST: usize = 1_024;
+
+/// Messages with which every session begins: what says that it is ready.
+const BEGINNING: u32 = 1;
+
+/// Sessions in memory, of which the longest idle is closed where there are too many. A client that
+/// comes back to it is told that it is gone, and begins anew.
+pub(super) struct Bounded {
+    sessions: LocalSessionManager,
+    most: usize,
+    /// How many messages each has brought.
+    used: Mutex<LruCache<SessionId, u32>>,
+}
+
+impl Bounded {
+    pub fn new(sessions: LocalSessionManager) -> Self {
+        Self { sessions, most: MOST, used: Mutex::new(LruCache::unbounded()) }
+    }
+
+    fn used(&self) -> MutexGuard<'_, LruCache<SessionId, u32>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, id: &SessionId) {
+        if let Some(messages) = self.used().get_mut(id) {
+            *messages = messages.saturating_add(1);
+        }
+    }
+
+    /// The session to close where there are too many: the longest idle of those that were only begun,
+    /// so that who begins sessions without end closes their own; else the longest idle of all.
+    fn excess(&self) -> Option<SessionId> {
+        let mut used = self.used();
+        if used.len() <= self.most {
+            return None;
+        }
+        let begun = used.iter().rev().find(|(_, messages)| **messages <= BEGINNING);
+        let excess =
+            begun.map(|(id, _)| id.clone()).or_else(|| Some(used.peek_lru()?.0.clone()))?;
+        used.pop(&excess);
+        Some(excess)
+    }
+}
+
+impl SessionManager for Bounded {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let created = self.sessions.create_session().await?;
+        self.used().put(created.0.clone(), 0);
+        if let Some(excess) = self.excess() {
+            tracing::info!(most = self.most, "the session that was idle longest is closed");
+            self.sessions.close_session(&excess).await.ok();
+        }
+        Ok(created)
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.sessions.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.sessions.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.used().pop(id);
+        self.sessions.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.note(id);
+        self.sessions.create_stream(id, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        self.note(id);
+        self.sessions.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.used().promote(id);
+        self.sessions.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.used().promote(id);
+        self.sessions.resume(id, last_event_id).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_only_begins_sessions_closes_their_own() {
+        let bounded = Bounded { most: 3, ..Bounded::new(LocalSessionManager::default()) };
+        let mut open = Vec::new();
+        for _ in 0..2 {
+            open.push(bounded.create_session().await.unwrap());
+        }
+        let worked = open[0].0.clone();
+        (0..2).for_each(|_| bounded.note(&worked));
+        for _ in 0..50 {
+            open.push(bounded.create_session().await.unwrap());
+        }
+        assert!(bounded.has_session(&worked).await.unwrap());
+        assert!(!bounded.has_session(&open[1].0).await.unwrap());
+        assert_eq!((bounded.sessions.sessions.read().await.len(), bounded.used().len()), (3, 3));
+        for (id, _) in &open {
+            bounded.close_session(id).await.ok();
+        }
+        assert!(bounded.used().is_empty());
+    }
+}
