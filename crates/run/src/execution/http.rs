@@ -271,6 +271,10 @@ impl Invoker for HttpOperations {
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
         Box::pin(self.send(call))
     }
+
+    fn lists_tools(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -89,6 +89,11 @@ pub trait Invoker: Send + Sync {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
+    /// Whether it can be asked for its tools at all; else they are those of a catalog, and stay.
+    fn lists_tools(&self) -> bool {
+        true
+    }
+
     /// Asks the server in MCP's own words for what is no tool call, such as `resources/read`.
     ///
     /// # Errors

@@ -131,6 +131,11 @@ impl Service {
     /// stay as they were.
     pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
+        if executor.servers().get(name).is_some_and(|invoker| !invoker.lists_tools()) {
+            // An API lists nothing: its tools are those of its description, in the catalog.
+            self.set_status(name, Status::Ready)?;
+            return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
+        }
         self.set_status(name, Status::Connecting)?;
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
         let taken = match listed {
