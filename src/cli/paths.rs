@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use sha2::{Digest as _, Sha256};
 
 use crate::durable::{self, Readers};
 use crate::embedding::ModelStore;
@@ -93,4 +94,9 @@ pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let made = path.parent().map_or(Ok(()), durable::private_folder);
     let written = made.and_then(|()| durable::replace(path, Readers::AsBefore, text));
     written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A hash of bytes, by which damage to a file is found.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -199,6 +199,12 @@ impl KeptList {
 pub fn kept(file: &ServersFile) -> Vec<KeptList> {
     let place = |(name, print): (&String, &String)| {
         let path = cached(name, print);
+        if !is_whole(&path) {
+            render::note(&format!(
+                "the kept list of the server `{name}` is damaged; it is left out"
+            ));
+            std::fs::remove_file(&path).ok();
+        }
         KeptList { name: name.clone(), is_fresh: is_fresh(&path), path }
     };
     file.fingerprints.iter().map(place).collect()
@@ -210,6 +216,16 @@ fn cached(name: &str, fingerprint: &str) -> PathBuf {
     paths::cache("servers").join(format!("{}-{fingerprint}.jsonl", render::cut(&name, 40)))
 }
 
+/// Whether a list is what was kept, as far as that is known: its hash stands beside it.
+fn is_whole(path: &Path) -> bool {
+    let (list, hash) = (std::fs::read(path), std::fs::read_to_string(hash_of(path)));
+    list.ok().zip(hash.ok()).is_none_or(|(list, hash)| paths::sha256(&list) == hash)
+}
+
+fn hash_of(path: &Path) -> PathBuf {
+    path.with_extension("sha256")
+}
+
 fn is_fresh(path: &Path) -> bool {
     let age = std::fs::metadata(path).and_then(|about| about.modified());
     age.is_ok_and(|at| SystemTime::now().duration_since(at).unwrap_or_default() < FRESH)
@@ -217,5 +233,9 @@ fn is_fresh(path: &Path) -> bool {
 
 /// Keeps a list of tools, whole or not at all.
 pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
-    paths::put(path, catalog.to_jsonl().as_bytes())
+    let text = catalog.to_jsonl();
+    // Until the new hash is there, the list is as one that nobody can vouch for.
+    std::fs::remove_file(hash_of(path)).ok();
+    paths::put(path, text.as_bytes())?;
+    paths::put(&hash_of(path), paths::sha256(text.as_bytes()).as_bytes())
 }

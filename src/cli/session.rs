@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::args::Global;
 use super::exit::{self, Failure};
-use super::render;
+use super::{paths, render};
 use crate::durable::{self, Readers};
 use crate::engine::{Session, SessionRecord};
 #[cfg(feature = "mcp")]
@@ -60,6 +62,32 @@ impl CallLimitArgs {
     }
 }
 
+/// What a session's file holds: a byte that is another now must not change what was asked or called.
+#[derive(Serialize, Deserialize)]
+struct SessionFile {
+    /// Of the session's text.
+    sha256: String,
+    session: Box<RawValue>,
+}
+
+impl SessionFile {
+    fn of(record: &SessionRecord) -> serde_json::Result<Self> {
+        let session = serde_json::value::to_raw_value(record)?;
+        Ok(Self { sha256: paths::sha256(session.get().as_bytes()), session })
+    }
+
+    /// The session of a file; a file of an earlier version is the session alone.
+    fn read(text: &[u8]) -> Result<SessionRecord, String> {
+        let Ok(file) = serde_json::from_slice::<Self>(text) else {
+            return serde_json::from_slice(text).map_err(|error| error.to_string());
+        };
+        if paths::sha256(file.session.get().as_bytes()) != file.sha256 {
+            return Err("its bytes are not those that were written".to_owned());
+        }
+        serde_json::from_str(file.session.get()).map_err(|error| error.to_string())
+    }
+}
+
 /// A session, and the file that keeps it.
 pub struct KeptSession {
     pub session: Session,
@@ -86,7 +114,7 @@ impl KeptSession {
     /// Keeps it for the next command.
     pub fn save(&self) -> anyhow::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        let json = serde_json::to_vec(&self.session.record())?;
+        let json = serde_json::to_vec(&SessionFile::of(&self.session.record())?)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -129,7 +157,7 @@ fn read(path: &Path, name: &str, global: &Global) -> anyhow::Result<SessionRecor
         render::warn(global, &said);
         return Ok(SessionRecord::default());
     }
-    serde_json::from_slice(&text).map_err(|error| {
+    SessionFile::read(&text).map_err(|error| {
         let said = format!(
             "expected a session at {}, found a file that is none ({error}); remove it, or take \
              another name",
