@@ -60,6 +60,7 @@ binary=${CARGO_TARGET_DIR:-target}/debug/toolroute
 step "route and the gateway without any network" scripts/offline.sh --binary "$binary"
 optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
 optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"
+optional_step python3 "hostile servers, clients and files" scripts/attack_drill.sh --binary "$binary" --json
 optional_step npm "the page in a browser" scripts/page.sh "$binary"
 optional_step python3 "public items without a door" scripts/doors.sh
 optional_step python3 "self-checks of the Python scripts" python_self_checks

@@ -22,6 +22,7 @@ mod gateway;
 mod golden;
 mod graph;
 mod guard;
+mod hostile;
 mod http;
 mod hub;
 mod import;

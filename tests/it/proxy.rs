@@ -174,6 +174,10 @@ fn requests_to_a_model_go_on_with_fewer_tools_and_all_others_as_they_are() {
     }
     send("POST /v1/chat/completions", &[("content-encoding", "gzip")], &body());
     assert_eq!(upstream.arrived().body, body().as_bytes());
+    for path in ["/v1/%2e%2e/admin", "/v1/.%2E/admin", "/v1/x/..%2f..%2fadmin", "/%2e%2e%5cadmin"] {
+        assert_eq!(send(&format!("GET {path}"), &[], "").status, 400, "{path}");
+    }
+    // The next that arrives is the next that was sent.
     send("GET /v1/models", &[], "");
     assert_eq!(upstream.arrived().line, "GET /v1/models HTTP/1.1");
     assert!(!server.log().contains("the-clients-key") && !server.log().contains("Paris"));

@@ -1,0 +1,260 @@
+//! Servers that mean ill, behind the real program: what they send costs nobody else anything.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::drill::{left_over, python};
+use crate::http::{Server, get, post, post_text, until};
+use crate::support::{Sandbox, repo};
+
+/// A servers file with a hostile server in a mode, and one that behaves well.
+fn servers(sandbox: &Sandbox, mode: &[&str]) -> String {
+    let (python, mark) = (python(), sandbox.dir.path());
+    let script = repo("tests/servers/hostile.py");
+    let mut args = vec![script.to_str().unwrap(), mark.to_str().unwrap()];
+    let normal = [&args[..], &["normal"]].concat();
+    let honest = json!({"command": python, "args": normal});
+    args.extend(mode);
+    let entries = json!({"hostile": {"command": python, "args": args}, "honest": honest});
+    let file = sandbox.write("servers.json", json!({ "mcpServers": entries }).to_string());
+    file.to_str().unwrap().to_owned()
+}
+
+fn serve(sandbox: &Sandbox, servers: &str, more: &[&str]) -> Server {
+    let args = ["serve", "--servers", servers, "--model", "static", "--longest-request", "60"];
+    Server::start(sandbox, &[&args[..], more].concat())
+}
+
+fn state(port: u16, name: &str) -> Value {
+    let told = get(port, "/v1/servers").ok();
+    let servers = told["servers"].as_array().unwrap();
+    servers.iter().find(|server| server["name"] == name).unwrap().clone()
+}
+
+fn greets(port: u16) -> bool {
+    let called = post(port, "/v1/call", &json!({"tool": "honest__greet_person"})).ok();
+    called["outcome"] == "answered" && called["text"] == "hello"
+}
+
+fn ends(mut server: Server, sandbox: &Sandbox) {
+    server.signal("TERM");
+    assert!(server.ended(Duration::from_secs(30)).success(), "{}", server.log());
+    assert_eq!(left_over(sandbox.dir.path().to_str().unwrap()), [] as [&str; 0]);
+}
+
+/// Bytes of memory that a process has now.
+fn memory(server: &Server) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+#[test]
+fn a_schema_that_unfolds_without_end_is_refused_and_holds_nobody_up() {
+    let sandbox = Sandbox::new();
+    let servers = servers(&sandbox, &["bomb"]);
+    let server = serve(&sandbox, &servers, &[]);
+    let port = server.port;
+    until("both have listed", || {
+        ["hostile", "honest"].iter().all(|name| state(port, name)["state"] == "ready")
+    });
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let tool = format!("hostile__read_{keyword}");
+        let called = post(port, "/v1/call", &json!({"tool": tool, "arguments": {"a": "x"}})).ok();
+        assert_eq!(called["outcome"], "failed", "{called}");
+        let said = called["message"].as_str().unwrap();
+        assert!(said.contains("input schema of at most") && said.contains("parts"), "{said}");
+        post(port, "/v1/arguments", &json!({"tool": tool, "prompt": "read the file \"x\""}));
+    }
+    let deep = (0..60).fold(json!({"a": "x"}), |inner, _| json!({ "next": inner }));
+    let call = |arguments: &Value| {
+        post(port, "/v1/call", &json!({"tool": "hostile__read_again", "arguments": arguments})).ok()
+    };
+    let refused = call(&deep);
+    assert!(refused["message"].as_str().unwrap().contains("take more"), "{refused}");
+    assert_eq!(call(&json!({"next": {"a": "x"}}))["outcome"], "answered", "a small one is checked");
+    assert_eq!(call(&json!({"next": {"a": 5, "next": 1}}))["outcome"], "clarify");
+    assert!(greets(port) && get(port, "/healthz").status == 200);
+    // The next start reads the same schemas from what it kept, and says what is wrong.
+    assert!(server.log().contains("at most 100000 parts"), "{}", server.log());
+    ends(server, &sandbox);
+}
+
+#[test]
+fn what_is_too_deep_to_be_read_again_is_left_out_and_told() {
+    let sandbox = Sandbox::new();
+    let servers = servers(&sandbox, &["deep", "110"]);
+    let server = serve(&sandbox, &servers, &[]);
+    let port = server.port;
+    until("it has listed", || state(port, "hostile")["state"] == "ready");
+    assert_eq!(get(port, "/v1/tools/hostile__deep").status, 404);
+    assert!(server.log().contains("levels"), "{}", server.log());
+    let body = |levels: usize| {
+        let schema = format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+        format!(r#"{{"name": "deep{levels}", "description": "x", "inputSchema": {schema}}}"#)
+    };
+    for levels in [99, 100, 101, 120, 126, 127, 128, 129, 1_000, 100_000] {
+        let put = post_text(port, "/v1/tools", body(levels).as_bytes());
+        assert_eq!(put.status, if levels <= 100 { 201 } else { 400 }, "{levels}: {}", put.text());
+        for path in ["/v1/tools", "/v1/tools/deep100", "/v1/map"] {
+            let listed = get(port, path);
+            assert!(listed.status < 500, "{levels} {path}: {}", listed.text());
+        }
+        let found = post(port, "/v1/select", &json!({"prompt": "deep x"}));
+        assert_eq!(found.status, 200, "{levels}");
+    }
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+    ends(server, &sandbox);
+}
+
+#[test]
+fn a_server_that_floods_is_dropped_and_its_state_says_so() {
+    for mode in ["changes", "requests", "log"] {
+        let sandbox = Sandbox::new();
+        let begin = sandbox.path("begin");
+        let servers = servers(&sandbox, &[mode, begin.to_str().unwrap()]);
+        let server = serve(&sandbox, &servers, &[]);
+        let port = server.port;
+        until("both have listed", || {
+            ["hostile", "honest"].iter().all(|name| state(port, name)["state"] == "ready")
+        });
+        let before = memory(&server);
+        std::fs::write(&begin, "").unwrap();
+        let because = || state(port, "hostile")["reason"].as_str().unwrap_or_default().to_owned();
+        until("it is dropped", || {
+            ["it sent", "it asked", "was dropped"].iter().any(|w| because().contains(w))
+        });
+        let called = post(port, "/v1/call", &json!({"tool": "hostile__greet_person"})).ok();
+        assert_eq!(called["outcome"], "failed", "{called}");
+        assert!(called["message"].as_str().unwrap().contains("was dropped"), "{called}");
+        assert!(greets(port));
+        let grown = memory(&server).saturating_sub(before);
+        assert!(grown < 64 << 20, "{mode}: {grown} bytes more");
+        ends(server, &sandbox);
+    }
+}
+
+/// An API that is not ours: the paths that it is asked for.
+fn upstream() -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, paths) = (listener.local_addr().unwrap().port(), Arc::default());
+    let asked: Arc<Mutex<Vec<String>>> = Arc::clone(&paths);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).ok();
+            asked.lock().unwrap().push(line.split(' ').nth(1).unwrap_or_default().to_owned());
+            let answer =
+                "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n{\"a\": 12}";
+            stream.write_all(answer.as_bytes()).ok();
+        }
+    });
+    (port, paths)
+}
+
+#[test]
+fn no_argument_leads_out_of_an_apis_base() {
+    let (port, paths) = upstream();
+    let sandbox = Sandbox::new();
+    let id = json!({"name": "id", "in": "path", "required": true, "schema": {"type": "string"}});
+    let operation = |name: &str| json!({"get": {"operationId": name, "parameters": [id]}});
+    let api = json!({"openapi": "3.1.0", "info": {"title": "notes", "version": "1"}, "paths": {
+        "/notes/{id}": operation("get_note"), "/{id}/internal/secrets": operation("get_part")}});
+    let api = sandbox.write("api.json", api.to_string());
+    let entry = json!({"type": "openapi", "url": format!("http://127.0.0.1:{port}/base/v1/")});
+    let servers = json!({"mcpServers": {"notes": entry}}).to_string();
+    let servers = sandbox.write("servers.json", servers);
+    let args = ["--tools", api.to_str().unwrap()];
+    let server = serve(&sandbox, servers.to_str().unwrap(), &args);
+    // Being asked for tools that it cannot list takes none of them away.
+    until("it is asked", || state(server.port, "notes")["state"] == "ready");
+    for tool in ["notes__get_note", "notes__get_part"] {
+        let call = |id: &str| {
+            post(server.port, "/v1/call", &json!({"tool": tool, "arguments": {"id": id}})).ok()
+        };
+        assert_eq!(call("fine")["outcome"], "answered", "{tool}");
+        for id in ["..", ".\t.", "\t..", "\n..", "..\r", "\u{0}..", "\u{7f}.."] {
+            assert_eq!(call(id)["outcome"], "failed", "{tool} {id:?}");
+        }
+        for id in ["%2e%2e", "../..", "..\\..", "..%2f.."] {
+            assert_eq!(call(id)["outcome"], "answered", "{tool} {id:?}");
+        }
+    }
+    let paths = paths.lock().unwrap();
+    assert_eq!(paths.len(), 10, "{paths:?}");
+    for path in &*paths {
+        let depth = path.matches('/').count();
+        let (note, part) =
+            (path.starts_with("/base/v1/notes/"), path.ends_with("/internal/secrets"));
+        assert!(path.starts_with("/base/v1/") && !path.contains("//"), "{path}");
+        assert!((note && depth == 4) || (part && depth == 5), "{path}");
+    }
+}
+
+#[test]
+fn much_progress_is_no_flood() {
+    let sandbox = Sandbox::new();
+    let servers = servers(&sandbox, &["progress", "20000"]);
+    let server = serve(&sandbox, &servers, &[]);
+    let called = post(server.port, "/v1/call", &json!({"tool": "hostile__greet_person"})).ok();
+    assert_eq!(called["outcome"], "answered", "{called}");
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_told_at_once() {
+    for mode in ["big", "bigafter"] {
+        let sandbox = Sandbox::new();
+        let servers = servers(&sandbox, &[mode, "17"]);
+        // The timeout is longer than this test may take.
+        let output = sandbox
+            .toolroute()
+            .args([
+                "call",
+                "hostile__greet_person",
+                "--timeout",
+                "3600",
+                "--longest-request",
+                "3600",
+            ])
+            .args(["--servers", &servers])
+            .env("XDG_STATE_HOME", sandbox.path("state"))
+            .timeout(Duration::from_secs(120))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.code() == Some(4) || !output.status.success(), "{said}");
+        let log = sandbox.path("state/toolroute/errors.jsonl");
+        let log = std::fs::read_to_string(log).unwrap_or_default();
+        assert!(format!("{said}{log}").contains("longer than 16 MiB"), "{mode}: {said}{log}");
+    }
+}
+
+/// A server that kills whoever starts it is there at the earliest moment at which that can happen.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kill_during_a_start_leaves_no_server() {
+    let sandbox = Sandbox::new();
+    let mark = sandbox.dir.path().to_str().unwrap();
+    let script = "kill -9 $PPID; sleep 600 & wait";
+    let server = json!({"command": "/bin/sh", "args": ["-c", script, mark]});
+    let servers = json!({"mcpServers": {"a": server, "b": server, "c": server}}).to_string();
+    let servers = sandbox.write("servers.json", servers);
+    for _ in 0..10 {
+        let status = std::process::Command::new(assert_cmd::cargo::cargo_bin("toolroute"))
+            .args(["tools", "list", "--refresh", "--servers"])
+            .arg(&servers)
+            .env("XDG_CACHE_HOME", sandbox.path("cache"))
+            .env("XDG_STATE_HOME", sandbox.path("state"))
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), None, "it was killed");
+    }
+    assert_eq!(left_over(mark), [] as [&str; 0]);
+}
