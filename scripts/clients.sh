@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Real clients and real servers: the official MCP SDKs for Python and TypeScript and the command line
-# of the MCP Inspector find and call a tool on each of four reference servers, through the gateway,
-# over stdio and over HTTP. Installs all of them once, in the versions that stand here.
+# of the MCP Inspector find and call a tool on each of four reference servers, and try every method of
+# the protocol, through the gateway, over stdio and over HTTP, by the newest protocol and by the older
+# handshake. Installs all of them once, in the versions that stand here.
 #
 #   scripts/clients.sh [--binary FILE] [--cache DIR]
 #
@@ -20,6 +21,7 @@ binary=
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/toolroute/clients
 npm_packages=(
     @modelcontextprotocol/sdk@1.32.2
+    @modelcontextprotocol/client@2.4.0
     @modelcontextprotocol/inspector@2.12.0
     @modelcontextprotocol/server-everything@2026.8.31
     @modelcontextprotocol/server-filesystem@2026.8.31
@@ -75,7 +77,8 @@ cat >"$site/servers.json" <<JSON
   "filesystem": {"command": "node", "args": ["$modules/server-filesystem/dist/index.js", "$site/files"]},
   "memory": {"command": "node", "args": ["$modules/server-memory/dist/index.js"],
              "env": {"MEMORY_FILE_PATH": "$site/memory.jsonl"}},
-  "sequential-thinking": {"command": "node", "args": ["$modules/server-sequential-thinking/dist/index.js"]}
+  "sequential-thinking": {"command": "node", "args": ["$modules/server-sequential-thinking/dist/index.js"]},
+  "notes": {"command": "python3", "args": ["$repo/tests/servers/notes.py", "$site"]}
 }}
 JSON
 
@@ -94,7 +97,7 @@ count() {
 
 run() {
     local status=0
-    timeout 180 "$@" >"$site/log" 2>"$site/err" || status=$?
+    timeout 300 "$@" >"$site/log" 2>"$site/err" || status=$?
     ((status == 0)) || tail -5 "$site/err" >&2
     count "$site/log" "$status"
 }
@@ -123,7 +126,38 @@ PYTHON
     count "$site/log" 0
 }
 
-gateway=("$binary" mcp --config "$site/servers.json")
+# The methods that the Inspector's command line has, in one protocol era.
+inspect() {
+    local transport=$1 era=$2 method=$3 expect=$4 said=ok
+    shift 4
+    timeout 60 node "$modules/inspector/clients/launcher/build/index.js" --cli --config "$site/inspector.json" \
+        --server "$transport" --protocol-era "$era" --method "$method" "$@" >"$site/out" 2>"$site/err" || true
+    # A method that the gateway does not have is refused as such.
+    grep -q "$expect" "$site/out" "$site/err" || said=FAILED
+    [[ $said == ok ]] || tail -3 "$site/out" "$site/err" >&2
+    printf 'inspector %s %s: %s: %s\n' "$transport" "$era" "$method" "$said"
+}
+
+inspector_methods() {
+    local transport=$1 era
+    for era in legacy modern; do
+        inspect "$transport" "$era" initialize '"name": "toolroute"'
+        inspect "$transport" "$era" tools/list '"find_tools"'
+        inspect "$transport" "$era" tools/call 'over the gateway' \
+            --tool-name everything__echo --tool-arg 'message=over the gateway'
+        inspect "$transport" "$era" prompts/list everything__args-prompt
+        inspect "$transport" "$era" prompts/get Oslo --prompt-name everything__args-prompt --prompt-args city=Oslo
+        inspect "$transport" "$era" resources/list note://today
+        inspect "$transport" "$era" resources/templates/list 'note://{title}'
+        inspect "$transport" "$era" resources/read milk --uri note://today
+        inspect "$transport" "$era" logging/setLevel 'ethod not found\|not support\|does not' --log-level info
+        inspect "$transport" "$era" skills/list 'ethod not found\|not support\|does not'
+    done >"$site/log"
+    count "$site/log" 0
+}
+
+# The tool comes and goes in the course of the tests, and its listing with it.
+gateway=("$binary" mcp --servers "$site/servers.json" --pinned notes__translate_note)
 # All servers list their tools once, so that a client that asks at once finds all of them.
 "$binary" tools list --servers "$site/servers.json" --json >/dev/null
 
@@ -137,7 +171,7 @@ for _ in $(seq 300); do
 done
 cat >"$site/inspector.json" <<JSON
 {"mcpServers": {
-  "stdio": {"type": "stdio", "command": "$binary", "args": ["mcp", "--config", "$site/servers.json"],
+  "stdio": {"type": "stdio", "command": "$binary", "args": ["mcp", "--servers", "$site/servers.json"],
             "env": {"XDG_CACHE_HOME": "$XDG_CACHE_HOME", "XDG_CONFIG_HOME": "$XDG_CONFIG_HOME",
                     "XDG_STATE_HOME": "$XDG_STATE_HOME", "TOOLROUTE_MODEL": "${TOOLROUTE_MODEL:-}"}},
   "http": {"type": "streamable-http", "url": "$url"}
@@ -151,8 +185,14 @@ run "$python" "$repo/tests/clients/find_and_call.py" "$cases" "$site/files" stdi
 run "$python" "$repo/tests/clients/find_and_call.py" "$cases" "$site/files" http "$url"
 run node "$repo/tests/clients/find_and_call.mjs" "$cases" "$site/files" stdio "${gateway[@]}"
 run node "$repo/tests/clients/find_and_call.mjs" "$cases" "$site/files" http "$url"
+run "$python" "$repo/tests/clients/every_method.py" stdio "${gateway[@]}"
+run "$python" "$repo/tests/clients/every_method.py" http "$url"
+run node "$repo/tests/clients/every_method.mjs" stdio "${gateway[@]}"
+run node "$repo/tests/clients/every_method.mjs" http "$url"
 inspector stdio
 inspector http
+inspector_methods stdio
+inspector_methods http
 
 kill "$served"
 wait "$served" && served= || {

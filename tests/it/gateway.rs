@@ -2,6 +2,7 @@
 
 pub mod client;
 mod held;
+mod newest;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -37,7 +37,7 @@ TOOLS = [
     {"name": "transcribe_recording", "description": "Transcribes a voice recording into a note; takes a minute",
      "annotations": READ, "inputSchema": {"type": "object", "properties": {}}},
     {"name": "learn_translation", "description": "Adds a tool that translates notes", "annotations": READ,
-     "inputSchema": {"type": "object", "properties": {}}},
+     "inputSchema": {"type": "object", "properties": {"forget": {"type": "boolean"}, "all": {"type": "boolean"}}}},
     {"name": "print_notebook", "description": "Prints a notebook on paper", "annotations": READ,
      "inputSchema": {"type": "object", "properties": {"copies": {"type": "integer"}}, "required": ["copies"]}},
 ]
@@ -85,14 +85,17 @@ def call(number, params, cancelled):
                  "params": {"progressToken": token, "progress": step, "total": 600, "message": f"minute {step}"}})
         answer(number, text("done"))
     elif name == "learn_translation":
-        if TRANSLATE not in TOOLS:
+        if given.get("forget"):
+            TOOLS[:] = [tool for tool in TOOLS if tool is not TRANSLATE]
+        elif TRANSLATE not in TOOLS:
             TOOLS.append(TRANSLATE)
-        answer(number, text("learned"))
-        changed = {"method": "notifications/tools/list_changed"}
-        if "newest" not in sys.argv:
-            say(changed)
-        for listener in LISTENING:
-            say({**changed, "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": listener}}})
+        answer(number, text("forgotten" if given.get("forget") else "learned"))
+        for kind in ("tools", "prompts", "resources") if given.get("all") else ("tools",):
+            changed = {"method": f"notifications/{kind}/list_changed"}
+            if "newest" not in sys.argv:
+                say(changed)
+            for listener in LISTENING:
+                say({**changed, "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": listener}}})
     elif name == "print_notebook":
         answer(number, {**text("out of paper: expected at most 3 copies"), "isError": True})
     elif name == "translate_note":

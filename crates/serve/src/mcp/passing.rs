@@ -159,7 +159,12 @@ fn passed(error: &Error) -> ErrorData {
     }
 }
 
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+/// A server's result in MCP's own type. Protocols before 2026-07-28 know no `resultType`, and clients
+/// of that one refuse a result without it; rmcp takes it out again for older clients.
+fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
+    if let Some(members) = value.as_object_mut() {
+        members.entry("resultType").or_insert_with(|| json!("complete"));
+    }
     serde_json::from_value(value).map_err(|error| {
         ErrorData::internal_error(format!("the server's answer was not understood: {error}"), None)
     })
