@@ -124,9 +124,7 @@ pub fn perform(
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let Some(path) = catalog.live.servers() else {
-        let said =
-            "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+        return Err(servers::none_named().into());
     };
     let executor = Arc::new(executor(path, &args.limits)?);
     asked.engine.join(&executor);
@@ -289,7 +287,12 @@ fn show(
     } else {
         match &report.outcome {
             Outcome::Answered(answer) => show_answer(answer, report, global)?,
-            outcome => render::note(&render::plain_lines(outcome.message().unwrap_or_default())),
+            outcome => {
+                render::note(&render::plain_lines(outcome.message().unwrap_or_default()));
+                if matches!(outcome, Outcome::Confirm { .. }) {
+                    render::note("If that is meant, add --yes");
+                }
+            }
         }
     }
     Ok(match &report.outcome {

@@ -117,9 +117,7 @@ async fn connect(service: Arc<Service>, known: Known) {
 
 fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     let Some(path) = args.catalog.live.servers() else {
-        let said = "no servers are named; expected --config servers.json, --servers FILE or the \
-                    variable TOOLROUTE_SERVERS";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+        return Err(servers::none_named().into());
     };
     let file = servers::read(path)?;
     let profiles = profiles(args, global)?;
@@ -205,6 +203,8 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         screen: pins::screen_of(&args.catalog.live.pinning, file)?,
         approved_only: is_strict(&args.catalog.live.pinning),
         sessions: Arc::new(Sessions::new(args.rights.session.limits())),
+        left_out: servers::left_out(file),
+        withheld: servers::withheld(file),
         ..ServiceOptions::default()
     })
 }

@@ -1,8 +1,8 @@
 //! The servers file, and the catalogs that its servers say they have.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use tokio::runtime::Runtime;
@@ -11,7 +11,9 @@ use super::args::LiveArgs;
 use super::exit::{self, Failure};
 use super::{paths, render};
 use crate::catalog::{Catalog, Tool, ToolId};
-use crate::execution::{BASE_VARIABLES, McpOptions, ProcessOptions, Servers, ServersFile};
+use crate::execution::{
+    BASE_VARIABLES, LeftOut, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
+};
 
 /// A server's list of tools is taken from the cache so long.
 const FRESH: Duration = Duration::from_secs(3_600);
@@ -38,6 +40,17 @@ pub fn runtime() -> anyhow::Result<Runtime> {
     builder.worker_threads(THREADS).enable_all().build().context("cannot start threads")
 }
 
+/// What is said where servers are needed and no file has any.
+pub fn none_named() -> Failure {
+    let default = paths::servers().map(|path| format!(", and there is no {}", path.display()));
+    let said = format!(
+        "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS{}; \
+         `toolroute import` makes one of those of other programs",
+        default.unwrap_or_default()
+    );
+    Failure { code: exit::BAD_ARGUMENTS, said }
+}
+
 /// Reads the servers file and says what is wrong with it.
 pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     let text = std::fs::read_to_string(path)
@@ -52,36 +65,99 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
 
 /// The file's servers. None is started yet.
 pub fn open(file: &ServersFile) -> Servers {
-    open_within(file, McpOptions::default().start_timeout)
+    open_with(file, options())
 }
 
 /// [`open`] after [`catalogs`], which has told what is wrong with the file.
 pub fn open_again(file: &ServersFile) -> Servers {
-    let (servers, problems) = opened(file, McpOptions::default().start_timeout);
+    let (servers, problems) = Servers::open(file, &options());
     let new = problems.iter().filter(|problem| !file.problems.contains(problem));
     new.for_each(|problem| render::note(&render::plain(problem)));
     servers
 }
 
-/// [`open`] of servers that may take so long to answer the first time.
-pub fn open_within(file: &ServersFile, start_timeout: Duration) -> Servers {
-    let (servers, problems) = opened(file, start_timeout);
+/// [`open`] with other options than [`options`].
+pub fn open_with(file: &ServersFile, options: McpOptions) -> Servers {
+    let (servers, problems) = Servers::open(file, &options);
     problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     servers
 }
 
-/// The servers, and what is wrong with their entries.
-fn opened(file: &ServersFile, start_timeout: Duration) -> (Servers, Vec<String>) {
+/// How servers are started.
+pub fn options() -> McpOptions {
+    McpOptions { process: process_options(), ..McpOptions::default() }
+}
+
+/// What every program gets of our environment.
+pub fn process_options() -> ProcessOptions {
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-    let process = ProcessOptions { base_env: base.collect() };
-    Servers::open(file, &McpOptions { process, start_timeout, ..McpOptions::default() })
+    ProcessOptions { base_env: base.collect() }
+}
+
+/// The servers of the file that cannot be started, and why; without secrets.
+pub fn left_out(file: &ServersFile) -> BTreeMap<String, LeftOut> {
+    let clean = |because: &LeftOut| match because {
+        LeftOut::Wrong(said) => LeftOut::Wrong(file.redactor.clean(said)),
+        other => other.clone(),
+    };
+    file.left_out.iter().map(|(name, because)| (name.clone(), clean(because))).collect()
+}
+
+/// How many tools each server was seen to list only to clients that offer sampling, elicitation and
+/// roots; `doctor` looks, and keeps it beside the list of tools.
+#[cfg(feature = "server")]
+pub fn withheld(file: &ServersFile) -> BTreeMap<String, usize> {
+    let count = |(name, print): (&String, &String)| {
+        let text = std::fs::read_to_string(withheld_path(name, print)).ok()?;
+        Some((name.clone(), serde_json::from_str::<Vec<String>>(&text).ok()?.len()))
+    };
+    file.fingerprints.iter().filter_map(count).collect()
+}
+
+/// Where the names of those tools are kept.
+pub fn withheld_path(name: &str, fingerprint: &str) -> PathBuf {
+    cached(name, fingerprint).with_extension("withheld.json")
+}
+
+/// Between two words on who is still waited for.
+const TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// Asks servers for their tools and ends them; tells on the way whom it waits for, since a server that
+/// is fetched first may take minutes.
+pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
+    runtime()?.block_on(async {
+        let mut waiting: BTreeSet<String> = names.iter().cloned().collect();
+        let mut asked = tokio::task::JoinSet::new();
+        for name in names {
+            let servers = servers.clone();
+            asked.spawn(async move { servers.list([name]).await });
+        }
+        let (began, mut listed) = (Instant::now(), Listed::new());
+        let mut tell = tokio::time::interval_at((began + TELL_EVERY).into(), TELL_EVERY);
+        loop {
+            tokio::select! {
+                answered = asked.join_next() => match answered {
+                    Some(answered) => listed.extend(answered.unwrap_or_default()),
+                    None => break,
+                },
+                _ = tell.tick() => {
+                    waiting.retain(|name| !listed.contains_key(name));
+                    let names: Vec<&str> = waiting.iter().map(String::as_str).collect();
+                    let seconds = began.elapsed().as_secs();
+                    tracing::warn!("after {seconds} s still starting: {}", names.join(", "));
+                }
+            }
+        }
+        servers.close().await;
+        Ok(listed)
+    })
 }
 
 /// What the servers of a servers file have.
 #[derive(Default)]
-pub struct Listed {
+pub struct ServerTools {
     /// A file of tools for each server.
     pub files: Vec<PathBuf>,
     /// The tools of servers that could not be kept.
@@ -90,8 +166,8 @@ pub struct Listed {
 
 /// The tools of all servers. A server that does not answer costs its own tools, or leaves those of the
 /// last time.
-pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Listed> {
-    let Some(path) = &live.servers else { return Ok(Listed::default()) };
+pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
+    let Some(path) = &live.servers else { return Ok(ServerTools::default()) };
     let file = read(path)?;
     let known = kept(&file);
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
@@ -101,11 +177,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Listed> {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
         let servers = open(&file);
-        let listed = runtime()?.block_on(async {
-            let listed = servers.list(stale).await;
-            servers.close().await;
-            listed
-        });
+        let listed = list(&servers, stale)?;
         for KeptList { name, path, .. } in &known {
             match listed.get(name) {
                 None => {}
@@ -130,7 +202,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<Listed> {
     }
     let files = known.iter().filter(|kept| !unkept.contains_key(kept.name.as_str()));
     let files = files.map(|kept| kept.path.clone()).filter(|path| has_tools(path)).collect();
-    Ok(Listed { files, unkept: unkept.into_values().flatten().collect() })
+    Ok(ServerTools { files, unkept: unkept.into_values().flatten().collect() })
 }
 
 /// Whether there is something in a server's list.

@@ -3,6 +3,7 @@
 pub mod client;
 mod held;
 mod newest;
+mod states;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -51,7 +52,7 @@ impl Site {
         }
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.current_dir(self.sandbox.dir.path());
-        command.args(["mcp", "--config"]).arg(self.sandbox.path("servers.json")).args(args);
+        command.args(["mcp", "--servers"]).arg(self.sandbox.path("servers.json")).args(args);
         command
     }
 
@@ -196,8 +197,7 @@ fn one_dead_server_costs_its_own_tools_and_is_named() {
     let both = |found: &Value| {
         has_notes(found)
             && found["unavailable_servers"].as_array().is_some_and(|all| all.len() == 2)
-            && found["unavailable_servers"][0]["because"] != "it is still starting"
-            && found["unavailable_servers"][1]["because"] != "it is still starting"
+            && !found["unavailable_servers"].to_string().contains("starting")
     };
     let found = client.find_until(json!({"query": SEARCH}), both);
     assert!(both(&found), "{found}");

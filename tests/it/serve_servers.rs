@@ -35,8 +35,8 @@ fn it_listens_while_servers_are_asked_and_says_which_are_missing() {
         ["serve", "--servers", &servers, "--model", "static", "--deny", "notes__delete_note"];
     let server = Server::start(&sandbox, &args);
     let port = server.port;
-    // It would not be here if it had waited: the silent one has a minute for its handshake.
-    assert_eq!(state(port, "silent"), "connecting");
+    // It would not be here if it had waited: the silent one has minutes for its handshake.
+    assert_eq!(state(port, "silent"), "starting");
     let body = json!({"prompt": "search my notes for orchids", "limit": 1});
     let found = post(port, "/v1/select", &body).ok();
     assert_eq!(ids(&found), ["notes__search_notes"], "{found}");

@@ -26,7 +26,7 @@ pub enum Error {
     #[error("no server `{}`; expected one of {}", cut(.name), listed(.known))]
     UnknownServer { name: String, known: Vec<String> },
 
-    #[error("tools cannot be called here; expected a servers file, as with --config servers.json")]
+    #[error("tools cannot be called here; expected a servers file, as with --servers FILE")]
     NoExecutor,
 
     #[error(

@@ -21,7 +21,7 @@ use super::profile::View;
 use super::{Error, Profile, Profiles};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::engine::{Engine, HeldTool};
-use crate::execution::{Executor, Neighbor, Permissions};
+use crate::execution::{Executor, LeftOut, Neighbor, Permissions};
 
 pub use about::About;
 pub use call::CallTool;
@@ -65,6 +65,10 @@ pub struct ServiceOptions {
     pub fallback_by_meaning: bool,
     pub keep: Option<Keep>,
     pub screen: Option<Screen>,
+    /// The servers of the file that cannot be started, and why: they are listed all the same.
+    pub left_out: BTreeMap<String, LeftOut>,
+    /// By server, how many tools it is known to list only to clients that offer what it may ask of them.
+    pub withheld: BTreeMap<String, usize>,
     /// By server, what is known to be hidden of the tools that it listed another time.
     pub hidden: BTreeMap<String, Hidden>,
     /// Nothing of a server is given out before one of its tools was admitted.

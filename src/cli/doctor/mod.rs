@@ -27,8 +27,9 @@ pub struct DoctorArgs {
     /// The conductor's ledger [default: the user's data folder] [env: TOOLROUTE_LEDGER]
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
-    /// Seconds that a server may take to answer
-    #[arg(long, default_value_t = 20, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
+    /// Seconds that a server may take to start, which for a program that is fetched first, as by npx,
+    /// may be minutes
+    #[arg(long, default_value_t = 180, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
     pub wait: u64,
     /// Start no server
     #[arg(long)]
@@ -91,7 +92,6 @@ pub fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<ExitCode> {
     findings.extend(model::check(args));
     findings.extend(model::snapshot(args, global));
     let servers = args.catalog.live.servers().cloned();
-    let servers = servers.or_else(|| paths::servers().ok().filter(|path| path.exists()));
     findings.extend(servers::check(servers.as_deref(), args));
     findings.extend(pins(args));
     findings.extend(files::permissions(servers.as_deref(), args, global));

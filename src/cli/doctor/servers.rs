@@ -1,11 +1,14 @@
 //! Whether the servers of the file are there and answer.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::{DoctorArgs, Finding};
-use crate::cli::servers;
-use crate::execution::{Entry, Program, ServersFile};
+use crate::catalog::Tool;
+use crate::cli::{paths, servers};
+use crate::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
+use crate::pins::{Mode, Pins};
 
 const CHECK: &str = "servers";
 
@@ -26,7 +29,10 @@ pub fn check(path: Option<&Path>, args: &DoctorArgs) -> Vec<Finding> {
         .iter()
         .map(|said| Finding::error(CHECK, file.redactor.clean(said), &*cure))
         .collect();
-    let mut sound = ServersFile { redactor: file.redactor.clone(), ..ServersFile::default() };
+    let off = file.left_out.iter().filter(|(_, because)| **because == LeftOut::Disabled);
+    findings.extend(off.map(|(name, off)| Finding::ok(CHECK, format!("`{name}`: {off}"))));
+    let mut sound = ServersFile { entries: BTreeMap::new(), ..file.clone() };
+    sound.problems.clear();
     for (name, entry) in &file.entries {
         match program(entry).and_then(|program| fault(name, program)) {
             Some(finding) => findings.push(finding),
@@ -51,48 +57,26 @@ fn program(entry: &Entry) -> Option<&Program> {
 
 /// What keeps a program from being started.
 fn fault(name: &str, program: &Program) -> Option<Finding> {
-    if let Some(cwd) = program.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
-        let found = format!("server `{name}`: there is no folder {}", cwd.display());
-        return Some(Finding::error(CHECK, found, "make the folder, or correct `cwd`"));
-    }
-    if on_path(&program.command).is_some() {
-        return None;
-    }
-    let found = format!("server `{name}`: there is no program `{}`", program.command);
+    let said = program.check(&servers::process_options()).err()?;
     let cure = match program.command.as_str() {
+        _ if said.starts_with("folder") => "make the folder, or correct `cwd`",
         "npx" | "node" => "install Node.js, or write the program's whole path",
         "uvx" | "uv" => "install uv, or write the program's whole path",
         "docker" => "install Docker, or write the program's whole path",
         _ => "install it, or write its whole path as `command`",
     };
-    Some(Finding::error(CHECK, found, cure))
+    Some(Finding::error(CHECK, format!("server `{name}`: {said}"), cure))
 }
 
-/// Where a program is, as the system would find it.
-fn on_path(command: &str) -> Option<PathBuf> {
-    let there = |path: PathBuf| is_program(&path).then_some(path);
-    if command.contains(['/', '\\']) {
-        return there(PathBuf::from(command));
+/// How many tools of each server pins hold back; that pins cannot be read is told elsewhere.
+fn held_back(args: &DoctorArgs) -> BTreeMap<String, usize> {
+    let path = paths::pins(args.catalog.live.pinning.pins.as_deref());
+    let listed = path.ok().and_then(|path| Pins::new(path, Mode::FirstUse).list().ok());
+    let mut held = BTreeMap::new();
+    for pin in listed.unwrap_or_default().into_iter().filter(|pin| pin.state.is_held()) {
+        *held.entry(pin.server).or_default() += 1;
     }
-    let ends = if cfg!(windows) { &["", ".exe", ".cmd", ".bat"][..] } else { &[""][..] };
-    let folders = std::env::split_paths(&std::env::var_os("PATH")?).collect::<Vec<_>>();
-    let mut tried = folders
-        .iter()
-        .flat_map(|folder| ends.iter().map(move |end| folder.join(format!("{command}{end}"))));
-    tried.find_map(there)
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    std::fs::metadata(path)
-        .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
+    held
 }
 
 /// Starts every server and asks for its tools.
@@ -103,33 +87,71 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
         .filter(|(_, entry)| !matches!(entry, Entry::OpenApi(_)))
         .map(|(name, _)| name.clone())
         .collect();
-    let runtime = match servers::runtime() {
-        Ok(runtime) => runtime,
+    let wait = Duration::from_secs(args.wait);
+    let options = servers::options();
+    let answer_timeout = options.answer_timeout.min(wait);
+    let options = McpOptions { start_timeout: wait, answer_timeout, ..options };
+    let listed = match servers::list(&servers::open_with(file, options.clone()), asked) {
+        Ok(listed) => listed,
         Err(error) => return vec![Finding::error(CHECK, format!("{error:#}"), "free some memory")],
     };
-    let wait = Duration::from_secs(args.wait);
-    let all = servers::open_within(file, wait);
-    let listed = runtime.block_on(async {
-        let listed = all.list(asked).await;
-        all.close().await;
-        listed
-    });
-    let answer =
-        |(name, answered): (&String, &Result<Vec<_>, crate::execution::Fault>)| match answered {
-            Ok(tools) => Finding::ok(CHECK, format!("`{name}` answers with {} tools", tools.len())),
-            Err(fault) => {
-                let found = format!(
-                    "server `{name}` does not answer: {}",
-                    file.redactor.clean(&fault.detail)
-                );
-                let cure = match file.entries.get(name) {
-                    Some(Entry::Http(_)) => {
-                        "see whether its address is right and answers; --wait gives it more time"
-                    }
-                    _ => "run its command by hand and read what it says; --wait gives it more time",
-                };
-                Finding::error(CHECK, found, cure)
+    let (held, withheld) = (held_back(args), withheld(file, &listed, options));
+    let answer = |(name, answered): (&String, &Result<Vec<_>, Fault>)| match answered {
+        Ok(tools) => {
+            let more = withheld.get(name).map(String::as_str).unwrap_or_default();
+            let found = format!("`{name}` answers with {} tools{more}", tools.len());
+            let print = file.fingerprints.get(name).map_or("", String::as_str);
+            match held.get(&Pins::key(name, print)) {
+                Some(held) => Finding::warning(
+                    CHECK,
+                    format!("{found}, {held} of them held back by pins"),
+                    "`toolroute pins list --held` shows them, `toolroute pins approve` lets them in",
+                ),
+                None => Finding::ok(CHECK, found),
             }
-        };
+        }
+        Err(fault) => no_answer(name, fault, file),
+    };
     listed.iter().map(answer).collect()
+}
+
+/// What is told of tools that servers list only to clients that offer what a server may ask of them. They
+/// are started once more and told that we do: no list says what is not in it.
+fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMap<String, String> {
+    let is_mcp =
+        |name: &&String| matches!(file.entries.get(*name), Some(Entry::Stdio(_) | Entry::Http(_)));
+    let answered = listed.iter().filter(|(_, tools)| tools.is_ok()).map(|(name, _)| name);
+    let asked: Vec<String> = answered.filter(is_mcp).cloned().collect();
+    let options = McpOptions { says_it_offers_all: true, ..options };
+    let more = servers::list(&servers::open_with(file, options), asked).unwrap_or_default();
+    let mut told = BTreeMap::new();
+    for (name, tools) in more {
+        let (Ok(tools), Some(Ok(known))) = (tools, listed.get(&name)) else { continue };
+        let is_new = |tool: &&Tool| known.iter().all(|known| known.id != tool.id);
+        let names: Vec<String> =
+            tools.iter().filter(is_new).map(|tool| tool.name.clone()).collect();
+        let print = file.fingerprints.get(&name).map_or("", String::as_str);
+        // For the gateway, which asks nobody twice.
+        let kept = serde_json::to_vec(&names).unwrap_or_default();
+        paths::put(&servers::withheld_path(&name, print), &kept).ok();
+        if !names.is_empty() {
+            let said = format!(
+                "; {} more it lists only to clients that offer sampling, elicitation or roots, which the \
+                 gateway does not: {}",
+                names.len(),
+                names.join(", ")
+            );
+            told.insert(name, said);
+        }
+    }
+    told
+}
+
+fn no_answer(name: &str, fault: &Fault, file: &ServersFile) -> Finding {
+    let said = file.redactor.clean(&fault.detail);
+    let cure = match file.entries.get(name) {
+        Some(Entry::Http(_)) => "see whether its address is right and answers",
+        _ => "run its command by hand and read what it says; --wait gives it more time",
+    };
+    Finding::error(CHECK, format!("server `{name}` does not answer: {said}"), cure)
 }

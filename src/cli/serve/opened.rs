@@ -50,7 +50,7 @@ impl Asking {
         let mut asking = self;
         let states = service.servers().into_iter();
         // An earlier reload may be asking them still.
-        let asked = states.filter(|state| state.status == Status::Connecting);
+        let asked = states.filter(|state| state.status == Status::Starting);
         let asked: BTreeSet<String> = asked.map(|state| state.name).collect();
         asking.stale.retain(|name| !asked.contains(name));
         service.announce(&asking.stale);
@@ -139,6 +139,8 @@ fn looks(args: &ServeArgs, file: Option<&ServersFile>) -> anyhow::Result<Service
     };
     Ok(ServiceOptions {
         permissions: call::permissions(rights, file)?,
+        left_out: servers::left_out(file),
+        withheld: servers::withheld(file),
         screen: pins::screen_of(pinning, file)?,
         approved_only: mcp::is_strict(pinning),
         ..ServiceOptions::default()

@@ -154,6 +154,9 @@ fn a_tool_that_is_not_there_is_told_with_the_reason() {
         assert!(held.contains("toolroute pins approve notes__count_notes"), "{held}");
     }
     let dead = said("dead__anything");
-    assert!(dead.contains("the server `dead` cannot be had: cannot be reached"), "{dead}");
+    assert!(
+        dead.contains("the server `dead` cannot be had: program not found: /no/such/program"),
+        "{dead}"
+    );
     assert!(said("none__such").contains("no tool `none__such` here"));
 }

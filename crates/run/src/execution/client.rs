@@ -12,6 +12,9 @@ use super::servers::Remote;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// What the client says where there is no answer.
+pub(super) type HttpError = reqwest::Error;
+
 /// Chooses who does the cryptography of TLS; a program that has chosen already keeps its choice.
 pub fn prepare_tls() {
     rustls::crypto::ring::default_provider().install_default().ok();

@@ -220,17 +220,33 @@ pub struct Fault {
     pub reached: bool,
     /// What happened, in the words of whom it happened to. For the log, never for an answer.
     pub detail: String,
+    /// What happened, in words of ours that an answer may have; else those of the kind.
+    pub told: Option<String>,
 }
 
 impl Fault {
     /// A failure before anything was sent.
     pub fn before(kind: FaultKind, detail: impl fmt::Display) -> Self {
-        Self { kind, reached: false, detail: detail.to_string() }
+        Self { kind, reached: false, detail: detail.to_string(), told: None }
     }
 
     /// A failure after the call was sent, or may have been.
     pub fn after(kind: FaultKind, detail: impl fmt::Display) -> Self {
-        Self { kind, reached: true, detail: detail.to_string() }
+        Self { kind, reached: true, detail: detail.to_string(), told: None }
+    }
+}
+
+impl Fault {
+    /// The same, with words that may be told to anybody.
+    #[must_use]
+    pub fn telling(mut self, told: impl Into<String>) -> Self {
+        self.told = Some(told.into());
+        self
+    }
+
+    /// What may be told to anybody: nothing that the server said.
+    pub fn told(&self) -> String {
+        self.told.clone().unwrap_or_else(|| self.kind.to_string())
     }
 }
 

@@ -9,6 +9,7 @@ mod intake;
 mod lines;
 mod pipes;
 mod progress;
+mod reason;
 mod translate;
 
 use std::sync::Arc;
@@ -29,8 +30,11 @@ use crate::catalog::Tool;
 /// How connections are made and kept.
 #[derive(Clone, Debug)]
 pub struct McpOptions {
-    /// How long a server may take until it answers the first time. `npx` may have to fetch it.
+    /// How long a program may take until it answers the first time. `npx`, `uvx` and `docker` may have
+    /// to fetch it, and begin anew where they are ended.
     pub start_timeout: Duration,
+    /// How long a server may take to answer what is no call: a handshake over HTTP, its lists.
+    pub answer_timeout: Duration,
     /// After so long without a word the server is asked whether it is there before it is called.
     pub idle_before_check: Duration,
     /// How long it may take to say so.
@@ -40,17 +44,22 @@ pub struct McpOptions {
     /// The longest pause between two starts.
     pub longest_pause: Duration,
     pub process: ProcessOptions,
+    /// Servers are told that we offer what they may ask of a client (sampling, elicitation, roots). We
+    /// refuse all of it: this is to learn which tools they list only then, and not for calls.
+    pub says_it_offers_all: bool,
 }
 
 impl Default for McpOptions {
     fn default() -> Self {
         Self {
-            start_timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(180),
+            answer_timeout: Duration::from_secs(60),
             idle_before_check: Duration::from_secs(60),
             check_timeout: Duration::from_secs(3),
             close_grace: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),
             process: ProcessOptions::default(),
+            says_it_offers_all: false,
         }
     }
 }
@@ -128,12 +137,12 @@ impl McpServer {
         let shared = Shared {
             name: name.to_owned(),
             redactor: reach.redactor(),
+            watcher: Watcher::new(options.says_it_offers_all),
             reach,
             options,
             state: Arc::default(),
             born: Instant::now(),
             heard: AtomicU64::new(0),
-            watcher: Watcher::default(),
             closing: watch::Sender::new(false),
         };
         Self { shared: Arc::new(shared) }
@@ -164,7 +173,7 @@ impl Invoker for McpServer {
     fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
         Box::pin(async {
             let connection = self.shared.connection().await?;
-            let limit = self.shared.options.start_timeout;
+            let limit = self.shared.options.answer_timeout;
             let listed = tokio::time::timeout(limit, connection.list()).await;
             let listed = listed.unwrap_or_else(|_| {
                 Err(Fault::before(FaultKind::Timeout, "no answer to tools/list"))
@@ -176,7 +185,7 @@ impl Invoker for McpServer {
     fn ask<'a>(&'a self, method: &'a str, params: Value) -> Pending<'a, Result<Value, Fault>> {
         Box::pin(async move {
             let connection = self.shared.connection().await?;
-            let limit = self.shared.options.start_timeout;
+            let limit = self.shared.options.answer_timeout;
             let asked = tokio::time::timeout(limit, connection.ask(method, params)).await;
             let said = || Err(Fault::after(FaultKind::Timeout, format!("no answer to {method}")));
             let answered = asked.unwrap_or_else(|_| said());
@@ -242,9 +251,14 @@ impl Shared {
         mut state: OwnedMutexGuard<State>,
     ) -> Result<Arc<Connection>, Fault> {
         tracing::info!(server = %self.name, "starting");
+        let limit = match &self.reach {
+            Reach::Stdio(_) => self.options.start_timeout,
+            Reach::Http(_) => self.options.answer_timeout,
+        };
         let opening = async {
             match &self.reach {
                 Reach::Stdio(program) => {
+                    program.check(&self.options.process)?;
                     let watcher = self.watcher.clone();
                     Connection::stdio(program, &self.options.process, watcher).await
                 }
@@ -257,14 +271,11 @@ impl Shared {
             _ = closing.wait_for(|closing| *closing) => {
                 Err(Fault::before(FaultKind::Unreachable, "it is being closed"))
             }
-            opened = tokio::time::timeout(self.options.start_timeout, opening) => match opened {
-                Ok(opened) => opened.map_err(|Unopened { said, is_flooding }| {
-                    let kind = if is_flooding { FaultKind::Flooding } else { FaultKind::Unreachable };
-                    Fault::before(kind, self.redactor.clean(&said))
-                }),
+            opened = tokio::time::timeout(limit, opening) => match opened {
+                Ok(opened) => opened.map_err(|unopened| self.not_opened(&unopened)),
                 Err(_) => {
-                    let said = format!("no handshake in {:?}", self.options.start_timeout);
-                    Err(Fault::before(FaultKind::Timeout, said))
+                    let said = format!("no handshake in {limit:?}");
+                    Err(Fault::before(FaultKind::Timeout, &said).telling(said))
                 }
             },
         };
@@ -284,6 +295,21 @@ impl Shared {
                 }
                 Err(fault)
             }
+        }
+    }
+
+    fn not_opened(&self, Unopened { said, is_flooding }: &Unopened) -> Fault {
+        if *is_flooding {
+            return Fault::before(FaultKind::Flooding, self.redactor.clean(said));
+        }
+        let fault = Fault::before(FaultKind::Unreachable, self.redactor.clean(said));
+        let is_missing = match &self.reach {
+            Reach::Stdio(program) => program.check(&self.options.process).err(),
+            Reach::Http(_) => None,
+        };
+        match is_missing.or_else(|| reason::of(said)) {
+            Some(told) => fault.telling(self.redactor.clean(&told)),
+            None => fault,
         }
     }
 

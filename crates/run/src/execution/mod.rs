@@ -59,6 +59,7 @@ mod fallback;
 #[cfg(feature = "mcp")]
 mod http;
 mod invoker;
+pub mod jsonc;
 mod loop_guard;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -67,6 +68,7 @@ mod output;
 mod params;
 mod permission;
 mod process;
+mod program;
 mod redact;
 mod registry;
 mod report;
@@ -107,6 +109,6 @@ pub use process::ProcessTools;
 pub use redact::Redactor;
 pub use registry::{Listed, Servers};
 pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
-pub use servers::{Entry, Program, Remote, ServersFile, Variables};
+pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessOptions};
 pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};

@@ -102,6 +102,10 @@ impl Invoker for ProcessTools {
     }
 
     fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
-        Box::pin(std::future::ready(Ok(self.tools.clone())))
+        // Its tools stand in the file; without the program none of them could be called.
+        let there = self.program.check(&self.options).map(|()| self.tools.clone());
+        let there = there
+            .map_err(|said| Fault::before(FaultKind::Unreachable, &said).telling(said.as_str()));
+        Box::pin(std::future::ready(there))
     }
 }

@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::error::Error;
+use super::jsonc;
 use super::permission::{Offers, Patterns};
 use super::redact::{Redactor, is_secret_name, secrets_of};
 use crate::catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
@@ -57,6 +59,8 @@ pub struct Remote {
 pub struct ServersFile {
     /// By name.
     pub entries: BTreeMap<String, Entry>,
+    /// The entries that cannot be opened, by name, and why.
+    pub left_out: BTreeMap<String, LeftOut>,
     /// What is wrong with entries that were left out, and what of the others' tools will be; a
     /// sentence each.
     pub problems: Vec<String>,
@@ -68,6 +72,28 @@ pub struct ServersFile {
     pub hints: Vec<(Patterns, CallHints)>,
     /// Knows the values that must not be seen in a log.
     pub redactor: Redactor,
+}
+
+/// Why an entry of the file is not opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// The file says so.
+    Disabled,
+    /// Variables that it names and nobody has set.
+    Needs(Vec<String>),
+    /// What is wrong with it.
+    Wrong(String),
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disabled => f.write_str("disabled"),
+            Self::Needs(names) => write!(f, "needs {}", names.join(", ")),
+            Self::Wrong(said) => f.write_str(said),
+        }
+    }
 }
 
 /// Gives the value of an environment variable.
@@ -108,13 +134,14 @@ struct Raw {
 }
 
 impl ServersFile {
-    /// Reads `{"mcpServers": {…}}`, or `{"servers": {…}}` as VS Code has it.
+    /// Reads `{"mcpServers": {…}}`, or `{"servers": {…}}` as VS Code has it, with comments and trailing
+    /// commas as editors take them.
     ///
     /// # Errors
     /// No JSON, or neither member is there.
     pub fn parse(text: &str, variables: Variables<'_>) -> Result<Self, Error> {
         let said = |found: String| Error::ServersFile { found };
-        let root: Value = serde_json::from_str(text).map_err(|error| said(error.to_string()))?;
+        let root = jsonc::value(text).map_err(|error| said(error.to_string()))?;
         let servers = ["mcpServers", "servers"].iter().find_map(|key| root.get(key)?.as_object());
         let servers = servers.ok_or_else(|| said("an object without it".to_owned()))?;
         let mut file = Self::default();
@@ -128,28 +155,36 @@ impl ServersFile {
     fn add(&mut self, name: &str, entry: &Value, variables: Variables<'_>) {
         let mut expand = Expand { variables, missing: Vec::new(), secrets: Vec::new() };
         match read(entry, &mut expand) {
-            Ok(None) => {}
-            Ok(Some(_)) if !expand.missing.is_empty() => self.problems.push(format!(
-                "server `{name}`: expected a value for {}; set it, or write ${{NAME:-default}}",
-                expand.missing.join(", ")
-            )),
+            Ok(None) => _ = self.left_out.insert(name.to_owned(), LeftOut::Disabled),
+            Ok(Some(_)) if !expand.missing.is_empty() => {
+                let mut missing = std::mem::take(&mut expand.missing);
+                missing.sort();
+                missing.dedup();
+                let (first, needs) = (missing[0].clone(), LeftOut::Needs(missing));
+                let said = format!("{needs}; set it, or write ${{{first}:-default}}");
+                self.leave_out(name, needs, &said);
+            }
             Ok(Some(read)) => {
                 let said = self.narrow(name, entry).map_err(|error| error.to_string());
-                if let Err(error) = said.and_then(|()| self.hint(name, entry)) {
-                    self.problems.push(format!("server `{name}`: {error}"));
-                    return;
+                if let Err(said) = said.and_then(|()| self.hint(name, entry)) {
+                    return self.leave_out(name, LeftOut::Wrong(said.clone()), &said);
                 }
                 self.redactor.hide(secrets_of(&read));
                 self.fingerprints.insert(name.to_owned(), fingerprint(entry));
                 self.entries.insert(name.to_owned(), read);
             }
-            Err(said) => self.problems.push(format!("server `{name}`: {said}")),
+            Err(said) => self.leave_out(name, LeftOut::Wrong(said.clone()), &said),
         }
         self.redactor.hide(expand.secrets);
         // Of an entry that cannot be read, a problem may quote what stands in it.
         for problem in &mut self.problems {
             *problem = self.redactor.clean(problem);
         }
+    }
+
+    fn leave_out(&mut self, name: &str, because: LeftOut, said: &str) {
+        self.problems.push(format!("server `{name}`: {said}"));
+        self.left_out.insert(name.to_owned(), because);
     }
 }
 
@@ -379,6 +414,7 @@ mod tests {
         assert_eq!(file.redactor.clean("got s3cr3t-value back"), "got [secret] back");
         assert!(matches!(&file.entries["local"], Entry::Process(_, tools) if tools.len() == 1));
         assert!(!file.entries.contains_key("off"));
+        assert_eq!(file.left_out["off"], LeftOut::Disabled);
     }
 
     #[test]
@@ -404,6 +440,8 @@ mod tests {
         assert_eq!(file.entries.keys().collect::<Vec<_>>(), ["d"]);
         assert_eq!(file.problems.len(), 3);
         assert!(file.problems[0].contains("NOT_SET"), "{:?}", file.problems);
+        assert_eq!(file.left_out["a"].to_string(), "needs NOT_SET");
+        assert_eq!(file.left_out.len(), 3);
         assert!(ServersFile::parse("{}", &|_| None).is_err());
     }
 }

@@ -16,7 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::App;
 use super::extract::Params;
-use crate::execution::{BreakerState, Phase};
+use crate::execution::{BreakerState, LeftOut, Phase};
 use crate::{Recent, ServerState, Service, Shutdown, Status};
 
 /// How often what may have changed is looked at, while somebody listens.
@@ -33,9 +33,9 @@ pub struct Happening {
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 struct Watched {
     name: String,
-    /// `idle`, `connecting`, `ready`, `unavailable`, or `listed`: in a file of tools alone.
+    /// `idle`, `starting`, `ready`, `unavailable`, `disabled`, or `listed`: in a file of tools alone.
     state: &'static str,
-    /// Why it is unavailable.
+    /// Why it is unavailable, and how many of its tools pins hold back.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     reason: Option<String>,
@@ -88,12 +88,13 @@ fn all(service: &Service) -> Servers {
         tool.is_some_and(|tool| tool.server.as_deref() == Some(server))
     };
     let mut servers = Vec::new();
-    for ServerState { name, status, tools, since_ms, .. } in service.servers() {
+    for state in service.servers() {
+        let (word, reason) = (word(&state.status), state.reason());
+        let ServerState { name, tools, since_ms, .. } = state;
         own.remove(name.as_str());
         let breaker = breakers.iter().find(|b| b.kind == "server" && b.of == name);
-        let (state, reason) = told(status);
         servers.push(Watched {
-            state,
+            state: word,
             reason,
             tools,
             since_ms,
@@ -116,12 +117,13 @@ fn all(service: &Service) -> Servers {
     Servers { tools: catalog.len(), servers }
 }
 
-fn told(status: Status) -> (&'static str, Option<String>) {
+fn word(status: &Status) -> &'static str {
     match status {
-        Status::Idle => ("idle", None),
-        Status::Connecting => ("connecting", None),
-        Status::Ready => ("ready", None),
-        Status::Unavailable { because } => ("unavailable", Some(because)),
+        Status::Idle => "idle",
+        Status::Starting => "starting",
+        Status::Ready => "ready",
+        Status::LeftOut { because: LeftOut::Disabled } => "disabled",
+        Status::Unavailable { .. } | Status::LeftOut { .. } => "unavailable",
     }
 }
 

@@ -130,7 +130,7 @@ impl Gateway {
         let mut answer = Answer {
             tools: tools.collect(),
             read_as: found.selection.read_as.as_deref(),
-            note: self.note(&found, server.as_deref()),
+            note: starting(&found).or_else(|| self.note(&found, server.as_deref())),
             unavailable_servers: &found.unavailable,
             held_back: held(&found.selection.held_back),
             token_metrics: None,
@@ -194,6 +194,18 @@ impl Gateway {
         *shared.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, chars));
         Ok(chars)
     }
+}
+
+/// What is said where tools of servers that are starting may be missing.
+fn starting(found: &Found) -> Option<String> {
+    let starting = found.unavailable.iter().filter(|server| server.is_starting);
+    let names: Vec<&str> = starting.map(|server| server.server.as_str()).collect();
+    let still = match names.as_slice() {
+        [] => return None,
+        [one] => format!("The server {one} is still starting, and its"),
+        many => format!("The servers {} are still starting, and their", many.join(", ")),
+    };
+    Some(format!("{still} tools are not in this answer. Ask again in a few seconds."))
 }
 
 fn to_json(answer: &Answer<'_>) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Error, Service};
+use super::super::{Error, ServerState, Service, Status};
 use crate::catalog::{Tool, split_identifier};
 
 /// Characters of a hint at most: about 150 tokens, paid for with every request.
@@ -26,7 +26,12 @@ const EMPTY_WORDS: [&str; 28] = [
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
-    for state in service.seen_servers(profile)? {
+    let seen = service.seen_servers(profile)?.into_iter();
+    // What has nothing to find, and will have nothing, is not worth a word here.
+    let may_have = |state: &ServerState| {
+        !matches!(state.status, Status::LeftOut { .. }) && (state.tools > 0 || state.held_back == 0)
+    };
+    for state in seen.filter(may_have) {
         by_server.entry(state.name).or_default();
     }
     for tool in catalog.iter() {

@@ -41,11 +41,14 @@ pub struct Found {
     pub took_ms: f64,
 }
 
-/// A server that cannot be had now.
+/// A server that cannot be had now, or not all of its tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unavailable {
     pub server: String,
     pub because: String,
+    /// It is starting: the same question may have another answer soon.
+    #[serde(skip)]
+    pub is_starting: bool,
 }
 
 impl Service {
@@ -115,8 +118,8 @@ impl Service {
         let meant = states.filter(|state| named(&state.name) && meant(&state.name));
         Ok(meant
             .filter_map(|state| {
-                let because = state.lacking()?;
-                Some(Unavailable { server: state.name, because })
+                let (because, is_starting) = (state.lacking()?, state.is_awaited());
+                Some(Unavailable { server: state.name, because, is_starting })
             })
             .collect())
     }

@@ -102,7 +102,7 @@ impl Service {
         };
         let is_open = |name: &str| match tools.get(name) {
             Some(is_open) => *is_open,
-            None => may_be_told(name) && self.may_be_named(view, name),
+            None => may_be_told(name) && !self.hides(name) && self.may_be_named(view, name),
         };
         let names = self.servers().into_iter().map(|state| state.name);
         Ok(names.filter(|name| is_open(name)).collect())
@@ -133,14 +133,21 @@ impl Service {
         servers
     }
 
-    /// Whether a server without a tool in the catalog may be named: one that was not heard yet, or
-    /// that has no tools at all.
+    /// Whether a server without a tool in the catalog may be named: one that was not heard yet, that
+    /// has no tools at all, or whose tools wait for somebody to approve them.
     fn may_be_named(&self, view: &View, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
-        let is_hidden = hidden.get(server).is_some_and(|hidden| !hidden.is_empty());
-        !is_hidden
+        let hidden = hidden.get(server);
+        let is_forbidden = hidden.is_some_and(|of| of.held.is_empty() && of.forbidden > 0);
+        !is_forbidden
             && view.may_admit(server)
             && !self.options.permissions.deny.matches(&any_id(server))
+    }
+
+    /// Whether anything that the server lists is kept from all.
+    fn hides(&self, server: &str) -> bool {
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
+        hidden.get(server).is_some_and(|hidden| !hidden.is_empty())
     }
 
     /// Why there is no tool of this id within a view.
@@ -220,7 +227,8 @@ mod tests {
         let held = Hidden { held: ["held__x".to_owned()].into(), ..Hidden::default() };
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
-        assert_eq!(seen(&open, None), ["fs", "web", "new"]);
+        assert_eq!(seen(&open, None), ["fs", "web", "new", "held"]);
+        assert_eq!(open.hides("held"), true);
         assert_eq!(seen(&open, Some("reads")), ["fs", "new"]);
         let deny = Patterns::new(["fs__*", "n*"]).unwrap();
         let permissions = Permissions { deny, ..Permissions::default() };

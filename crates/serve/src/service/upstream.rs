@@ -4,54 +4,103 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::recent::now_ms;
 use super::{Admitted, Error, Notice, Service, ServiceOptions, off_thread};
 use crate::catalog::{Catalog, Change, Tool, ToolId};
 use crate::engine::Engine;
+use crate::execution::LeftOut;
 
 /// What is known of one server.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {
     pub name: String,
-    #[serde(flatten)]
     pub status: Status,
     /// Its tools that can be found now.
     pub tools: usize,
+    /// Its tools that pins hold back.
+    pub held_back: usize,
+    /// Tools that it is known to list only to clients that offer what the gateway does not.
+    pub withheld: usize,
     /// Since when it is so, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
 /// Whether a server can be had.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "status", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
     /// It has not been asked; its tools are those of the last time. A call starts it.
     Idle,
     /// It was asked for its tools and has not answered yet.
-    Connecting,
+    Starting,
     /// It has listed its tools.
     Ready,
     /// It did not list its tools when it was last asked.
     Unavailable { because: String },
+    /// The servers file says nothing that could be started.
+    LeftOut { because: LeftOut },
 }
 
 impl ServerState {
+    fn new(name: &str, status: Status, tools: usize) -> Self {
+        Self { name: name.to_owned(), status, tools, held_back: 0, withheld: 0, since_ms: now_ms() }
+    }
+
     /// Why tools of it may be missing, if they may.
     pub(super) fn lacking(&self) -> Option<String> {
+        let because = match &self.status {
+            Status::LeftOut { because: LeftOut::Disabled } => None,
+            Status::Starting if self.tools == 0 => {
+                Some("starting; ask again in a few seconds".to_owned())
+            }
+            _ => self.fault(),
+        };
+        self.with_held_back(because)
+    }
+
+    /// What a person should know of it beside its status, in a few words.
+    pub fn reason(&self) -> Option<String> {
+        let withheld = (self.withheld > 0).then(|| {
+            format!(
+                "without {} that it lists only to clients with sampling, elicitation or roots",
+                tools(self.withheld)
+            )
+        });
+        let said: Vec<String> =
+            self.with_held_back(self.fault()).into_iter().chain(withheld).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    /// Whether it is being asked, and nothing is known of its tools.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.tools == 0 && self.status == Status::Starting
+    }
+
+    fn fault(&self) -> Option<String> {
         match &self.status {
             Status::Unavailable { because } => Some(because.clone()),
-            Status::Connecting if self.tools == 0 => Some("it is still starting".to_owned()),
+            Status::LeftOut { because: LeftOut::Disabled } => None,
+            Status::LeftOut { because } => Some(because.to_string()),
             _ => None,
         }
     }
+
+    fn with_held_back(&self, because: Option<String>) -> Option<String> {
+        let held =
+            (self.held_back > 0).then(|| format!("{} held back by pins", tools(self.held_back)));
+        let said: Vec<String> = because.into_iter().chain(held).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
 }
 
-/// Every server that the executor knows or that has tools, before any is asked.
+fn tools(count: usize) -> String {
+    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+}
+
+/// Every server of the servers file, before any is asked.
 pub(super) fn at_first(
     options: &ServiceOptions,
     catalog: &Catalog,
@@ -60,9 +109,13 @@ pub(super) fn at_first(
     let known = options.executor.iter().flat_map(|executor| executor.servers().names());
     for name in known {
         let tools = catalog.iter().filter(|tool| tool.server.as_deref() == Some(name)).count();
-        let state =
-            ServerState { name: name.to_owned(), status: Status::Idle, tools, since_ms: now_ms() };
+        let withheld = options.withheld.get(name).copied().unwrap_or_default();
+        let state = ServerState { withheld, ..ServerState::new(name, Status::Idle, tools) };
         states.insert(name.to_owned(), state);
+    }
+    for (name, because) in &options.left_out {
+        let status = Status::LeftOut { because: because.clone() };
+        states.insert(name.clone(), ServerState::new(name, status, 0));
     }
     states
 }
@@ -91,22 +144,34 @@ impl Service {
     /// Whether nothing is to be waited for: the first seconds are over, or some tools are known of every
     /// server that was asked.
     pub fn is_listed(&self) -> bool {
-        let unknown = |state: &ServerState| state.tools == 0 && state.status == Status::Connecting;
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
-        self.began.elapsed() >= FIRST_LISTS || !states.values().any(unknown)
+        self.began.elapsed() >= FIRST_LISTS || !states.values().any(ServerState::is_awaited)
+    }
+
+    /// Whether the first seconds are over, or no server is being asked: what is told of changes before
+    /// is soon told again.
+    pub(crate) fn is_settled(&self) -> bool {
+        let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
+        let is_asked = |state: &ServerState| state.status == Status::Starting;
+        self.began.elapsed() >= FIRST_LISTS || !states.values().any(is_asked)
     }
 
     /// The state of every server, by name.
     pub fn servers(&self) -> Vec<ServerState> {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
-        states.values().cloned().collect()
+        let mut states: Vec<ServerState> = states.values().cloned().collect();
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
+        for state in &mut states {
+            state.held_back = hidden.get(&state.name).map_or(0, |hidden| hidden.held.len());
+        }
+        states
     }
 
     /// Says of servers that they are being asked: all of them before any is, and before who asks them has
     /// come to it, so that whoever looks knows what may still come.
     pub fn announce(&self, names: &[String]) {
         for name in names {
-            self.set_status(name, Status::Connecting).ok();
+            self.set_status(name, Status::Starting).ok();
         }
     }
 
@@ -128,22 +193,26 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::UnknownServer`]; [`Error::Unavailable`] where it does not answer, and its tools
-    /// stay as they were.
+    /// stay as they were, or where it cannot be started as the servers file has it.
     pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
+        if let Some(because) = self.options.left_out.get(name) {
+            let because = because.to_string();
+            return Err(Error::Unavailable { server: name.to_owned(), because });
+        }
         if executor.servers().get(name).is_some_and(|invoker| !invoker.lists_tools()) {
             // An API lists nothing: its tools are those of its description, in the catalog.
             self.set_status(name, Status::Ready)?;
             return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
         }
-        self.set_status(name, Status::Connecting)?;
+        self.set_status(name, Status::Starting)?;
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
         let taken = match listed {
             Some(Ok(tools)) => self.take_in(name, tools).await,
             Some(Err(fault)) => {
-                // The whole of it is for the log; a client is told the kind.
+                // The whole of it is for the log; a client is told nothing that the server said.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
-                Err(Error::Unavailable { server: name.to_owned(), because: fault.kind.to_string() })
+                Err(Error::Unavailable { server: name.to_owned(), because: fault.told() })
             }
             None => Err(Error::Unavailable {
                 server: name.to_owned(),

@@ -91,7 +91,7 @@ impl Service {
             return false;
         }
         // Who asks for the tools connects; they need not be asked for again.
-        let is_asked = || self.status(name).is_none_or(|status| status == Status::Connecting);
+        let is_asked = || self.status(name).is_none_or(|status| status == Status::Starting);
         tools || (connected && !is_asked())
     }
 

@@ -89,7 +89,7 @@ fn call_with(
 }
 
 fn broken(reached: bool) -> Fault {
-    Fault { kind: FaultKind::Broken, reached, detail: "SECRET-RAW at line 1".to_owned() }
+    Fault { reached, ..Fault::before(FaultKind::Broken, "SECRET-RAW at line 1") }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A connection to an MCP server, over the pipes of a process or over HTTP.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,8 +16,10 @@ use rmcp::service::{
     RoleClient, RunningService, ServiceError,
 };
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use serde_json::{Map, Value};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
+use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
@@ -52,12 +55,25 @@ pub(super) struct Connection {
 
 /// What a server may ask of us, which is nothing. What it tells us is taken before it comes here.
 #[derive(Clone)]
-struct Handler;
+struct Handler {
+    /// [`super::McpOptions::says_it_offers_all`].
+    says_it_offers_all: bool,
+}
+
+impl Handler {
+    fn of(watcher: &Watcher) -> Self {
+        Self { says_it_offers_all: watcher.says_it_offers_all }
+    }
+}
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), us)
+        let offers = match self.says_it_offers_all {
+            true => everything(),
+            false => ClientCapabilities::default(),
+        };
+        ClientConfig::new(offers, us)
     }
 }
 
@@ -76,7 +92,7 @@ impl Connection {
             let hold = Hold::of(lease);
             keep_words(stderr, &words);
             let intake = Intake::new(pipes, progress.clone(), watcher.clone(), hold.clone());
-            match Handler.serve_with_lifecycle(intake, mode.clone()).await {
+            match Handler::of(&watcher).serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
                     return Ok(Self::new(service, progress, words, hold));
@@ -97,7 +113,7 @@ impl Connection {
             let transport = StreamableHttpClientTransport::with_client(client, config);
             let hold = Hold::default();
             let intake = Intake::new(transport, progress.clone(), watcher.clone(), hold.clone());
-            match Handler.serve_with_lifecycle(intake, mode.clone()).await {
+            match Handler::of(&watcher).serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
                     return Ok(Self::new(service, progress, LastWords::default(), hold));
@@ -227,6 +243,12 @@ impl Connection {
     }
 }
 
+/// All that a server may ask of a client.
+fn everything() -> ClientCapabilities {
+    let all = json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}});
+    serde_json::from_value(all).expect("these are MCP's own words. This is a bug.")
+}
+
 fn options(key: Option<&str>) -> PeerRequestOptions {
     let options = PeerRequestOptions::no_options();
     match key {
@@ -298,9 +320,18 @@ fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> Unopen
     with_words(format!("no handshake: {said}"), words).into()
 }
 
+fn cause_of<'a>(error: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    (**error).source()
+}
+
 /// An error and what it comes from, as far as each says something new.
-fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    // What the HTTP client says is in it, and not told as its cause.
+    let first: Option<&(dyn Error + 'static)> = match error.downcast_ref() {
+        Some(StreamableHttpError::<client::HttpError>::Client(error)) => error.source(),
+        _ => error.source(),
+    };
+    let causes = std::iter::successors(first, cause_of);
     causes.fold(error.to_string(), |said, cause| match cause.to_string() {
         known if said.contains(&known) => said,
         new => format!("{said}: {new}"),
