@@ -1,7 +1,8 @@
 //! Tells clients what has changed: in the words of the protocol that they speak.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, ServiceError, SubscriptionContext};
@@ -17,12 +18,22 @@ const LOOK: Duration = Duration::from_secs(30);
 /// What happens, for one client to hear.
 pub(super) type Notices = tokio::sync::broadcast::Receiver<Notice>;
 
+/// Changes of lists that come so close together are told in one: a server that starts tells of each of
+/// its lists more than once.
+const TOGETHER: Duration = Duration::from_millis(150);
+
 /// What a client is to be told.
 enum Word {
+    List(List),
+    Resource(String),
+}
+
+/// A list that a client may have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum List {
     Tools,
     Prompts,
     Resources,
-    Resource(String),
 }
 
 /// Notices as they concern one client.
@@ -33,9 +44,17 @@ struct Ear {
     listed: Option<Listed>,
     /// The resources that a client named when it began to listen; those of a session are the gateway's.
     named: Vec<String>,
+    /// Lists that are others now, which is told once it is due.
+    changed: BTreeSet<List>,
+    due: Option<Instant>,
 }
 
 impl Ear {
+    fn new(gateway: Gateway, notices: Notices) -> Self {
+        let (listed, named, changed, due) = Default::default();
+        Self { gateway, notices, listed, named, changed, due }
+    }
+
     /// What the client was listed last. A client that was listed nothing yet is told once too often
     /// rather than once too little: it may be about to be listed what is old already.
     fn seen(&self) -> Option<Listed> {
@@ -43,30 +62,58 @@ impl Ear {
         seen.or_else(|| self.listed.clone())
     }
 
-    /// What the client is to be told of what was heard; `None` where there will be no more.
-    async fn words(&mut self, heard: Result<Notice, RecvError>) -> Option<Vec<Word>> {
-        Some(match heard {
-            // Most changes of the catalog change nothing of what the client has in its prompt.
-            Ok(Notice::Tools) => {
-                let now = self.gateway.listed().await.ok();
-                let is_other = now != self.seen();
-                if self.listed.is_some() {
-                    self.listed = now;
+    /// What the client is to be told next; `None` where there will be no more. What was heard is kept
+    /// where nobody waits for the answer.
+    async fn next(&mut self) -> Option<Vec<Word>> {
+        loop {
+            let due = self.due.unwrap_or_else(Instant::now);
+            tokio::select! {
+                heard = self.notices.recv() => match heard {
+                    Ok(Notice::Tools) => self.note([List::Tools]),
+                    Ok(Notice::Prompts) => self.note([List::Prompts]),
+                    Ok(Notice::Resources) => self.note([List::Resources]),
+                    Ok(Notice::Resource { uri }) => return Some(vec![Word::Resource(uri)]),
+                    Ok(Notice::Server { .. }) => {}
+                    // Something was missed: it may have been anything.
+                    Err(RecvError::Lagged(_)) => {
+                        self.note([List::Tools, List::Prompts, List::Resources]);
+                        let wanted = self.gateway.wanted().clone();
+                        let all = self.named.iter().cloned().chain(wanted);
+                        return Some(all.map(Word::Resource).collect());
+                    }
+                    Err(RecvError::Closed) => return None,
+                },
+                () = tokio::time::sleep_until(due.into()), if self.due.is_some() => {
+                    // While servers list their tools for the first time, more is about to come.
+                    if self.gateway.shared.service.is_settled() {
+                        return Some(self.lists().await);
+                    }
+                    self.due = Some(Instant::now() + TOGETHER);
                 }
-                if is_other { vec![Word::Tools] } else { Vec::new() }
             }
-            Ok(Notice::Prompts) => vec![Word::Prompts],
-            Ok(Notice::Resources) => vec![Word::Resources],
-            Ok(Notice::Resource { uri }) => vec![Word::Resource(uri)],
-            Ok(Notice::Server { .. }) => Vec::new(),
-            // Something was missed: it may have been anything.
-            Err(RecvError::Lagged(_)) => {
-                let wanted = self.gateway.wanted().clone();
-                let resources = self.named.iter().cloned().chain(wanted).map(Word::Resource);
-                [Word::Tools, Word::Prompts, Word::Resources].into_iter().chain(resources).collect()
+        }
+    }
+
+    fn note(&mut self, lists: impl IntoIterator<Item = List>) {
+        self.changed.extend(lists);
+        self.due.get_or_insert_with(|| Instant::now() + TOGETHER);
+    }
+
+    /// The lists that are others now than the client has them.
+    async fn lists(&mut self) -> Vec<Word> {
+        let mut is_other = false;
+        // Most changes of the catalog change nothing of what the client has in its prompt.
+        if self.changed.contains(&List::Tools) {
+            let now = self.gateway.listed().await.ok();
+            is_other = now != self.seen();
+            if self.listed.is_some() {
+                self.listed = now;
             }
-            Err(RecvError::Closed) => return None,
-        })
+        }
+        self.due = None;
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        let told = changed.filter(|list| *list != List::Tools || is_other);
+        told.map(Word::List).collect()
     }
 }
 
@@ -83,11 +130,11 @@ impl Gateway {
         let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).take();
         let notices = kept.unwrap_or_else(|| self.shared.service.notices());
         tokio::spawn(async move {
-            let mut ear = Ear { gateway, notices, listed: None, named: Vec::new() };
+            let mut ear = Ear::new(gateway, notices);
             let mut look = tokio::time::interval(LOOK);
             loop {
                 let words = tokio::select! {
-                    heard = ear.notices.recv() => ear.words(heard).await,
+                    words = ear.next() => words,
                     _ = look.tick() => Some(Vec::new()),
                 };
                 let Some(words) = words.filter(|_| !peer.is_transport_closed()) else { return };
@@ -102,9 +149,9 @@ impl Gateway {
 
     async fn say(&self, peer: &Peer<RoleServer>, word: Word) -> Result<(), ServiceError> {
         match word {
-            Word::Tools => peer.notify_tool_list_changed().await,
-            Word::Prompts => peer.notify_prompt_list_changed().await,
-            Word::Resources => peer.notify_resource_list_changed().await,
+            Word::List(List::Tools) => peer.notify_tool_list_changed().await,
+            Word::List(List::Prompts) => peer.notify_prompt_list_changed().await,
+            Word::List(List::Resources) => peer.notify_resource_list_changed().await,
             Word::Resource(uri) if self.wanted().contains(&uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
             }
@@ -124,19 +171,19 @@ impl Gateway {
         for uri in &named {
             self.subscribe_to(uri).await.ok();
         }
-        let mut ear = Ear { gateway: self.clone(), notices, listed, named };
+        let mut ear = Ear { listed, named, ..Ear::new(self.clone(), notices) };
         loop {
             let words = tokio::select! {
-                heard = ear.notices.recv() => ear.words(heard).await,
+                words = ear.next() => words,
                 () = context.cancelled() => None,
             };
             let Some(words) = words else { return };
             let sink = context.sink();
             for word in words {
                 match word {
-                    Word::Tools => sink.notify_tool_list_changed().await.ok(),
-                    Word::Prompts => sink.notify_prompt_list_changed().await.ok(),
-                    Word::Resources => sink.notify_resource_list_changed().await.ok(),
+                    Word::List(List::Tools) => sink.notify_tool_list_changed().await.ok(),
+                    Word::List(List::Prompts) => sink.notify_prompt_list_changed().await.ok(),
+                    Word::List(List::Resources) => sink.notify_resource_list_changed().await.ok(),
                     Word::Resource(uri) => sink.notify_resource_updated(uri).await.ok(),
                 };
             }
