@@ -24,7 +24,7 @@ fn user(sandbox: &Sandbox) {
     );
     write(
         "home/.cursor/mcp.json",
-        "{\n  // mine\n  \"mcpServers\": {\"files\": {\"command\": \"other\"},}\n}",
+        "{\n  // mine\n  \"mcpServers\": {\"files\": {\"command\": \"/bin/cat\"},}\n}",
     );
     write(
         "project/.vscode/mcp.json",
@@ -105,7 +105,166 @@ fn a_server_that_is_not_behind_the_gateway_stays_where_it_was() {
     assert!(text.contains("localhost:9/mcp") && text.contains("toolroute"), "{text}");
     import(&sandbox, &["--into", "cursor", "--replace"]);
     let text = std::fs::read_to_string(sandbox.path("home/.cursor/mcp.json")).unwrap();
-    assert!(!text.contains("other") && text.contains("// mine"), "{text}");
+    assert!(!text.contains("/bin/cat") && text.contains("// mine"), "{text}");
+}
+
+/// A server over HTTP that wants a login, as those with OAuth do, at a port of this machine.
+fn wants_login() -> u16 {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.read(&mut [0; 4_096]).ok();
+            let head =
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"x\"\r\n";
+            stream
+                .write_all(
+                    format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n").as_bytes(),
+                )
+                .ok();
+        }
+    });
+    port
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_gateway_cannot_run_stays_where_it_is_with_the_reason() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    let cursor = sandbox.path("home/.cursor/mcp.json");
+    let servers = json!({"mcpServers": {
+        "runs": {"command": "/bin/cat"},
+        "older": {"type": "sse", "url": "https://example.com/sse"},
+        "unset": {"command": "/bin/cat", "args": ["2"], "env": {"KEY": "${NOT_SET_ANYWHERE}"}},
+        "missing": {"command": "no-such-program-here"},
+        "login": {"url": format!("http://127.0.0.1:{}/mcp", wants_login())},
+        "off": {"command": "/bin/cat", "args": ["3"], "disabled": true},
+    }});
+    std::fs::write(&cursor, servers.to_string()).unwrap();
+    let args = ["--from", "cursor", "--into", "cursor", "--replace", "--allow-private"];
+    let dry = import(&sandbox, &[&args[..], &["--dry-run"]].concat());
+    let report = import(&sandbox, &args);
+    assert_eq!(dry["into"]["stay"], report["into"]["stay"]);
+    let text = std::fs::read_to_string(&cursor).unwrap();
+    let left: Value = serde_json::from_str(&text).unwrap();
+    let mut left: Vec<&String> = left["mcpServers"].as_object().unwrap().keys().collect();
+    left.sort();
+    assert_eq!(left, ["login", "missing", "off", "older", "toolroute", "unset"]);
+    for (name, because) in [
+        ("login", "it asks for a login or a token"),
+        ("missing", "program not found: no-such-program-here"),
+        ("off", "disabled"),
+        ("older", "found `sse`"),
+        ("unset", "needs NOT_SET_ANYWHERE"),
+    ] {
+        let stay = report["into"]["stay"].as_array().unwrap();
+        let told = stay.iter().find(|one| one["name"] == name);
+        let told = told.unwrap_or_else(|| panic!("{name}: {report}"))["because"].as_str().unwrap();
+        assert!(told.contains(because), "{name}: {told}");
+    }
+    // Once the variable is set, it goes.
+    let mut again = sandbox.toolroute();
+    again.env("HOME", sandbox.path("home")).env("NOT_SET_ANYWHERE", "1").arg("import").args(args);
+    again.arg("--to").arg(sandbox.path("servers.json"));
+    let said = String::from_utf8(again.assert().success().get_output().stdout.clone()).unwrap();
+    assert!(said.contains("server `older` stays there: the gateway cannot run it"), "{said}");
+    assert!(!std::fs::read_to_string(&cursor).unwrap().contains("\"unset\""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_server_in_two_programs_spellings_is_one() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    let code = json!({"mcpServers": {"notes": {
+        "type": "stdio", "command": "/bin/cat", "args": ["n"], "env": {}, "alwaysAllow": ["x"]}}});
+    std::fs::write(sandbox.path("home/.claude.json"), code.to_string()).unwrap();
+    let cursor = json!({"mcpServers": {"my-notes": {"command": "/bin/cat", "args": ["n"]}}});
+    std::fs::write(sandbox.path("home/.cursor/mcp.json"), cursor.to_string()).unwrap();
+    let report = import(&sandbox, &["--from", "claude-code", "--from", "cursor"]);
+    let imported = report["imported"].as_array().unwrap();
+    assert_eq!(imported[0]["state"], "added", "{report}");
+    assert_eq!(
+        (&imported[1]["name"], &imported[1]["state"]),
+        (&json!("notes"), &json!("already_there"))
+    );
+    assert_eq!(servers(&sandbox)["mcpServers"].as_object().unwrap().len(), 1);
+    // And it is behind the gateway under its one name, so it goes from both.
+    import(&sandbox, &["--from", "cursor", "--into", "cursor", "--replace"]);
+    let text = std::fs::read_to_string(sandbox.path("home/.cursor/mcp.json")).unwrap();
+    assert!(!text.contains("my-notes") && text.contains("toolroute"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_import_wrote_is_what_doctor_and_the_gateway_read() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("config/toolroute/servers.json");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let python = crate::drill::python();
+    let script = crate::support::repo("tests/servers/parts.py");
+    // As people write it, with a comment and a comma too many.
+    let text = format!(
+        "{{\n  // mine\n  \"mcpServers\": {{\"parts\": {{\"command\": {python:?}, \"args\": [{script:?}, \"x\"],}},}},\n}}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = sandbox.toolroute();
+        command.env("HOME", sandbox.path("home")).env("XDG_DATA_HOME", sandbox.path("data"));
+        command.args(args).write_stdin("").output().unwrap()
+    };
+    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let other = sandbox.write(
+        "other.json",
+        "{\"mcpServers\": {\"off\": {\"command\": \"x\", \"disabled\": true},}}",
+    );
+    let imported = run(&["import", "--file", other.to_str().unwrap()]);
+    assert!(imported.status.success(), "{}", told(&imported));
+    let doctor = run(&["doctor", "--model", "static", "--wait", "60"]);
+    assert!(said(&doctor).contains("`parts` answers with 2 tools"), "{}", said(&doctor));
+    assert!(said(&doctor).contains("`off`: disabled"), "{}", said(&doctor));
+    let called = run(&["call", "parts__list_cities"]);
+    assert!(called.status.success(), "{}{}", said(&called), told(&called));
+    // Nobody says a word, so it ends at once.
+    let gateway = run(&["mcp", "--model", "static"]);
+    assert!(gateway.status.success(), "{}", told(&gateway));
+    let path = file.to_str().unwrap();
+    let old = run(&["mcp", "--model", "static", "--config", path]);
+    assert!(old.status.success(), "{}", told(&old));
+    assert!(told(&old).contains(&format!("write --servers {path}")), "{}", told(&old));
+    std::fs::remove_file(&file).unwrap();
+    let none = run(&["mcp"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(told(&none).contains("servers.json") && told(&none).contains("toolroute import"));
+}
+
+#[test]
+fn addresses_agreement_and_what_is_listed_are_told_as_they_are_typed() {
+    let sandbox = Sandbox::new();
+    let python = crate::drill::python();
+    let script = crate::support::repo("tests/servers/notes.py");
+    let servers = json!({"mcpServers": {"notes": {"command": python, "args": [script, "x"]}}});
+    let file = sandbox.write("servers.json", servers.to_string());
+    let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
+    let told = |args: &[&str]| {
+        let output = sandbox.toolroute().args(args).args(servers).write_stdin("").output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let asked = told(&["call", "notes__delete_note", "--args", "{\"title\": \"x\"}"]);
+    assert!(asked.contains("--yes"), "{asked}");
+    let listed = told(&["mcp", "--expose", "selected"]);
+    assert!(listed.contains("the first 10 tools in the order of the catalog"), "{listed}");
+    let chosen = told(&["mcp", "--expose", "selected", "--query", "notes"]);
+    assert!(!chosen.contains("in the order"), "{chosen}");
+    let wrong = told(&["serve", "--addr", "example.org:1"]);
+    assert!(wrong.contains("localhost:8765"), "{wrong}");
+    // The address is one: what is wrong is the next thing.
+    let right = told(&["serve", "--addr", "localhost:0", "--token-file", "/no/such/file"]);
+    assert!(right.contains("cannot read the token"), "{right}");
 }
 
 #[cfg(target_os = "linux")]

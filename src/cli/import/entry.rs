@@ -158,14 +158,50 @@ fn join(entry: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {
     }
 }
 
-/// Whether two entries mean the same server: what we or the user decided of it does not count.
+/// The members that say which server is meant and what of it is offered. What programs keep beside
+/// them, such as whom they ask before a call, does not count.
+const REACH: [&str; 11] = [
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "tools",
+    "includeTools",
+    "excludeTools",
+    "enabled_tools",
+    "disabled_tools",
+];
+
+/// Whether two entries mean the same server, in whichever program's spelling: that programs are of type
+/// stdio, and an environment of nothing, need not be said.
 pub fn same(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
-    let theirs = |entry: &Map<String, Value>| {
-        let mut entry = entry.clone();
-        entry.retain(|name, _| !matches!(name.as_str(), "disabled" | "allowPrivate"));
-        entry
-    };
-    theirs(a) == theirs(b)
+    reach(a) == reach(b)
+}
+
+fn reach(entry: &Map<String, Value>) -> Map<String, Value> {
+    let mut reach = Map::new();
+    for (name, value) in entry {
+        let name = if matches!(name.as_str(), "serverUrl" | "httpUrl") { "url" } else { name };
+        let is_empty = match value {
+            // A list of the tools that are offered says that none are.
+            Value::Array(_) if matches!(name, "includeTools" | "enabled_tools") => false,
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        if REACH.contains(&name) && !is_empty {
+            reach.insert(name.to_owned(), value.clone());
+        }
+    }
+    let kind = entry.get("type").or_else(|| entry.get("transport")).and_then(Value::as_str);
+    // Everything else that has a command or an address is of the one usual type.
+    if let Some(kind) = kind.filter(|kind| matches!(*kind, "sse" | "process" | "openapi")) {
+        reach.insert("type".to_owned(), json!(kind));
+    }
+    reach
 }
 
 #[cfg(test)]

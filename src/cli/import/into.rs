@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::paths;
 use super::clients::Client;
-use super::{codex, jsonc, write};
+use super::{Stays, codex, jsonc, write};
 use crate::cli::exit::{self, Failure};
 
 /// The name under which the gateway stands there.
@@ -32,6 +32,9 @@ pub struct Put {
     pub done: Done,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<PathBuf>,
+    /// Servers that were to give way and do not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stay: Vec<Stays>,
     #[serde(skip)]
     pub word: &'static str,
     /// Nothing was written: it says what would be done.
@@ -49,6 +52,12 @@ pub enum Done {
     /// It has been changed since: only what we did was undone.
     TakenOut,
     NothingToUndo,
+}
+
+impl Put {
+    fn new(target: &Path, done: Done, word: &'static str, dry_run: bool) -> Self {
+        Self { file: target.to_owned(), done, backup: None, stay: Vec::new(), word, dry_run }
+    }
 }
 
 impl fmt::Display for Put {
@@ -155,7 +164,7 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
     let before = write::read(target)?;
     let text = before.clone().unwrap_or_default();
     let after = wanted.with_gateway(&text).map_err(|error| failed(target, &error))?;
-    let mut put = Put { file: target.to_owned(), done: Done::Put, backup: None, word, dry_run };
+    let mut put = Put::new(target, Done::Put, word, dry_run);
     if after == text {
         put.done = Done::AlreadyThere;
         return Ok(put);
@@ -183,8 +192,7 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
 /// Undoes [`put`]: the file as it was, or, where it was changed since, without what we put there.
 pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
     let word = wanted.client.word();
-    let mut put =
-        Put { file: target.to_owned(), done: Done::NothingToUndo, backup: None, word, dry_run };
+    let mut put = Put::new(target, Done::NothingToUndo, word, dry_run);
     let (Some(record), Some(text)) = (record(target)?, write::read(target)?) else {
         return Ok(put);
     };

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::super::paths;
 use super::clients::Place;
 use super::entry::{is_ours, read as read_entry, same};
-use super::{Imported, Report, State, codex, jsonc, write};
+use super::{Imported, Origin, Report, State, codex, jsonc, write};
 use crate::cli::exit::{self, Failure};
 
 /// One server that was found.
@@ -34,10 +34,11 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
     let mut target = Target::of(&report.servers, start)?;
     for found in found {
         let from = found.place.path.clone();
-        if found.entry.get("disabled") != Some(&Value::Bool(true)) {
-            report.behind.push((from.clone(), found.name.clone()));
-        }
+        let is_disabled = found.entry.get("disabled") == Some(&Value::Bool(true));
+        let theirs = found.name.clone();
         let (name, state) = target.add(found)?;
+        let ours = name.clone();
+        report.origins.push(Origin { file: from.clone(), name: theirs, ours, is_disabled });
         report.imported.push(Imported { name, from, state });
     }
     let changed = report.imported.iter().any(|one| one.state != State::AlreadyThere);
@@ -45,6 +46,7 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
         report.backups.extend(write::back_up(&report.servers)?);
         paths::put(&report.servers, target.text.as_bytes())?;
     }
+    report.text = target.text;
     Ok(())
 }
 
@@ -125,27 +127,35 @@ impl Target {
         Ok(Self { text, member, servers })
     }
 
-    /// Adds a server under its name, or under another where that is taken by a different one.
+    /// Adds a server under its name, or under another where that is taken by a different one. One that
+    /// is there under whatever name is there: twice, all its tools would be.
     fn add(&mut self, found: Found) -> anyhow::Result<(String, State)> {
         let Found { name, entry, place } = found;
+        if let Some(known) = self.known(&name, &entry) {
+            return Ok((known, State::AlreadyThere));
+        }
         let others = (1..).map(|number| match number {
             1 => format!("{name}-{}", place.word),
             number => format!("{name}-{}-{number}", place.word),
         });
         for candidate in std::iter::once(name.clone()).chain(others) {
-            match self.servers.get(&candidate) {
-                Some(Value::Object(there)) if same(there, &entry) => {
-                    return Ok((candidate, State::AlreadyThere));
-                }
-                Some(_) => {}
-                None => {
-                    let state = if candidate == name { State::Added } else { State::Renamed };
-                    self.put(&candidate, entry)?;
-                    return Ok((candidate, state));
-                }
+            if !self.servers.contains_key(&candidate) {
+                let state = if candidate == name { State::Added } else { State::Renamed };
+                self.put(&candidate, entry)?;
+                return Ok((candidate, state));
             }
         }
         Err(anyhow::anyhow!("no name is free for server `{name}`"))
+    }
+
+    /// The name under which the same server is there, its own before others.
+    fn known(&self, name: &str, entry: &Map<String, Value>) -> Option<String> {
+        let is_same = |there: &Value| there.as_object().is_some_and(|there| same(there, entry));
+        if self.servers.get(name).is_some_and(is_same) {
+            return Some(name.to_owned());
+        }
+        let mut servers = self.servers.iter();
+        servers.find(|(_, there)| is_same(there)).map(|(known, _)| known.clone())
     }
 
     fn put(&mut self, name: &str, entry: Map<String, Value>) -> anyhow::Result<()> {

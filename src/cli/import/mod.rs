@@ -6,9 +6,11 @@ mod entry;
 mod into;
 mod jsonc;
 mod merge;
+mod runs;
 mod write;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -43,7 +45,8 @@ pub struct ImportArgs {
     /// Then put the gateway into this program's configuration
     #[arg(long, value_enum, value_name = "PROGRAM")]
     into: Option<Client>,
-    /// With --into: take the program's other servers out, because they are behind the gateway now
+    /// With --into: take the program's other servers out, because they are behind the gateway now; those
+    /// that it cannot run stay. Servers over HTTP are asked for their tools to know
     #[arg(long, requires = "into", conflicts_with = "undo")]
     replace: bool,
     /// Take the gateway out of the program's configuration again, and put back what it replaced
@@ -59,15 +62,35 @@ struct Report {
     read: Vec<PathBuf>,
     servers: PathBuf,
     imported: Vec<Imported>,
-    /// Which servers of which file the gateway starts now; not those that came in disabled.
+    /// The servers of the files as those have them, with their names in ours.
     #[serde(skip)]
-    behind: Vec<(PathBuf, String)>,
+    origins: Vec<Origin>,
+    /// Our servers file, as it is or would be.
+    #[serde(skip)]
+    text: String,
     /// What a user should know, a sentence each.
     notes: Vec<String>,
     /// Copies of what was overwritten.
     backups: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     into: Option<into::Put>,
+}
+
+/// Where a server of ours came from.
+struct Origin {
+    file: PathBuf,
+    name: String,
+    /// Its name in our servers file.
+    ours: String,
+    /// The program does not use it.
+    is_disabled: bool,
+}
+
+/// A server that stays in its program's file, because the gateway cannot run it.
+#[derive(Serialize)]
+struct Stays {
+    name: String,
+    because: String,
 }
 
 /// One server of another program.
@@ -144,17 +167,37 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
             .target(client)
             .context("this user has no configuration folder; use --file")?,
     };
-    let of_target = |(path, _): &&(PathBuf, String)| args.replace && *path == target;
-    let behind = report.behind.iter().filter(of_target).map(|(_, name)| name.clone()).collect();
+    let (behind, stay) = if args.replace { parted(report, &target)? } else { Default::default() };
     let wanted = into::Wanted { client, servers: report.servers.clone(), behind };
-    let put = if args.undo {
+    let mut put = if args.undo {
         into::undo(&target, &wanted, args.dry_run)?
     } else {
         into::put(&target, &wanted, args.dry_run)?
     };
+    put.stay = stay;
     report.backups.extend(put.backup.clone());
     report.into = Some(put);
     Ok(())
+}
+
+/// The servers of a program's file that are behind the gateway now, and those that cannot be.
+fn parted(report: &Report, target: &Path) -> anyhow::Result<(BTreeSet<String>, Vec<Stays>)> {
+    let own: Vec<&Origin> = report.origins.iter().filter(|one| one.file == *target).collect();
+    let ours: Vec<&str> = own.iter().map(|one| one.ours.as_str()).collect();
+    if ours.is_empty() {
+        return Ok(Default::default());
+    }
+    let faults = runs::faults(&report.text, &ours)?;
+    let (mut behind, mut stay) = (BTreeSet::new(), Vec::new());
+    for Origin { name, ours, is_disabled, .. } in own {
+        let fault =
+            if *is_disabled { Some("disabled") } else { faults.get(ours).map(String::as_str) };
+        match fault {
+            Some(because) => stay.push(Stays { name: name.clone(), because: because.to_owned() }),
+            None => _ = behind.insert(name.clone()),
+        }
+    }
+    Ok((behind, stay))
 }
 
 fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<()> {
@@ -179,6 +222,10 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
     }
     if let Some(put) = &report.into {
         render::line(&render::plain(&put.to_string()))?;
+        for Stays { name, because } in &put.stay {
+            let said = format!("server `{name}` stays there: the gateway cannot run it: {because}");
+            render::line(&render::plain(&said))?;
+        }
     }
     let added = report.imported.iter().filter(|one| one.state != State::AlreadyThere).count();
     let would = if report.dry_run { "would be " } else { "" };

@@ -1,0 +1,40 @@
+//! Which of the imported servers the gateway can run: only those may be taken out of the program that
+//! they came from.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::cli::servers;
+use crate::execution::{Entry, McpOptions, ServersFile};
+
+/// How long a server over HTTP may take to answer. It runs already, and need not be fetched.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// Why each of the servers that cannot be run cannot. Programs are looked for and not started; servers
+/// over HTTP are asked for their tools, since only they know whether they want a login.
+pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut file = ServersFile::parse(text, &|name| std::env::var(name).ok())?;
+    file.entries.retain(|name, _| names.contains(&name.as_str()));
+    let left_out = servers::left_out(&file).into_iter();
+    let mut faults: BTreeMap<String, String> =
+        left_out.map(|(name, because)| (name, because.to_string())).collect();
+    let process = servers::process_options();
+    let mut asked = Vec::new();
+    for (name, entry) in &file.entries {
+        match entry {
+            Entry::Stdio(program) | Entry::Process(program, _) => {
+                faults.extend(program.check(&process).err().map(|said| (name.clone(), said)));
+            }
+            Entry::Http(_) => asked.push(name.clone()),
+            _ => {}
+        }
+    }
+    if !asked.is_empty() {
+        let options = McpOptions { answer_timeout: ANSWER, ..servers::options() };
+        file.problems.clear();
+        let listed = servers::list(&servers::open_with(&file, options), asked)?;
+        let failed = listed.into_iter().filter_map(|(name, tools)| Some((name, tools.err()?)));
+        faults.extend(failed.map(|(name, fault)| (name, fault.told())));
+    }
+    Ok(faults)
+}
