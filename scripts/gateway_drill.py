@@ -154,7 +154,7 @@ class Drill:
                    for n in range(SERVERS)}
         (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}))
         self.env = {**os.environ, **{f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA", "STATE")}}
-        self.gateway = [binary, "mcp", "--config", str(folder / "servers.json")]
+        self.gateway = [binary, "mcp", "--servers", str(folder / "servers.json")]
         self.server = servers["many0"]
 
     def session(self):

@@ -53,7 +53,7 @@ class Site:
 
         # All servers list their tools once, so that the first find has all of them.
         self.run("tools", "list", "--servers", self.path("servers.json"))
-        given = ["mcp", "--config", self.path("servers.json"), *arguments]
+        given = ["mcp", "--servers", self.path("servers.json"), *arguments]
         server = StdioServerParameters(command=self.binary, args=given, env=self.env)
         answers = []
         async with Client(server) as client:

@@ -23,6 +23,25 @@ use super::pins::Pinning;
 /// Fills in what was not typed.
 pub fn fill(command: &mut Command) {
     fill_from(command, &|name| std::env::var_os(name));
+    #[cfg(feature = "mcp")]
+    fill_servers_file(command);
+}
+
+/// Where servers are needed and none are named, they are those of the file that `import` writes, if
+/// there is one.
+#[cfg(feature = "mcp")]
+fn fill_servers_file(command: &mut Command) {
+    let live = match command {
+        Command::Call(args) => &mut args.catalog.live,
+        Command::Run(args) => &mut args.catalog.live,
+        Command::Doctor(args) => &mut args.catalog.live,
+        #[cfg(feature = "server")]
+        Command::Mcp(args) => &mut args.catalog.live,
+        _ => return,
+    };
+    if live.servers.is_none() {
+        live.servers = super::paths::servers().ok().filter(|path| path.is_file());
+    }
 }
 
 type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;

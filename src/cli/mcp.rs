@@ -23,8 +23,8 @@ use crate::embedding::Embedder;
 use crate::engine::{self, DEFAULT_LIMIT, Engine};
 use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
 use crate::server::{
-    Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Present, Profile, Profiles, Service,
-    ServiceOptions, Sessions, Shutdown, serve_mcp,
+    Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Present, Profile, Profiles, SELECTED,
+    Service, ServiceOptions, Sessions, Shutdown, serve_mcp,
 };
 
 use known::Known;
@@ -123,6 +123,7 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     let profiles = profiles(args, global)?;
     let mut options = service_options(args, &file)?;
     options.profiles = profiles;
+    tell_exposed(args, &options.profiles, global);
     let known = Known::of(args, &file, &options.profiles)?;
     options.keep = Some(known.keeper());
     // The model does not wait for the tools.
@@ -150,6 +151,24 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     }
     let service = Service::new(engine, options)?;
     Ok(Opened { service, known, options: options_of_gateway })
+}
+
+/// Says what `--expose selected` lists where nobody says what the work is about.
+fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
+    let profile = profiles.get(args.profile.as_deref().unwrap_or_default());
+    let (query, limit) = match profile {
+        Some(profile) => (profile.query.as_deref(), profile.limit),
+        None => (None, None),
+    };
+    let is_asked = query.is_some_and(|query| !query.trim().is_empty());
+    if args.expose == ExposeChoice::Selected && !is_asked {
+        let most = limit.unwrap_or(SELECTED);
+        let said = format!(
+            "--expose selected without --query lists the first {most} tools in the order of the catalog; \
+             --query TEXT chooses those for what the work is about, --limit N lists more"
+        );
+        render::warn(global, &said);
+    }
 }
 
 /// The profiles of the configuration.

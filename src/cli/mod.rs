@@ -13,6 +13,8 @@
 // They panic where nobody reads; `render` has what does not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(feature = "server")]
+mod address;
 mod analyze;
 mod args;
 #[cfg(feature = "mcp")]

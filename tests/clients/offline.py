@@ -35,7 +35,7 @@ def route(binary, repository):
 
 class Gateway:
     def __init__(self, binary, servers):
-        self.process = subprocess.Popen([binary, "mcp", "--config", servers], text=True,
+        self.process = subprocess.Popen([binary, "mcp", "--servers", servers], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.number = 0
 

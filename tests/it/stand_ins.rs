@@ -42,7 +42,7 @@ pub fn gateway(sandbox: &Sandbox, args: &[&str], tools: usize) -> Client {
         };
     }
     command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
-    command.args(["mcp", "--model", "static", "--config"]).arg(sandbox.path("servers.json"));
+    command.args(["mcp", "--model", "static", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start({
         command.args(args);
         command

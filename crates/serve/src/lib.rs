@@ -55,7 +55,8 @@ pub use error::Error;
 pub use guard::Token;
 pub use learning::{LearnEvery, learn_every};
 pub use mcp::{
-    Expose, Gateway, GatewayOptions, McpHttpOptions, Present, catalog_hint, mcp_router, serve_mcp,
+    Expose, Gateway, GatewayOptions, McpHttpOptions, Present, SELECTED, catalog_hint, mcp_router,
+    serve_mcp,
 };
 pub use profile::{Profile, Profiles};
 pub use service::{

@@ -39,6 +39,7 @@ use crate::engine::Session;
 
 pub use hint::catalog_hint;
 pub use http::{McpHttpOptions, Present, mcp_router, serve_mcp};
+pub use listing::SELECTED;
 
 /// How long a client is given to read the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(2);

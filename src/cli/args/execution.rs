@@ -19,7 +19,7 @@ use crate::execution::{LONGEST_REQUEST, LocalTime};
 #[derive(Args, Clone, Default)]
 pub struct LiveArgs {
     /// A file with `mcpServers`: the tools are what these servers say they have, asked once an hour
-    /// [env: TOOLROUTE_SERVERS]
+    /// [env: TOOLROUTE_SERVERS] [default of mcp, call, run and doctor: the file that `import` writes]
     #[cfg(feature = "mcp")]
     #[arg(long, value_name = "FILE")]
     pub servers: Option<PathBuf>,

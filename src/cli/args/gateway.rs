@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::super::address;
 use super::{CatalogArgs, EngineArgs, Limit, RecordArgs, RightsArgs, SelectArgs, StandInArgs};
 
 /// Which tools agents see at once.
@@ -33,7 +34,7 @@ pub enum ConfirmChoice {
 pub struct McpArgs {
     /// Serve Streamable HTTP at this address, under /mcp and /mcp/PROFILE, instead of stdin and
     /// stdout; port 0 takes any that is free
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address::parse)]
     pub http: Option<SocketAddr>,
     /// The file with the token that clients over HTTP must show [env: TOOLROUTE_TOKEN, the token
     /// itself]. An address that others can reach asks for one
@@ -48,7 +49,8 @@ pub struct McpArgs {
     /// The profile of the configuration that counts where a client names none
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// What the work is about: chooses the tools of `--expose selected`
+    /// What the work is about: chooses the tools of `--expose selected`, which otherwise lists the
+    /// first of the catalog
     #[arg(long, value_name = "TEXT")]
     pub query: Option<String>,
     /// Tools in an answer, and of `--expose selected`, at most

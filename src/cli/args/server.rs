@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
+use super::super::address;
 use super::{
     CatalogArgs, EngineArgs, LedgerChoice, Limit, LimitArgs, ModelChoice, RecordArgs, SelectArgs,
     StandInArgs, precisions,
@@ -44,7 +45,7 @@ pub struct ListenArgs {
 #[derive(Args)]
 pub struct ServeArgs {
     /// Where to listen; port 0 takes any that is free
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8765")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8765", value_parser = address::parse)]
     pub addr: SocketAddr,
     #[command(flatten)]
     pub listen: ListenArgs,
@@ -91,7 +92,7 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "URL")]
     pub upstream: String,
     /// Where to listen; port 0 takes any that is free
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8766")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8766", value_parser = address::parse)]
     pub addr: SocketAddr,
     #[command(flatten)]
     pub listen: ListenArgs,

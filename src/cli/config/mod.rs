@@ -172,6 +172,10 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
     let effective = resolve(&leaf, &files, variables)?;
     let more = effective.iter().filter(|value| may_add(value, &leaf) && !is_out(value, &effective));
     let more: Vec<OsString> = more.flat_map(as_flags).collect();
+    let told = servers.as_ref().map(|path| {
+        let path = path.display();
+        format!("--config is for toolroute.toml; for the servers of {path} write --servers {path}")
+    });
     let servers = servers.map(|path| {
         let mut flag = OsString::from("--servers=");
         flag.push(path);
@@ -184,6 +188,7 @@ fn parse_from(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Cli, Ref
     let matches = Cli::command().try_get_matches_from(&all)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     cli.global.settings = settings(effective, &files, errors);
+    cli.global.settings.warnings.extend(told);
     Ok(cli)
 }
 
@@ -191,8 +196,8 @@ fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
     variables(name).filter(|value| !value.is_empty())
 }
 
-/// Whether the file that `--config` names is the `mcpServers` file that MCP clients have, which is
-/// what they call their configuration; the command must know what to do with it.
+/// Whether the file that `--config` names is the `mcpServers` file that MCP clients have, which was its
+/// second meaning once: it is understood, and told what to write; the command must know what to do with it.
 fn is_servers_file(path: &std::path::Path, leaf: &Leaf<'_>) -> bool {
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     is_json && leaf.knows("servers") && !leaf.matches.contains_id("servers")

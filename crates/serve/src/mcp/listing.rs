@@ -11,7 +11,7 @@ use super::{Expose, Gateway, Shared};
 use crate::catalog::{Tool, ToolId};
 
 /// Tools that are listed by themselves where a profile names no limit.
-const SELECTED: usize = 10;
+pub const SELECTED: usize = 10;
 
 /// The tools of a list, shared by all who ask while the catalog stays.
 #[derive(Clone, PartialEq)]
