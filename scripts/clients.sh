@@ -70,6 +70,7 @@ mkdir "$site/files"
 printf 'hello\n' >"$site/files/hello.txt"
 # What clients and servers share must not be the user's own.
 export XDG_CACHE_HOME=$site/cache XDG_CONFIG_HOME=$site/config XDG_STATE_HOME=$site/state
+export TOOLROUTE_PINS=$site/pins.json
 modules=$cache/node_modules/@modelcontextprotocol
 cat >"$site/servers.json" <<JSON
 {"mcpServers": {
@@ -98,7 +99,7 @@ count() {
 run() {
     local status=0
     timeout 300 "$@" >"$site/log" 2>"$site/err" || status=$?
-    ((status == 0)) || tail -5 "$site/err" >&2
+    ((status == 0)) || tail -n 5 "$site/err" >&2
     count "$site/log" "$status"
 }
 
@@ -115,7 +116,7 @@ inspector() {
         timeout 60 "${call[@]}" --method tools/call --tool-name call_tool \
             --tool-arg "tool_name=$tool" "arguments=$arguments" >"$site/out" 2>"$site/err" || found=FAILED
         grep -q "$expect" "$site/out" || found=FAILED
-        [[ $found == ok ]] || tail -3 "$site/out" "$site/err" >&2
+        [[ $found == ok ]] || tail -n 3 "$site/out" "$site/err" >&2
         printf 'inspector %s: %s: %s\n' "$transport" "$tool" "$found"
     done < <(python3 - "$repo/tests/clients/cases.json" "$site/files" <<'PYTHON'
 import json, sys
@@ -130,11 +131,11 @@ PYTHON
 inspect() {
     local transport=$1 era=$2 method=$3 expect=$4 said=ok
     shift 4
-    timeout 60 node "$modules/inspector/clients/launcher/build/index.js" --cli --config "$site/inspector.json" \
+    timeout 60 node "$modules/inspector/clients/launcher/build/index.js" --cli -q --config "$site/inspector.json" \
         --server "$transport" --protocol-era "$era" --method "$method" "$@" >"$site/out" 2>"$site/err" || true
     # A method that the gateway does not have is refused as such.
     grep -q "$expect" "$site/out" "$site/err" || said=FAILED
-    [[ $said == ok ]] || tail -3 "$site/out" "$site/err" >&2
+    [[ $said == ok ]] || tail -n 3 "$site/out" "$site/err" >&2
     printf 'inspector %s %s: %s: %s\n' "$transport" "$era" "$method" "$said"
 }
 
@@ -144,7 +145,8 @@ inspector_methods() {
         inspect "$transport" "$era" initialize '"name": "toolroute"'
         inspect "$transport" "$era" tools/list '"find_tools"'
         inspect "$transport" "$era" tools/call 'over the gateway' \
-            --tool-name everything__echo --tool-arg 'message=over the gateway'
+            --tool-name call_tool --tool-args-json \
+            '{"tool_name": "everything__echo", "arguments": {"message": "over the gateway"}}'
         inspect "$transport" "$era" prompts/list everything__args-prompt
         inspect "$transport" "$era" prompts/get Oslo --prompt-name everything__args-prompt --prompt-args city=Oslo
         inspect "$transport" "$era" resources/list note://today
@@ -173,7 +175,8 @@ cat >"$site/inspector.json" <<JSON
 {"mcpServers": {
   "stdio": {"type": "stdio", "command": "$binary", "args": ["mcp", "--servers", "$site/servers.json"],
             "env": {"XDG_CACHE_HOME": "$XDG_CACHE_HOME", "XDG_CONFIG_HOME": "$XDG_CONFIG_HOME",
-                    "XDG_STATE_HOME": "$XDG_STATE_HOME", "TOOLROUTE_MODEL": "${TOOLROUTE_MODEL:-}"}},
+                    "XDG_STATE_HOME": "$XDG_STATE_HOME", "TOOLROUTE_PINS": "$TOOLROUTE_PINS",
+                    "TOOLROUTE_MODEL": "${TOOLROUTE_MODEL:-}"}},
   "http": {"type": "streamable-http", "url": "$url"}
 }}
 JSON

@@ -168,7 +168,9 @@ const tests = {
     await client.unsubscribeResource({ uri: "note://today" });
   },
   async lists_changed({ client, changes, isNewest }) {
-    const learn = given => client.callTool({ name: "notes__learn_translation", arguments: given });
+    const learn = given => client.callTool({
+      name: "call_tool", arguments: { tool_name: "notes__learn_translation", arguments: given },
+    });
     const isListed = async wanted => {
       const end = Date.now() + PATIENCE;
       while ((await client.listTools()).tools.some(tool => tool.name === CHANGING) !== wanted) {

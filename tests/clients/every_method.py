@@ -27,6 +27,7 @@ DYNAMIC = "demo://resource/dynamic/text/1"
 TEMPLATE = "demo://resource/dynamic/text/{resourceId}"
 PATIENCE = 60
 METHOD_NOT_FOUND = -32601
+HEADER_MISMATCH = -32020
 
 
 def expect(so, found):
@@ -57,10 +58,14 @@ class Changes:
 
     async def wait(self, *wanted):
         """Waits until each was heard, in any order."""
-        missing = set(wanted)
-        async with asyncio.timeout(PATIENCE):
-            while missing:
-                missing.discard(await self.heard.get())
+        missing, heard = set(wanted), []
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while missing:
+                    heard.append(await self.heard.get())
+                    missing.discard(heard[-1])
+        except TimeoutError:
+            raise AssertionError(f"waited for {missing}, heard {heard}") from None
 
     def forget(self):
         while not self.heard.empty():
@@ -192,9 +197,9 @@ class Every:
             await self.client.subscribe_resource("note://today")
             await self.changes.wait(update)
             await self.client.unsubscribe_resource("note://today")
-            await refused(self.client.subscribe_resource("other://nowhere"), -32002, -32602)
         else:
-            await refused(self.client.subscribe_resource("note://today"), METHOD_NOT_FOUND)
+            # Over HTTP the header is missed that would name the resource: a method that is no more has none.
+            await refused(self.client.subscribe_resource("note://today"), METHOD_NOT_FOUND, HEADER_MISMATCH)
             async with self.client.listen(resource_subscriptions=["note://today"]) as heard:
                 async with asyncio.timeout(PATIENCE):
                     async for event in heard:
@@ -202,16 +207,18 @@ class Every:
                         break
 
     async def test_lists_changed(self):
-        await self.client.call_tool("notes__learn_translation", {"forget": True})
+        # By call_tool: for a tool that it was not listed, the SDK lists all anew, and who has the newest
+        # list is told nothing.
+        await self.call("notes__learn_translation", {"forget": True})
         await self.until_listed(False)
         self.changes.forget()
         if self.is_legacy:
-            await self.client.call_tool("notes__learn_translation", {"all": True})
+            await self.call("notes__learn_translation", {"all": True})
             await self.changes.wait(*((f"{kind}/list_changed", None) for kind in ("tools", "prompts", "resources")))
         else:
             lists = {"tools_list_changed": True, "prompts_list_changed": True, "resources_list_changed": True}
             async with self.client.listen(**lists) as heard:
-                await self.client.call_tool("notes__learn_translation", {"all": True})
+                await self.call("notes__learn_translation", {"all": True})
                 missing = {"ToolsListChanged", "PromptsListChanged", "ResourcesListChanged"}
                 async with asyncio.timeout(PATIENCE):
                     async for event in heard:
@@ -219,7 +226,7 @@ class Every:
                         if not missing:
                             break
         await self.until_listed(True)
-        await self.client.call_tool("notes__learn_translation", {"forget": True})
+        await self.call("notes__learn_translation", {"forget": True})
 
     async def until_listed(self, is_there):
         async with asyncio.timeout(PATIENCE):
