@@ -22,7 +22,7 @@ pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
         keep: listening.keep,
         max_body: args.max_body,
         workers: listening.workers,
-        queue: listening.queue,
+        queue: args.listen.queue.unwrap_or(args.listen.connections),
         hosts: listening.hosts,
         connections: listening.connections,
         ..ProxyOptions::to(&args.upstream)

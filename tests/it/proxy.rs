@@ -279,3 +279,91 @@ fn the_proxys_own_token_stays_here() {
     assert_eq!(arrived.header("authorization"), Some(KEY.1));
     assert_eq!(arrived.header("x-toolroute-token"), None);
 }
+
+/// A request with so many tools, of which one is for the weather.
+fn long_list(tools: usize) -> String {
+    let tool = |at: usize| json!({"type": "function", "name": format!("tool_{at}"), "description": format!("Counts the boxes of shelf {at}"), "parameters": {"type": "object"}});
+    let weather = json!({"type": "function", "name": "get_weather", "description": "The weather of a city", "parameters": {"type": "object"}});
+    let tools: Vec<Value> = (1..tools).map(tool).chain([weather]).collect();
+    json!({"model": "m", "input": "the weather in Paris", "tools": tools}).to_string()
+}
+
+/// What a counter of the proxy stands at.
+fn counted(port: u16, result: &str) -> usize {
+    let metrics = get(port, "/toolroute/metrics").text();
+    let name = format!("toolroute_proxy_requests_total{{result=\"{result}\"}} ");
+    let line = metrics.lines().find_map(|line| line.strip_prefix(&name));
+    line.map_or(0, |count| count.trim().parse().expect("a count"))
+}
+
+/// Sends one body so many times at once; of each reply why it went on uncut, if it did.
+fn burst(port: u16, body: &str, times: usize) -> Vec<Option<String>> {
+    std::thread::scope(|scope| {
+        let ask = || {
+            let sent = Sent::new(port, "POST /v1/responses", &[JSON], body.as_bytes());
+            let reply = sent.reply();
+            assert_eq!(reply.status, 200);
+            reply.header("x-toolroute-untouched").map(str::to_owned)
+        };
+        let asked: Vec<_> = (0..times).map(|_| scope.spawn(ask)).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn a_burst_on_a_list_that_is_new_is_cut_whole() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let to = format!("http://127.0.0.1:{}", upstream.port);
+    let server = proxy(&sandbox, &to, &["--workers", "2"]);
+    let uncut = burst(server.port, &long_list(300), 50);
+    assert_eq!(uncut, vec![None; 50]);
+    for _ in 0..50 {
+        let sent = upstream.arrived().json();
+        assert_eq!(sent["tools"].as_array().map(Vec::len), Some(1));
+        assert_eq!(sent["tools"][0]["name"], "get_weather");
+    }
+    assert_eq!(counted(server.port, "cut"), 50);
+    assert!(!server.log().contains("uncut"), "{}", server.log());
+}
+
+#[test]
+fn a_request_that_goes_on_uncut_says_why_in_header_log_and_metric() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    let to = format!("http://127.0.0.1:{}", upstream.port);
+    let server = proxy(&sandbox, &to, &["--max-body", "5000", "--workers", "1", "--queue", "0"]);
+    let send = |headers: &[(&str, &str)], body: &str| {
+        let headers = [headers, &[JSON]].concat();
+        let reply = Sent::new(server.port, "POST /v1/responses", &headers, body.as_bytes()).reply();
+        upstream.arrived();
+        reply.header("x-toolroute-untouched").map(str::to_owned)
+    };
+    assert_eq!(send(&[], &body()), None, "one that is cut says nothing");
+    let silent = json!({"input": [], "tools": [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}]});
+    for (headers, body, said, label) in [
+        (&[("content-encoding", "gzip")][..], body(), "the body is compressed", "encoded"),
+        (&[], long_list(300), "the body is larger than --max-body", "too_large"),
+        (&[], "[]".to_owned(), "the body is not a JSON object", "not_json"),
+        (&[], silent.to_string(), "no message of the user says what is wanted", "no_prompt"),
+    ] {
+        assert_eq!(send(headers, &body).as_deref(), Some(said));
+        assert_eq!(counted(server.port, label), 1, "{label}");
+        let line = format!("a request goes on uncut: {said}");
+        assert!(server.log().contains(&line), "{line}: {}", server.log());
+    }
+    // Nothing is lost where there is nothing to cut, and the log does not warn of it.
+    assert_eq!(send(&[], "{\"input\": \"x\"}").as_deref(), Some("there is no list of tools"));
+    assert_eq!(counted(server.port, "no_tools"), 1);
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains("there is no list of tools"));
+    assert!(line.is_some_and(|line| line.contains("INFO")), "{log}");
+
+    // With no place to wait, those beyond the one at work go on uncut, and each is told.
+    let sandbox = Sandbox::new();
+    let server = proxy(&sandbox, &to, &["--workers", "1", "--queue", "0"]);
+    let uncut: Vec<String> =
+        burst(server.port, &long_list(300), 20).into_iter().flatten().collect();
+    assert!(uncut.iter().all(|said| said.starts_with("too many requests wait")), "{uncut:?}");
+    assert_eq!(counted(server.port, "busy"), uncut.len());
+    assert_eq!(counted(server.port, "cut"), 20 - uncut.len());
+    assert_eq!(server.log().matches("too many requests wait").count(), uncut.len());
+}

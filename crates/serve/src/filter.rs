@@ -10,6 +10,7 @@ mod conversation;
 mod listed;
 #[cfg(test)]
 mod tests;
+mod uncut;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use crate::engine::{self, Context, Engine, SelectRequest};
 use body::Outline;
 use conversation::Conversation;
 use listed::Listed;
+pub use uncut::Uncut;
 
 /// Tools that are kept for the prompt where nobody says how many.
 pub const DEFAULT_KEEP: usize = 10;
@@ -52,7 +54,7 @@ pub struct FilterReport {
     pub dropped: Vec<String>,
     /// Why none was looked at, where that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub untouched: Option<&'static str>,
+    pub untouched: Option<Uncut>,
 }
 
 #[derive(Debug, ThisError)]
@@ -80,7 +82,7 @@ pub fn filter<'a>(
     let outline = Outline::parse(text);
     let outline = outline.map_err(|error| FilterError::NotARequest(body::told(&error)))?;
     let Some(list) = LISTS.iter().find_map(|name| outline.list(name)) else {
-        return Ok(untouched(body, 0, "there is no list of tools"));
+        return Ok(untouched(body, 0, Uncut::NoTools));
     };
     match dropped(engine, &outline, &list, keep.max(1))? {
         Err(because) => Ok(untouched(body, list.len(), because)),
@@ -97,7 +99,7 @@ pub fn filter<'a>(
     }
 }
 
-fn untouched<'a>(body: &'a [u8], tools: usize, because: &'static str) -> Filtered<'a> {
+fn untouched<'a>(body: &'a [u8], tools: usize, because: Uncut) -> Filtered<'a> {
     let report = FilterReport { tools, kept: tools, dropped: Vec::new(), untouched: Some(because) };
     Filtered { body: Cow::Borrowed(body), report }
 }
@@ -114,19 +116,19 @@ fn dropped(
     outline: &Outline<'_>,
     list: &[&RawValue],
     keep: usize,
-) -> Result<Result<Dropped, &'static str>, engine::Error> {
+) -> Result<Result<Dropped, Uncut>, engine::Error> {
     if list.len() > MOST_TOOLS {
-        return Ok(Err("there are more tools than are looked at"));
+        return Ok(Err(Uncut::ManyTools));
     }
     let keep = capped(engine, outline, keep);
     let listed: Vec<Listed> = list.iter().map(|raw| Listed::read(raw)).collect();
     let functions: BTreeSet<&str> = listed.iter().filter_map(Listed::function).collect();
     if functions.len() <= keep {
-        return Ok(Err("there are no more tools than may stay"));
+        return Ok(Err(Uncut::FewTools));
     }
     let conversation = Conversation::read(outline);
     let Some(prompt) = conversation.prompt() else {
-        return Ok(Err("no message of the user says what is wanted"));
+        return Ok(Err(Uncut::NoPrompt));
     };
     let context = Context { conversation: conversation.history(), ..Context::default() };
     let request = SelectRequest::new(prompt).limit(keep).adaptive(false).context(context);

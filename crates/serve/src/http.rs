@@ -63,7 +63,7 @@ pub use connections::Limits;
 pub(super) use connections::accept;
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, nowhere, with_json};
-pub(super) use filter::tell;
+pub(super) use filter::{tell, tell_uncut};
 pub use reload::{Fresh, Reload};
 
 /// Answers requests until the shutdown begins, and then those that are under way.

@@ -28,7 +28,7 @@ use tokio::net::TcpListener;
 
 use super::Shutdown;
 use super::bodies::{BODY_BUDGET, Bodies, Share};
-use super::filter::{self, DEFAULT_KEEP, FilterReport};
+use super::filter::{self, DEFAULT_KEEP, FilterReport, Uncut};
 use super::guard::{Gate, Guard, Token, admit};
 use super::http::{ApiError, Limits, accept};
 use crate::engine::Engine;
@@ -84,7 +84,9 @@ impl ProxyOptions {
             // Requests hold pictures.
             max_body: 64 << 20,
             workers: http.workers,
-            queue: http.queue,
+            // As many as there are connections: a request that is turned away costs all its tools,
+            // and one that waits costs no more than the model's own time.
+            queue: http.connections.connections,
             hosts: Vec::new(),
             token: None,
             connections: http.connections,
@@ -169,15 +171,20 @@ impl Proxy {
         Ok(url)
     }
 
-    /// The body as it goes on, and what was cut of it. `share` is to be held until it has gone.
+    /// The body as it goes on, and what became of its tools. `share` is to be held until it has gone.
     async fn body(
         self: &Arc<Self>,
         parts: &Parts,
         body: Body,
         share: &Share,
-    ) -> Result<(reqwest::Body, Option<FilterReport>), ApiError> {
-        if !is_looked_into(parts, self.options.max_body) {
-            return Ok((reqwest::Body::wrap_stream(body.into_data_stream()), None));
+    ) -> Result<(reqwest::Body, Tools), ApiError> {
+        let uncut = match look(parts, self.options.max_body) {
+            Look::Elsewhere => Some(Tools::Elsewhere),
+            Look::Uncut(because) => Some(Tools::Uncut(because)),
+            Look::Into => None,
+        };
+        if let Some(tools) = uncut {
+            return Ok((reqwest::Body::wrap_stream(body.into_data_stream()), tools));
         }
         let (mut read, mut rest) = (Vec::new(), Box::pin(self.bodies.parts(body)));
         while let Some(chunk) = rest.next().await {
@@ -187,38 +194,31 @@ impl Proxy {
             let has_room = share.take(chunk.len()).is_ok();
             // One that did not say how long it is.
             if read.len() > self.options.max_body || !has_room {
-                let why = if has_room { "its body is" } else { "all bodies together are" };
-                tracing::info!("a request goes on uncut: {why} too large");
+                let because = if has_room { Uncut::TooLarge } else { Uncut::NoRoom };
                 let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
                 let rest = rest.map(|part| match part {
                     Ok(part) => part.map_err(std::io::Error::other),
                     Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
                 });
-                return Ok((reqwest::Body::wrap_stream(read.chain(rest)), None));
+                return Ok((reqwest::Body::wrap_stream(read.chain(rest)), Tools::Uncut(because)));
             }
         }
         let bytes = Bytes::from(read);
         match self.cut(&parts.headers, bytes.clone()).await {
-            Some((cut, report)) => Ok((cut.into(), Some(report))),
-            None => Ok((bytes.into(), None)),
+            Ok((cut, report)) => Ok((cut.into(), Tools::Read(report))),
+            Err(because) => Ok((bytes.into(), Tools::Uncut(because))),
         }
     }
 
-    /// The body with its tools cut; `None` where that could not be done, whatever the reason.
+    /// The body with its tools cut, or why that could not be done.
     async fn cut(
         self: &Arc<Self>,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Option<(Vec<u8>, FilterReport)> {
+    ) -> Result<(Vec<u8>, FilterReport), Uncut> {
         let asked = headers.get(LIMIT_HEADER).and_then(|limit| limit.to_str().ok());
         let keep = asked.and_then(|limit| limit.trim().parse().ok()).unwrap_or(self.options.keep);
-        let permit = match self.gate.enter().await {
-            Ok(permit) => permit,
-            Err(_) => {
-                tracing::info!("a request goes on uncut: too many at a time");
-                return None;
-            }
-        };
+        let permit = self.gate.enter().await.map_err(|_| Uncut::Busy)?;
         let engine = Arc::clone(&self.engine);
         let cutting = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -226,12 +226,29 @@ impl Proxy {
             Ok::<_, filter::FilterError>((filtered.body.into_owned(), filtered.report))
         });
         match cutting.await {
-            Ok(Ok(done)) => Some(done),
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(filter::FilterError::NotARequest(_))) => Err(Uncut::NotJson),
             Ok(Err(error)) => {
-                tracing::info!(%error, "a request goes on uncut");
-                None
+                tracing::warn!(%error, "the tools of a request could not be ranked");
+                Err(Uncut::Failed)
             }
-            Err(_) => None,
+            // The panic is logged where it happened.
+            Err(_) => Err(Uncut::Failed),
+        }
+    }
+
+    /// Counts what became of the tools, and logs why where none was cut.
+    fn note(&self, tools: &Tools) {
+        let Some(result) = tools.result() else { return };
+        self.engine.count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
+        match result.err() {
+            Some(because) if because.is_loss() => {
+                tracing::warn!(reason = because.label(), "a request goes on uncut: {because}");
+            }
+            Some(because) => {
+                tracing::info!(reason = because.label(), "a request goes on uncut: {because}");
+            }
+            None => {}
         }
     }
 }
@@ -261,8 +278,47 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// What became of the tools of a request.
+enum Tools {
+    /// It is no request to a model.
+    Elsewhere,
+    Uncut(Uncut),
+    Read(FilterReport),
+}
+
+impl Tools {
+    /// Whether tools were cut, or why none was; `None` where it is no request to a model.
+    fn result(&self) -> Option<Result<(), Uncut>> {
+        match self {
+            Self::Elsewhere => None,
+            Self::Uncut(because) => Some(Err(*because)),
+            Self::Read(report) => Some(report.untouched.map_or(Ok(()), Err)),
+        }
+    }
+
+    /// The counts where they were asked for, and in any case why nothing was cut.
+    fn tell(&self, headers: &mut HeaderMap, is_asked: bool) {
+        match self {
+            Self::Read(report) if is_asked => super::http::tell(headers, report),
+            _ => {
+                if let Some(Err(because)) = self.result() {
+                    super::http::tell_uncut(headers, because);
+                }
+            }
+        }
+    }
+}
+
+/// What is done with a body.
+enum Look {
+    /// It is no request to a model.
+    Elsewhere,
+    Uncut(Uncut),
+    Into,
+}
+
 /// Whether it is a request to a model whose body can be read.
-fn is_looked_into(parts: &Parts, most: usize) -> bool {
+fn look(parts: &Parts, most: usize) -> Look {
     let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let path = parts.uri.path().trim_end_matches('/');
     let paths = ["/chat/completions", "/responses", "/messages"];
@@ -271,11 +327,14 @@ fn is_looked_into(parts: &Parts, most: usize) -> bool {
         .and_then(|length| length.parse::<usize>().ok())
         .is_none_or(|length| length <= most);
     let is_bare = header(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
-    parts.method == Method::POST
-        && paths.iter().any(|end| path.ends_with(end))
-        && is_json
-        && fits
-        && is_bare
+    let is_to_a_model = parts.method == Method::POST && paths.iter().any(|end| path.ends_with(end));
+    match is_to_a_model {
+        false => Look::Elsewhere,
+        true if !is_json => Look::Uncut(Uncut::NotJson),
+        true if !is_bare => Look::Uncut(Uncut::Encoded),
+        true if !fits => Look::Uncut(Uncut::TooLarge),
+        true => Look::Into,
+    }
 }
 
 async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Response, ApiError> {
@@ -288,17 +347,16 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Re
     }
     let url = proxy.url(&parts.uri)?;
     let share = proxy.bodies.share();
-    let (body, report) = proxy.body(&parts, body, &share).await?;
-    let headers = upstream_headers(&parts.headers, report.is_some());
+    let (body, tools) = proxy.body(&parts, body, &share).await?;
+    proxy.note(&tools);
+    let headers = upstream_headers(&parts.headers, matches!(tools, Tools::Read(_)));
     let outgoing = proxy.client.request(parts.method.clone(), url).headers(headers).body(body);
     let answered = outgoing.send().await.map_err(|error| unreachable_upstream(&error))?;
     drop(share);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answered.status();
     *response.headers_mut() = without_hops(answered.headers());
-    if let Some(report) = report.filter(|_| parts.headers.contains_key(REPORT_HEADER)) {
-        super::http::tell(response.headers_mut(), &report);
-    }
+    tools.tell(response.headers_mut(), parts.headers.contains_key(REPORT_HEADER));
     *response.body_mut() = Body::from_stream(answered.bytes_stream());
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(status = response.status().as_u16(), micros, "passed on");

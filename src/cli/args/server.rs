@@ -28,7 +28,8 @@ pub struct ListenArgs {
     /// Selections at a time [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
     pub workers: Option<usize>,
-    /// Requests that may wait for their turn; those beyond get 503 [default: 1 a worker]
+    /// Requests that may wait for their turn; those beyond get 503, from `proxy` they go on uncut
+    /// [default: 1 a worker; of `proxy` as many as --connections]
     #[arg(long, value_name = "N")]
     pub queue: Option<usize>,
     /// Connections at a time

@@ -231,6 +231,11 @@ impl Engine {
         self.metrics.requested(route, status, took);
     }
 
+    /// Counts a request that a proxy passed on: `cut`, or a word for why its tools were not cut.
+    pub fn count_proxied(&self, result: &'static str) {
+        self.metrics.proxied(result);
+    }
+
     /// Takes in how many requests a server has at work, and how many wait.
     pub fn count_load(&self, working: usize, waiting: usize) {
         self.metrics.loaded(working, waiting);

@@ -21,6 +21,7 @@ const EXECUTIONS: &str = "toolroute_executions";
 const EXECUTION_TIME: &str = "toolroute_execution_duration";
 const REQUESTS: &str = "toolroute_http_requests";
 const REQUEST_TIME: &str = "toolroute_http_request_duration";
+const PROXIED: &str = "toolroute_proxy_requests";
 const WORKING: &str = "toolroute_http_working";
 const WAITING: &str = "toolroute_http_waiting";
 const QUEUE: &str = "toolroute_queue_waiting";
@@ -47,6 +48,7 @@ pub(super) struct Metrics {
     queue: Gauge,
     requests: Family<[(&'static str, String); 2], Counter<u64, AtomicU64>>,
     request_time: Histogram,
+    proxied: Counters,
     working: Gauge,
     waiting: Gauge,
 }
@@ -77,6 +79,7 @@ impl Default for Metrics {
             queue: Gauge::default(),
             requests: Family::default(),
             request_time: Histogram::new(REQUEST_SECONDS),
+            proxied: Counters::default(),
             working: Gauge::default(),
             waiting: Gauge::default(),
         }
@@ -132,6 +135,11 @@ impl Metrics {
         self.request_time.observe(took.as_secs_f64());
     }
 
+    /// A request to a language model that was passed on, and what became of its tools.
+    pub fn proxied(&self, result: &'static str) {
+        self.proxied.get_or_create(&[("result", result)]).inc();
+    }
+
     pub fn loaded(&self, working: usize, waiting: usize) {
         self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
@@ -165,6 +173,8 @@ impl Metrics {
         all.register(REQUESTS, "Requests over HTTP", self.requests.clone());
         let took = "Time that requests over HTTP took";
         all.register_with_unit(REQUEST_TIME, took, Unit::Seconds, self.request_time.clone());
+        let passed = "Requests to a language model that were passed on, cut or for what reason not";
+        all.register(PROXIED, passed, self.proxied.clone());
         all.register(WORKING, "Requests at work", self.working.clone());
         all.register(WAITING, "Requests that wait for their turn", self.waiting.clone());
         let mut text = String::new();

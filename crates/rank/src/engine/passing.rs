@@ -30,8 +30,12 @@ const CHUNK: usize = 64;
 /// What is remembered of tools and texts that passed by.
 pub(super) struct Passing {
     vectors: Mutex<LruCache<TextHash, Arc<[f32]>>>,
-    lists: Mutex<LruCache<String, Arc<State>>>,
+    lists: Mutex<LruCache<String, List>>,
 }
+
+/// A list that is made ready once: requests that bring it meanwhile wait for that, and do not embed
+/// its tools a second time.
+type List = Arc<Mutex<Option<Arc<State>>>>;
 
 impl Default for Passing {
     fn default() -> Self {
@@ -146,8 +150,13 @@ impl Engine {
     }
 
     fn list(&self, key: &str, tools: impl FnOnce() -> Vec<Tool>) -> Result<Arc<State>, Error> {
-        let lists = || self.passing.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lists().get(key) {
+        let list = {
+            let mut lists = self.passing.lists.lock().unwrap_or_else(PoisonError::into_inner);
+            lists.get_or_insert_ref(key, List::default).clone()
+        };
+        // Held while the list is made ready. Where that failed, the next request tries again.
+        let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*list {
             return Ok(known.clone());
         }
         let present = self.state();
@@ -160,7 +169,7 @@ impl Engine {
         let lasting = Lasting { usage: None, ..present.lasting() };
         let words = KeywordRetriever::new(catalog.tools());
         let state = Arc::new(State::new(lasting, catalog, (indexed, words), 0));
-        lists().put(key.to_owned(), state.clone());
+        *list = Some(state.clone());
         Ok(state)
     }
 }

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson};
 use super::{ApiError, App, ErrorBody, json_text};
-use crate::filter::{self, FilterError, FilterReport};
+use crate::filter::{self, FilterError, FilterReport, Uncut};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -89,8 +89,13 @@ pub fn tell(headers: &mut HeaderMap, report: &FilterReport) {
     headers.insert("x-toolroute-tools", HeaderValue::from(report.tools));
     headers.insert("x-toolroute-kept", HeaderValue::from(report.kept));
     if let Some(because) = report.untouched {
-        headers.insert("x-toolroute-untouched", HeaderValue::from_static(because));
+        tell_uncut(headers, because);
     }
+}
+
+/// Why no tool was cut.
+pub fn tell_uncut(headers: &mut HeaderMap, because: Uncut) {
+    headers.insert("x-toolroute-untouched", HeaderValue::from_static(because.as_str()));
 }
 
 /// The body with one member more, at its end.

@@ -1,0 +1,80 @@
+//! Why a request to a language model goes on with all of its tools.
+
+use serde::{Serialize, Serializer};
+
+/// Why no tool of a request was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Uncut {
+    /// The request has no list of tools.
+    NoTools,
+    /// All of them may stay.
+    FewTools,
+    /// The list is longer than what is ranked.
+    ManyTools,
+    /// No message of the user says what is wanted.
+    NoPrompt,
+    /// The body is compressed.
+    Encoded,
+    /// The body is larger than what is looked into.
+    TooLarge,
+    /// The bodies that are being read take together all the room that they may.
+    NoRoom,
+    /// The body is no JSON object.
+    NotJson,
+    /// More requests wait for their turn than may.
+    Busy,
+    /// Ranking the tools failed.
+    Failed,
+}
+
+impl Uncut {
+    /// For people, and for the header `x-toolroute-untouched`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoTools => "there is no list of tools",
+            Self::FewTools => "there are no more tools than may stay",
+            Self::ManyTools => "there are more tools than are looked at",
+            Self::NoPrompt => "no message of the user says what is wanted",
+            Self::Encoded => "the body is compressed",
+            Self::TooLarge => "the body is larger than --max-body",
+            Self::NoRoom => "all bodies together are larger than what is kept of them",
+            Self::NotJson => "the body is not a JSON object",
+            Self::Busy => "too many requests wait for their turn; see --queue",
+            Self::Failed => "the tools could not be ranked; the log says why",
+        }
+    }
+
+    /// For programs, and for metrics.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::NoTools => "no_tools",
+            Self::FewTools => "few_tools",
+            Self::ManyTools => "many_tools",
+            Self::NoPrompt => "no_prompt",
+            Self::Encoded => "encoded",
+            Self::TooLarge => "too_large",
+            Self::NoRoom => "no_room",
+            Self::NotJson => "not_json",
+            Self::Busy => "busy",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether there was something to cut, or may have been.
+    pub fn is_loss(self) -> bool {
+        !matches!(self, Self::NoTools | Self::FewTools)
+    }
+}
+
+impl std::fmt::Display for Uncut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Uncut {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
