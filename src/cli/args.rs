@@ -412,7 +412,7 @@ pub struct BatchArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query"}, optionally "candidates":[tool ids] to re-rank only those; `-` is stdin
+    /// Rows {"id","query"} (or "prompt"), optionally "candidates":[tool ids] to re-rank only those; `-` is stdin
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
     /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout

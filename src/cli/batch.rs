@@ -9,12 +9,13 @@ use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{exit, feedback, render};
 use crate::engine::Engine;
-use crate::eval::{BatchJob, BatchSummary, Output};
+use crate::eval::{BatchCounts, BatchJob, BatchSummary, Output};
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Before the catalog is embedded: that may take minutes.
     let output = output(args)?;
     let input = setup::rows(&args.input)?;
+    input.check()?;
     let wanted = Wanted::new(&args.select, args.limit)?;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     feedback::observe(&engine, &args.history, global)?;
@@ -55,12 +56,18 @@ fn report(summary: &BatchSummary, start: Instant, global: &Global) -> anyhow::Re
         return render::json(summary);
     }
     render::bad_rows(global, &summary.bad);
-    let (rows, resumed, bad) = (summary.rows, summary.resumed, summary.bad.len());
+    let (rows, resumed) = (summary.rows, summary.resumed);
     let seconds = start.elapsed().as_secs_f64();
     let rate = (rows - resumed) as f64 / seconds.max(1e-9);
     let kept = if resumed > 0 { format!(", {resumed} kept from before") } else { String::new() };
+    let BatchCounts { answered, empty, unread, failed } = summary.counts;
+    let foreign = match unread {
+        0 => String::new(),
+        unread => format!(" ({unread} in a language that the model does not read)"),
+    };
     let said = format!(
-        "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}, {bad} without an answer"
+        "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}: {answered} answered, \
+         {empty} for which no tool fits{foreign}, {failed} failed"
     );
     render::warn(global, &said);
     Ok(())

@@ -143,6 +143,65 @@ fn ids_come_back_as_they_came_and_rows_that_are_none_cost_themselves() {
     assert!(text.contains("found a list") && text.contains("not UTF-8"), "{text}");
 }
 
+#[test]
+fn an_input_of_which_nothing_can_be_read_is_an_error_with_its_cure() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.path("r.jsonl");
+    for (name, input, cure) in [
+        ("q.csv", &b"id,query\n1,the weather in Haifa\n2,compute 2+2\n"[..], "CSV"),
+        ("q.json", b"[{\"id\": 1, \"query\": \"weather\"}]\n", "jq -c '.[]'"),
+        ("q.jsonl.gz", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n", "gunzip"),
+        ("pretty.json", b"{\n  \"query\": \"weather\"\n}\n", "jq -c ."),
+        ("text.jsonl", b"{\"text\": \"weather\"}\n", "name the prompt \"query\""),
+    ] {
+        let input = sandbox.write(name, input);
+        let done = by_words(&sandbox, &input, &output).assert().code(3);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(cure) && said.contains(name), "{name}: {said}");
+        assert!(done.get_output().stdout.is_empty() && !output.exists(), "{name}");
+        for command in ["eval", "bench"] {
+            let input = input.to_string_lossy();
+            let said = sandbox
+                .fails(3, &[command, "-s", "keyword", "--tools", &samples(), "--queries", &input]);
+            assert!(said.contains(cure), "{command} {name}: {said}");
+        }
+    }
+    // On stdin as in a file.
+    let mut command = by_words(&sandbox, "-".as_ref(), "-".as_ref());
+    command.write_stdin("id,query\n1,x\n").assert().code(3).stdout("");
+}
+
+#[test]
+fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write(
+        "q.jsonl",
+        "{\"id\": 1, \"prompt\": \"the current weather in Haifa\"}\n\
+         {\"id\": 2, \"query\": \"why do cats purr\", \"prompt\": 7}\n\
+         {\"id\": 3, \"query\": \"\u{5de}\u{5d4} \u{5de}\u{5d6}\u{5d2} \u{5d4}\u{5d0}\u{5d5}\u{5d5}\u{5d9}\u{5e8}\"}\n\
+         {\"id\": 4, \"prompt\": 7}\n",
+    );
+    let (output, tools) = (sandbox.path("r.jsonl"), samples());
+    let (from, to) = (input.to_string_lossy(), output.to_string_lossy());
+    let args = ["batch", "--tools", &tools, "-i", &from, "-o", &to];
+    let summary = sandbox.json(&args);
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    assert_eq!(
+        [count("rows"), count("answered"), count("empty"), count("unread"), count("failed")],
+        [4, 1, 2, 1, 1],
+        "{summary}"
+    );
+    let rows = rows(&fs::read_to_string(&output).unwrap());
+    assert_eq!(ids(&rows[0])[0], "meteo__current_weather");
+    assert_eq!((ids(&rows[1]).len(), rows[1].get("degraded")), (0, None));
+    assert_eq!((ids(&rows[2]).len(), rows[2]["degraded"].as_str()), (0, Some("unread_language")));
+    assert!(rows[3]["error"].as_str().unwrap().contains("`prompt` is not a text"), "{}", rows[3]);
+    let said = sandbox.run(&args).stderr;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let told = "1 answered, 2 for which no tool fits (1 in a language that the model does not read), 1 failed";
+    assert!(said.contains(told), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_batch_never_overwrites_its_input_or_what_is_not_its_own() {

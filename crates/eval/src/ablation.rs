@@ -19,6 +19,7 @@ const FOLLOW_UP: &str = "follow_up";
 pub struct SignalRow {
     /// The signal, `control`, or `follow_up`.
     pub tests: String,
+    #[serde(alias = "prompt")]
     pub query: String,
     pub gold: Vec<String>,
     #[serde(default)]

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::output::Output;
 use super::resume::Partial;
 use crate::catalog::ToolId;
-use crate::engine::{Engine, Explanation, SelectRequest, Selection, fingerprint};
+use crate::engine::{Degraded, Engine, Explanation, SelectRequest, Selection, fingerprint};
 
 /// Rows answered and written together. A resumed run starts at a multiple of it.
 const CHUNK: usize = 256;
@@ -31,10 +31,53 @@ pub struct BatchSummary {
     pub rows: usize,
     /// Rows that an interrupted run had done.
     pub resumed: usize,
-    /// Rows without an answer; each stands in the output with its error.
+    #[serde(flatten)]
+    pub counts: BatchCounts,
+    /// Rows that failed; each stands in the output with its error.
     pub bad: Vec<BadRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
+}
+
+/// What became of the rows, those of an interrupted run among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BatchCounts {
+    /// Rows with a tool at least.
+    pub answered: usize,
+    /// Rows for which no tool fits.
+    pub empty: usize,
+    /// Those of them that are in a language which the model does not read.
+    pub unread: usize,
+    /// Rows that could not be read or answered.
+    pub failed: usize,
+}
+
+impl BatchCounts {
+    /// Counts one row by what the output says of it.
+    pub(super) fn add(&mut self, tools: usize, is_unread: bool, has_failed: bool) {
+        match (has_failed, tools) {
+            (true, _) => self.failed += 1,
+            (false, 0) => self.empty += 1,
+            (false, _) => self.answered += 1,
+        }
+        self.unread += usize::from(is_unread && tools == 0 && !has_failed);
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            answered: self.answered + other.answered,
+            empty: self.empty + other.empty,
+            unread: self.unread + other.unread,
+            failed: self.failed + other.failed,
+        }
+    }
+}
+
+/// What became of some rows.
+#[derive(Default)]
+struct Done {
+    counts: BatchCounts,
+    bad: Vec<BadRow>,
 }
 
 impl BatchJob<'_> {
@@ -42,8 +85,10 @@ impl BatchJob<'_> {
     /// job, or into a device or pipe, where it is not.
     ///
     /// # Errors
-    /// Where the output cannot be written, or another job writes it. A bad row is no error.
+    /// Where no row of the input is a prompt, or where the output cannot be written, or another job
+    /// writes it. A bad row among others is no error.
     pub fn run(&self, output: &Output, tell: &dyn Fn(usize, usize)) -> Result<BatchSummary, Error> {
+        self.input.check()?;
         match output {
             Output::File(path) => self.resume(path, tell),
             Output::Special(path) => {
@@ -57,10 +102,12 @@ impl BatchJob<'_> {
         let lines = self.input.lines()?;
         let mut partial = Partial::open(path, &self.fingerprint(), CHUNK)?;
         let resumed = partial.rows.min(lines.len());
-        let mut bad = std::mem::take(&mut partial.bad);
-        bad.extend(self.answer(&lines, resumed, tell, &mut |rows| partial.append(rows))?);
+        let (mut bad, counts) = (std::mem::take(&mut partial.bad), partial.counts);
+        let done = self.answer(&lines, resumed, tell, &mut |rows| partial.append(rows))?;
         partial.finish()?;
-        Ok(BatchSummary { rows: lines.len(), resumed, bad, output: Some(path.to_owned()) })
+        bad.extend(done.bad);
+        let counts = counts.plus(done.counts);
+        Ok(BatchSummary { rows: lines.len(), resumed, counts, bad, output: Some(path.to_owned()) })
     }
 
     /// Answers into a stream, which cannot be gone on with.
@@ -72,14 +119,15 @@ impl BatchJob<'_> {
         out: &mut dyn Write,
         tell: &dyn Fn(usize, usize),
     ) -> Result<BatchSummary, Error> {
+        self.input.check()?;
         let lines = self.input.lines()?;
         let mut write = |rows: &str| {
             out.write_all(rows.as_bytes())
                 .and_then(|()| out.flush())
                 .map_err(Error::io("write", "the output"))
         };
-        let bad = self.answer(&lines, 0, tell, &mut write)?;
-        Ok(BatchSummary { rows: lines.len(), bad, ..BatchSummary::default() })
+        let Done { counts, bad } = self.answer(&lines, 0, tell, &mut write)?;
+        Ok(BatchSummary { rows: lines.len(), counts, bad, ..BatchSummary::default() })
     }
 
     fn fingerprint(&self) -> String {
@@ -96,26 +144,27 @@ impl BatchJob<'_> {
         from: usize,
         tell: &dyn Fn(usize, usize),
         write: &mut dyn FnMut(&str) -> Result<(), Error>,
-    ) -> Result<Vec<BadRow>, Error> {
-        let mut all_bad: Vec<BadRow> = Vec::new();
+    ) -> Result<Done, Error> {
+        let mut all = Done::default();
         let mut done = from;
         tell(done, lines.len());
         for chunk in lines[from..].chunks(CHUNK) {
-            let (rows, bad) = self.answer_chunk(chunk);
+            let (rows, chunk_done) = self.answer_chunk(chunk);
             write(&rows)?;
-            all_bad.extend(bad);
+            all.counts = all.counts.plus(chunk_done.counts);
+            all.bad.extend(chunk_done.bad);
             done += chunk.len();
             tell(done, lines.len());
         }
-        Ok(all_bad)
+        Ok(all)
     }
 
-    fn answer_chunk(&self, lines: &[Line<'_>]) -> (String, Vec<BadRow>) {
+    fn answer_chunk(&self, lines: &[Line<'_>]) -> (String, Done) {
         let parsed: Vec<Result<Query, BadRow>> =
             lines.iter().map(|(line, row)| parse_query(row, *line)).collect();
         let requests: Vec<SelectRequest> = parsed.iter().flatten().map(request).collect();
         let mut answers = self.engine.select_many(&requests).into_iter();
-        let (mut rows, mut all_bad) = (String::new(), Vec::new());
+        let (mut rows, mut done) = (String::new(), Done::default());
         for (query, (line, _)) in parsed.into_iter().zip(lines) {
             let answer = query.and_then(|query| {
                 let answer = answers.next().expect("one answer a request. This is a bug.");
@@ -127,15 +176,20 @@ impl BatchJob<'_> {
                 Ok((answer.map_err(bad)?, query.id))
             });
             rows.push_str(&match answer {
-                Ok((selection, id)) => self.row(&id, &selection),
+                Ok((selection, id)) => {
+                    let is_unread = selection.degraded == Some(Degraded::UnreadLanguage);
+                    done.counts.add(selection.tools.len(), is_unread, false);
+                    self.row(&id, &selection)
+                }
                 Err(bad) => {
+                    done.counts.add(0, false, true);
                     let row = bad_row(&bad);
-                    all_bad.push(bad);
+                    done.bad.push(bad);
                     row
                 }
             });
         }
-        (rows, all_bad)
+        (rows, done)
     }
 
     fn row(&self, id: &RowId, selection: &Selection) -> String {
@@ -149,6 +203,7 @@ impl BatchJob<'_> {
             tools: tools.collect(),
             confidence: selection.confidence,
             evidence: selection.evidence.filter(|_| self.explain),
+            degraded: selection.degraded,
             unknown_candidates: &selection.unknown_candidates,
             failed: None,
         })
@@ -158,13 +213,14 @@ impl BatchJob<'_> {
 /// `tools` is there all the same: a reader that takes only it finds none.
 fn bad_row(bad: &BadRow) -> String {
     let failed = Some(Failed { line: bad.line, error: &bad.error });
-    let (confidence, evidence) = (None, None);
+    let (confidence, evidence, degraded) = (None, None, None);
     let unknown_candidates = &[];
     line(&OutputRow {
         id: &bad.id,
         tools: Vec::new(),
         confidence,
         evidence,
+        degraded,
         unknown_candidates,
         failed,
     })
@@ -185,6 +241,9 @@ struct OutputRow<'a> {
     confidence: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<f32>,
+    /// Why the answer is not as good as it could be, as `route --json` says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<Degraded>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unknown_candidates: &'a [String],
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -235,6 +294,8 @@ mod tests {
         let resumed = job.run(&at("cut"), &|_, _| {}).unwrap();
         assert_eq!((resumed.rows, resumed.resumed), (602, CHUNK));
         assert_eq!((resumed.bad.len(), resumed.bad), (2, whole.bad));
+        assert_eq!((resumed.counts.failed, resumed.counts), (2, whole.counts));
+        assert_eq!(whole.counts.answered, 600);
         assert_eq!(std::fs::read_to_string(dir.path().join("cut")).unwrap(), written);
     }
 }

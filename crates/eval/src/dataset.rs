@@ -3,10 +3,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Error;
+use super::unread::cure;
 use crate::engine::Context;
 
 /// What names a row, kept as it was written: a number of thirty digits stays one.
@@ -28,23 +29,50 @@ impl PartialEq for RowId {
 
 /// One prompt of a file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "QueryMembers")]
 pub struct Query {
     /// Given back as it came; null where there is none.
-    #[serde(default)]
     pub id: RowId,
+    /// The member `query` of the row, or `prompt` where there is none.
     pub query: String,
     /// Ids of the right tools.
-    #[serde(default, deserialize_with = "none_as_empty")]
     pub gold: Vec<String>,
     /// Ids of the only tools to rank.
-    #[serde(default)]
     pub candidates: Option<Vec<String>>,
     /// What is known around the prompt.
-    #[serde(default)]
     pub context: Option<Context>,
     /// Where it stands, counted from 1.
-    #[serde(skip)]
     pub line: usize,
+}
+
+/// A row as it is written.
+#[derive(Deserialize)]
+struct QueryMembers {
+    #[serde(default)]
+    id: RowId,
+    query: Option<String>,
+    /// Beside a `query` it may be anything.
+    prompt: Option<serde_json::Value>,
+    #[serde(default)]
+    gold: Option<Vec<String>>,
+    #[serde(default)]
+    candidates: Option<Vec<String>>,
+    #[serde(default)]
+    context: Option<Context>,
+}
+
+impl TryFrom<QueryMembers> for Query {
+    type Error = &'static str;
+
+    fn try_from(row: QueryMembers) -> Result<Self, Self::Error> {
+        let query = match (row.query, row.prompt) {
+            (Some(query), _) | (None, Some(serde_json::Value::String(query))) => query,
+            (None, Some(_)) => return Err("`prompt` is not a text"),
+            (None, None) => return Err("missing field `query`"),
+        };
+        let (id, gold) = (row.id, row.gold.unwrap_or_default());
+        Ok(Self { id, query, gold, candidates: row.candidates, context: row.context, line: 0 })
+    }
 }
 
 /// A row that gave no answer, and why.
@@ -62,10 +90,6 @@ pub struct BadRow {
 struct IdAlone {
     #[serde(default)]
     id: RowId,
-}
-
-fn none_as_empty<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// A file of rows, whole and as bytes: one row that is not UTF-8 must not cost the others.
@@ -103,7 +127,7 @@ impl RowFile {
     /// The prompts, and the rows that are none.
     ///
     /// # Errors
-    /// [`Error::NoRows`] where all lines are blank.
+    /// [`Error::NoRows`] where all lines are blank, [`Error::NothingRead`] where no row is a prompt.
     pub fn queries(&self) -> Result<(Vec<Query>, Vec<BadRow>), Error> {
         let (mut queries, mut bad) = (Vec::new(), Vec::new());
         for (number, line) in self.lines()? {
@@ -112,7 +136,35 @@ impl RowFile {
                 Err(row) => bad.push(row),
             }
         }
-        Ok((queries, bad))
+        match bad.first() {
+            Some(first) if queries.is_empty() => Err(self.nothing_read(first)),
+            _ => Ok((queries, bad)),
+        }
+    }
+
+    /// Looks for one row at least that is a prompt.
+    ///
+    /// # Errors
+    /// As [`RowFile::queries`].
+    pub fn check(&self) -> Result<(), Error> {
+        let mut first = None;
+        for (number, line) in self.lines()? {
+            match parse_query(line, number) {
+                Ok(_) => return Ok(()),
+                Err(row) => first = first.or(Some(row)),
+            }
+        }
+        first.map_or(Ok(()), |first| Err(self.nothing_read(&first)))
+    }
+
+    pub(super) fn nothing_read(&self, first: &BadRow) -> Error {
+        let found = first.error.split("; expected").next().unwrap_or_default().to_owned();
+        Error::NothingRead {
+            path: self.path.clone(),
+            cure: cure(&self.bytes),
+            line: first.line,
+            found,
+        }
     }
 
     pub(super) fn lines(&self) -> Result<Vec<Line<'_>>, Error> {

@@ -13,6 +13,13 @@ pub enum Error {
     #[error("{} holds no rows; expected one JSON object a line, with \"id\" and \"query\"", .path.display())]
     NoRows { path: PathBuf },
 
+    /// No row of a file could be read: it is in another format.
+    #[error(
+        "no row of {} could be read; expected one JSON object a line, such as {{\"id\": 1, \"query\": \"the weather in Paris\"}}; {cure} (line {line}: {found})",
+        .path.display()
+    )]
+    NothingRead { path: PathBuf, cure: &'static str, line: usize, found: String },
+
     #[error(
         "no row of {} has a gold answer that is in the catalog; expected \"gold\":[tool ids], as `toolroute tools list` shows them",
         .path.display()

@@ -31,6 +31,7 @@ mod past;
 mod resume;
 mod score;
 mod suite;
+mod unread;
 
 use toolroute_catalog as catalog;
 use toolroute_rank::engine;
@@ -38,7 +39,7 @@ use toolroute_vectors::durable;
 
 pub use ablation::{Ablation, AblationReport, Mean, SignalRow, SignalSet, ablate};
 pub use adaptive::{AnswerSize, Sizes};
-pub use batch::{BatchJob, BatchSummary};
+pub use batch::{BatchCounts, BatchJob, BatchSummary};
 pub use bootstrap::{Interval, RESAMPLES};
 pub use compare::{
     AgainstBest, BadFileRow, Comparison, Means, Measured, OffTopicMeans, Scores, SetReport,

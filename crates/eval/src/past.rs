@@ -20,8 +20,9 @@ impl RowFile {
     /// `tools`, so that a file of prompts with known answers will do.
     ///
     /// # Errors
-    /// [`Error::NoRows`] where all lines are blank.
+    /// [`Error::NoRows`] where all lines are blank, [`Error::NothingRead`] where no row is a prompt.
     pub fn past(&self) -> Result<(Vec<PastPrompt>, Vec<BadRow>), Error> {
+        self.check()?;
         let (mut past, mut bad) = (Vec::new(), Vec::new());
         for (number, line) in self.lines()? {
             match parse_past(line, number) {

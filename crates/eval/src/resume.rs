@@ -4,8 +4,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use super::output::same_metadata;
-use super::{BadRow, Error};
+use super::{BadRow, BatchCounts, Error};
 use crate::durable::{self, Readers};
 
 /// How the first line of every partial output begins and ends; the job stands between.
@@ -26,6 +29,8 @@ pub(super) struct Partial {
     pub rows: usize,
     /// Those of them that hold an error.
     pub bad: Vec<BadRow>,
+    /// What became of them.
+    pub counts: BatchCounts,
 }
 
 /// Where the rows of a job gather before it is done.
@@ -47,9 +52,11 @@ impl Partial {
         let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
         let file = open_locked(&path)?;
         let done = survey(&file, &header, chunk).map_err(Error::io("read", &path))?;
-        let Survey { rows, end, bad } = done.ok_or(Error::NotOurPartial { path: path.clone() })?;
+        let Survey { rows, end, bad, counts } =
+            done.ok_or(Error::NotOurPartial { path: path.clone() })?;
         let output = output.to_owned();
-        let mut partial = Self { file, path, output, header: header.len() as u64, rows, bad };
+        let mut partial =
+            Self { file, path, output, header: header.len() as u64, rows, bad, counts };
         partial.start_at(end, &header)?;
         Ok(partial)
     }
@@ -117,6 +124,15 @@ struct Survey {
     /// The byte after the last of these rows; 0 where the job is another or none.
     end: u64,
     bad: Vec<BadRow>,
+    counts: BatchCounts,
+}
+
+/// What a row of the output says of itself.
+#[derive(Deserialize)]
+struct OutputRow {
+    tools: Vec<IgnoredAny>,
+    degraded: Option<String>,
+    error: Option<IgnoredAny>,
 }
 
 /// `None` for a file that no batch made.
@@ -128,6 +144,7 @@ fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Option<Su
         return Ok(is_ours(&line).then(Survey::default));
     }
     let (mut at, mut rows, mut bad) = (header.len() as u64, 0, Vec::new());
+    let mut counts = BatchCounts::default();
     let mut whole = Survey { end: at, ..Survey::default() };
     loop {
         line.clear();
@@ -138,7 +155,12 @@ fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Option<Su
         rows += 1;
         at += read as u64;
         bad.extend(serde_json::from_slice::<BadRow>(&line).ok());
+        if let Ok(row) = serde_json::from_slice::<OutputRow>(&line) {
+            let is_unread = row.degraded.as_deref() == Some("unread_language");
+            counts.add(row.tools.len(), is_unread, row.error.is_some());
+        }
         if rows % chunk == 0 {
+            whole.counts = counts;
             whole.bad.append(&mut bad);
             (whole.rows, whole.end) = (rows, at);
         }

@@ -136,7 +136,7 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
     /// Kept only by a store that is told to keep prompts; its hash always.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "query", skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Of `prompt`, where the text itself is not at hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]

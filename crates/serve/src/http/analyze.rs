@@ -17,6 +17,7 @@ use crate::engine::{Analysis, Context};
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeBody {
     #[schema(min_length = 1, pattern = r"\S", example = "fix the failing test")]
+    #[serde(alias = "query")]
     prompt: String,
     /// What is known around the prompt; `docs/context.md` has all members.
     #[schema(value_type = Option<ContextDoc>)]

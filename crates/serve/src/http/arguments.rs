@@ -19,6 +19,7 @@ pub struct ArgumentsBody {
     /// The tool's id, `server:tool`, or a name that only one tool has.
     #[schema(min_length = 1)]
     tool: String,
+    #[serde(alias = "query")]
     prompt: String,
     /// Arguments that are settled, as an object or as its text; nothing is read for them.
     #[serde(default)]

@@ -16,6 +16,7 @@ use crate::engine::MapPoint;
 #[serde(deny_unknown_fields)]
 pub struct MapParams {
     /// A prompt to show among the tools.
+    #[serde(alias = "query")]
     prompt: Option<String>,
     /// Whether the tools are left out: who asked before has them, as long as `version` is the same.
     prompt_only: Option<bool>,

@@ -20,6 +20,7 @@ const MOST_TEXTS: usize = 1_000;
 #[derive(Deserialize, ToSchema)]
 pub struct RerankBody {
     #[schema(min_length = 1, pattern = r"\S")]
+    #[serde(alias = "prompt")]
     query: String,
     /// As text-embeddings-inference has it.
     #[schema(min_items = 1, max_items = 1000)]

@@ -26,6 +26,7 @@ pub struct RunBody {
         pattern = r"\S",
         example = "get the weather in Paris and email it to Dana"
     )]
+    #[serde(alias = "query")]
     prompt: String,
     /// A person agreed to what may destroy something.
     #[serde(default)]

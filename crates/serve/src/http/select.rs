@@ -19,6 +19,7 @@ use crate::{Find, Found};
 #[serde(deny_unknown_fields)]
 pub struct SelectBody {
     #[schema(min_length = 1, pattern = r"\S", example = "send an email to Dana")]
+    #[serde(alias = "query")]
     prompt: String,
     /// Tools at most, or `auto`: as many as the prompt needs, up to 10.
     limit: Option<Limit>,
