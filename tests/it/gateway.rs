@@ -332,7 +332,8 @@ fn prompts_and_resources_are_passed_on() {
     assert_eq!(told["params"]["uri"], "note://today");
     let number = client.send("resources/subscribe", json!({"uri": "other://x"}));
     let refused = client.answer_to(number);
-    assert_eq!(refused["error"]["message"], "no such note", "{refused}");
+    let nobodys = "no server here has the resource `other://x`; servers with resources: notes (resources/list and resources/templates/list name them)";
+    assert_eq!(refused["error"]["message"], nobodys, "{refused}");
     let completed = client.ask(
         "completion/complete",
         json!({"ref": {"type": "ref/prompt", "name": "notes__summarise"},
@@ -342,7 +343,7 @@ fn prompts_and_resources_are_passed_on() {
     let number = client.send("resources/read", json!({"uri": "other://x"}));
     let refused = client.answer_to(number);
     assert_eq!(refused["error"]["code"], -32002, "{refused}");
-    assert_eq!(refused["error"]["message"], "no such note");
+    assert_eq!(refused["error"]["message"], nobodys);
     // The server told of it all the same; the subscription was refused before.
     let told = |heard: &Value| heard["params"]["uri"] == "other://x";
     assert!(!client.heard.iter().any(told), "{:?}", client.heard);

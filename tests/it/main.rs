@@ -31,6 +31,7 @@ mod learn;
 mod model;
 mod plan;
 mod proxy;
+mod refusals;
 mod route;
 mod serve;
 mod serve_conduct;

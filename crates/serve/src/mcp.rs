@@ -16,6 +16,7 @@ mod http;
 mod listing;
 mod meta;
 mod passing;
+mod resource;
 mod sessions;
 mod telling;
 

@@ -5,6 +5,7 @@
 
 mod coerce;
 mod exact;
+mod example;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -66,7 +67,8 @@ pub struct Clarification {
     pub missing: Vec<Missing>,
     /// What was given and does not fit: where, and why.
     pub unfit: Vec<String>,
-    /// Arguments of the right shape.
+    /// Arguments that the schema takes; null where none were found.
+    #[serde(skip_serializing_if = "Value::is_null")]
     pub example: Value,
 }
 
@@ -80,7 +82,11 @@ impl std::fmt::Display for Clarification {
             said.push(format!("`{}`{about} is needed", missing.name));
         }
         said.extend(self.unfit.iter().cloned());
-        write!(f, "{}; for example {}", said.join("; "), self.example)
+        f.write_str(&said.join("; "))?;
+        match &self.example {
+            Value::Null => Ok(()),
+            example => write!(f, "; for example {example}"),
+        }
     }
 }
 
@@ -143,7 +149,8 @@ impl Parameters {
             prepared.arguments = into_members(value);
             return Ok(prepared);
         }
-        let example = example(root, &into_members(value), hints);
+        let (given, validator) = (&into_members(value), compiled.validator.as_deref());
+        let example = example::Ask { root, given, hints, validator }.example();
         Err(Box::new(Clarification { missing, unfit, example }))
     }
 
@@ -297,37 +304,6 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
         Some(if top { said } else { format!("`{}`: {said}", at.trim_start_matches('/')) })
     });
     errors.take(MOST).collect()
-}
-
-/// Arguments of the right shape: what was given and fits, and for the rest of what is required the
-/// examples of the tool's hints, those of its schema, or a value of the type.
-fn example(root: &Value, given: &Arguments, hints: &ParameterHints) -> Value {
-    let mut example = Arguments::new();
-    for name in needed(root, hints) {
-        let value = given
-            .get(name)
-            .filter(|value| !exact::may_be_another(value))
-            .or_else(|| hints.examples.get(name))
-            .cloned();
-        let schema = coerce::resolved(&root["properties"][name], root);
-        example.insert(name.to_owned(), value.unwrap_or_else(|| example_of(name, schema)));
-    }
-    Value::Object(example)
-}
-
-fn example_of(name: &str, schema: &Value) -> Value {
-    let said = [&schema["examples"][0], &schema["example"], &schema["default"], &schema["enum"][0]];
-    if let Some(said) = said.into_iter().find(|value| !value.is_null()) {
-        return said.clone();
-    }
-    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
-    match kind {
-        Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
-        Some("boolean") => json!(true),
-        Some("array") => json!([]),
-        Some("object") => json!({}),
-        _ => json!(format!("<{name}>")),
-    }
 }
 
 /// A value in a report, cut where it is long.

@@ -68,11 +68,11 @@ impl Gateway {
     }
 
     pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-        read(self.first("resources/read", json!({ "uri": uri })).await?)
+        read(self.about_resource("resources/read", uri).await?)
     }
 
     pub(super) async fn subscribe_to(&self, uri: &str) -> Result<(), ErrorData> {
-        self.first("resources/subscribe", json!({ "uri": uri })).await.map(drop)
+        self.about_resource("resources/subscribe", uri).await.map(drop)
     }
 
     pub(super) async fn completion(
@@ -91,7 +91,7 @@ impl Gateway {
     }
 
     /// What all servers of the profile list. One that does not answer has nothing in it.
-    async fn all(
+    pub(super) async fn all(
         &self,
         method: &str,
         member: &str,
@@ -152,7 +152,7 @@ fn split<'a>(open: &'a BTreeSet<String>, name: &'a str) -> Option<(&'a str, &'a 
 }
 
 /// A server's own refusal goes on as it is.
-fn passed(error: &Error) -> ErrorData {
+pub(super) fn passed(error: &Error) -> ErrorData {
     match error {
         Error::Refused { code, message } => ErrorData::new(ErrorCode(*code), message.clone(), None),
         error => internal(error),

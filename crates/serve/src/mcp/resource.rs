@@ -1,0 +1,86 @@
+//! Whose a resource is: who lists it, or has a template for it, answers for it.
+
+use rmcp::ErrorData;
+use serde_json::{Value, json};
+
+use super::passing::passed;
+use super::{Gateway, internal};
+use crate::Error;
+
+/// Servers that an error names before the rest is only counted.
+const SHOWN: usize = 10;
+
+impl Gateway {
+    /// What the first server, in the order of their names, answers to a question about a resource.
+    ///
+    /// # Errors
+    /// The refusal of a server whose resource it is; where it is nobody's, that, and which servers
+    /// have resources.
+    pub(super) async fn about_resource(&self, method: &str, uri: &str) -> Result<Value, ErrorData> {
+        let params = json!({ "uri": uri });
+        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        let answered = service.ask_all(method, &params, profile).await;
+        let mut refused: Vec<(String, Error)> = Vec::new();
+        for (server, answer) in answered.map_err(|error| internal(&error))? {
+            match answer {
+                Ok(value) => return Ok(value),
+                Err(error) => refused.push((server, error)),
+            }
+        }
+        let listed = self.all("resources/list", "resources").await?;
+        let templates = self.all("resources/templates/list", "resourceTemplates").await?;
+        let has = |resource: &Value| resource["uri"] == uri;
+        let fits = |template: &Value| {
+            let start = template["uriTemplate"].as_str().unwrap_or_default();
+            let start = start.split('{').next().unwrap_or_default();
+            !start.is_empty() && uri.starts_with(start)
+        };
+        let owns = |server: &str| {
+            let among = |lists: &[(String, Vec<Value>)], is_it: &dyn Fn(&Value) -> bool| {
+                lists.iter().any(|(name, list)| name == server && list.iter().any(is_it))
+            };
+            among(&listed, &has) || among(&templates, &fits)
+        };
+        if let Some((_, error)) = refused.iter().find(|(server, _)| owns(server)) {
+            return Err(passed(error));
+        }
+        let some = listed.iter().chain(&templates).filter(|(_, list)| !list.is_empty());
+        let mut servers: Vec<&str> = some.map(|(server, _)| server.as_str()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        Err(ErrorData::resource_not_found(nobodys(uri, &servers), Some(params)))
+    }
+}
+
+fn nobodys(uri: &str, servers: &[&str]) -> String {
+    let uri: String = uri.chars().filter(|c| !c.is_control()).take(200).collect();
+    match servers {
+        [] => format!("no server here has the resource `{uri}`, nor any other"),
+        _ => {
+            let more = match servers.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let servers: Vec<&str> = servers.iter().copied().take(SHOWN).collect();
+            let servers = servers.join(", ");
+            format!(
+                "no server here has the resource `{uri}`; servers with resources: {servers}{more} \
+                 (resources/list and resources/templates/list name them)"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_with_resources_are_named() {
+        assert!(nobodys("x://y", &["a", "b"]).contains("`x://y`; servers with resources: a, b ("));
+        let many: Vec<String> = (0..12).map(|at| format!("s{at}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(nobodys("x://y", &many).contains("s9 and 2 more ("));
+        assert!(nobodys("x://\u{1b}y", &[]).ends_with("`x://y`, nor any other"));
+    }
+}
