@@ -16,6 +16,17 @@ fn stderr() -> std::io::Stderr {
     std::io::stderr()
 }
 
+/// The target of [`note`].
+const NOTES: &str = "toolroute::notes";
+
+/// A note for people, such as where a server listens, as a line of the log.
+pub fn note(text: &str) {
+    match text.strip_prefix("warning: ") {
+        Some(warning) => tracing::warn!(target: NOTES, "{warning}"),
+        None => tracing::info!(target: NOTES, "{text}"),
+    }
+}
+
 /// Starts logging. `TOOLROUTE_LOG` (as `RUST_LOG`) decides over the flags.
 pub fn init(global: &Global) {
     let level = match (global.quiet, global.verbose) {
@@ -24,8 +35,13 @@ pub fn init(global: &Global) {
         (false, 1) => "info",
         (false, _) => "debug",
     };
+    // What is said to people as text stands in the log of programs.
+    let notes = match (global.log_format, global.quiet) {
+        (LogFormat::Json, false) => format!(",{NOTES}=info"),
+        _ => String::new(),
+    };
     let chosen = std::env::var("TOOLROUTE_LOG").ok().filter(|filter| !filter.trim().is_empty());
-    let filter = chosen.unwrap_or_else(|| format!("toolroute={level}"));
+    let filter = chosen.unwrap_or_else(|| format!("toolroute={level}{notes}"));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(stderr)

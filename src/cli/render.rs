@@ -12,10 +12,11 @@ use comfy_table::{
 };
 use serde::Serialize;
 
-use super::args::{Global, RouteArgs};
+use super::args::{Global, LogFormat, RouteArgs};
+use super::logging;
 use crate::catalog::visible;
 use crate::engine::{
-    Degraded, Explanation, HeldBack, Selected, Selection, Strategy, Tiers, Timings,
+    Degraded, Explanation, HeldBack, NoTools, Selected, Selection, Strategy, Tiers, Timings,
 };
 use crate::eval::BadRow;
 use crate::feedback::RowUsage;
@@ -63,8 +64,10 @@ pub fn note(text: &str) {
 
 /// A note that `--quiet` silences.
 pub fn warn(global: &Global, text: &str) {
-    if !global.quiet {
-        note(text);
+    match (global.quiet, global.log_format) {
+        (true, _) => {}
+        (false, LogFormat::Text) => note(text),
+        (false, LogFormat::Json) => logging::note(&plain_lines(text)),
     }
 }
 

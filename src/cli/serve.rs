@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::args::{Global, ListenArgs, RecordArgs, ServeArgs, UsageArgs};
+use super::args::{Global, ListenArgs, LogFormat, RecordArgs, ServeArgs, UsageArgs};
 use super::exit::{self, Failure};
 use super::{models, paths, render, servers};
 use crate::durable::{self, Readers};
@@ -93,7 +93,8 @@ pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListen
     if global.json {
         render::json(&json!({"listening": format!("http://{address}"), "port": address.port()}))?;
         render::flush()?;
-    } else {
+    }
+    if !global.json || global.log_format == LogFormat::Json {
         render::warn(global, &format!("listening on http://{address}"));
     }
     Ok(listener)

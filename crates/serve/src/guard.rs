@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::http::ApiError;
+use super::http::{ApiError, Client};
 
 /// A secret that clients show. Only its hash is kept.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ pub struct Guard {
 /// Paths that anybody may ask for who may come in at all: what watches a server has no token, and
 /// a page that asks for one must be loaded first.
 fn is_open(path: &str) -> bool {
-    matches!(path, "/" | "/page.css" | "/page.js" | "/healthz" | "/favicon.ico")
+    matches!(path, "/" | "/page.css" | "/page.js" | "/healthz" | "/readyz" | "/favicon.ico")
 }
 
 impl Guard {
@@ -77,10 +77,13 @@ impl Guard {
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = host_of(uri, headers)?;
         if !self.knows(&host) {
-            let said = format!(
-                "this server does not answer to the host `{}`; start it with --allowed-host for that",
-                cut(&host)
-            );
+            let host = cut(&host);
+            let name = without_port(&host);
+            let cure = match name.is_empty() {
+                true => String::new(),
+                false => format!("; start it with `--allowed-host {name}` for that"),
+            };
+            let said = format!("this server does not answer to the host `{host}`{cure}");
             return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_host", said));
         }
         if let Some(origin) = headers.get(ORIGIN)
@@ -139,7 +142,12 @@ pub async fn admit(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    guard.admit(request.uri(), request.headers())?;
+    if let Err(refused) = guard.admit(request.uri(), request.headers()) {
+        let client = request.extensions().get::<Client>().map(Client::to_string);
+        let (status, said) = (refused.status().as_u16(), refused.message());
+        tracing::warn!(status, client, "a request is refused: {said}");
+        return Err(refused);
+    }
     Ok(next.run(request).await)
 }
 
@@ -304,7 +312,10 @@ mod tests {
             assert_eq!(with(wrong), Err(401), "{wrong}");
         }
         assert_eq!(asked(&guard, "/v1/select", &[("host", "localhost")]), Err(401));
-        assert_eq!(asked(&guard, "/healthz", &[("host", "localhost")]), Ok(()));
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(asked(&guard, path, &[("host", "localhost")]), Ok(()), "{path}");
+        }
+        assert_eq!(asked(&guard, "/metrics", &[("host", "localhost")]), Err(401));
         let proxy = Guard { token_header: Some("x-token"), ..guard };
         for path in ["/", "/healthz", "/page.js"] {
             assert_eq!(asked(&proxy, path, &[("host", "localhost")]), Err(401), "{path}");

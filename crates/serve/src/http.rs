@@ -33,6 +33,7 @@ pub(super) mod feedback;
 pub(super) mod filter;
 pub(super) mod map;
 pub(super) mod outputs;
+mod overload;
 mod page;
 pub(super) mod reload;
 pub(super) mod rerank;
@@ -60,7 +61,7 @@ pub use app::{App, HttpOptions, SESSION_HEADER};
 pub use changes::{Changes, Persist};
 pub use conduct::Conduct;
 pub use connections::Limits;
-pub(super) use connections::accept;
+pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, nowhere, with_json};
 pub(super) use filter::{tell, tell_uncut};
@@ -125,8 +126,9 @@ pub fn router(
         .fallback(nowhere)
         .layer(DefaultBodyLimit::max(app.options.max_body))
         .layer(middleware::from_fn_with_state(app.bodies.clone(), bodies::bounded))
-        .layer(middleware::from_fn_with_state(app, counted))
         .layer(middleware::from_fn_with_state(guard, guard::admit))
+        // Around the guard: what is refused counts too.
+        .layer(middleware::from_fn_with_state(app, counted))
         .layer(middleware::map_response(with_headers))
         .layer(CatchPanicLayer::custom(panicked));
     Ok(all)
@@ -191,6 +193,12 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     app.service().engine().count_request(route, status.as_u16(), start.elapsed());
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(route, status = status.as_u16(), micros, "answered");
+    if status == StatusCode::SERVICE_UNAVAILABLE
+        && let Some(count) = app.overload.count()
+    {
+        let said = "turned away: more is asked than can be answered; see --workers and --queue";
+        tracing::warn!(count, route, "{said}");
+    }
     response
 }
 

@@ -19,7 +19,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
-use axum::middleware;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream::{self, StreamExt as _};
@@ -149,6 +149,7 @@ impl Proxy {
             .route("/toolroute/metrics", get(metrics))
             .fallback(forward)
             .layer(middleware::from_fn_with_state(guard, admit))
+            .layer(middleware::from_fn_with_state(Arc::clone(&self), counted))
             .with_state(self)
     }
 
@@ -402,6 +403,16 @@ fn unreachable_upstream(error: &reqwest::Error) -> ApiError {
     let status =
         if error.is_timeout() { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
     ApiError::new(status, "upstream", format!("the upstream {what}"))
+}
+
+/// Counts a request by the status of its answer, also where it is refused.
+async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) -> Response {
+    let is_own = request.uri().path().starts_with("/toolroute/");
+    let route = if is_own { "own" } else { "upstream" };
+    let start = Instant::now();
+    let response = next.run(request).await;
+    proxy.engine.count_request(route, response.status().as_u16(), start.elapsed());
+    response
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {

@@ -236,6 +236,11 @@ impl Engine {
         self.metrics.proxied(result);
     }
 
+    /// Counts a reload of a server's sources.
+    pub fn count_reload(&self, has_succeeded: bool) {
+        self.metrics.reloaded(has_succeeded);
+    }
+
     /// Takes in how many requests a server has at work, and how many wait.
     pub fn count_load(&self, working: usize, waiting: usize) {
         self.metrics.loaded(working, waiting);

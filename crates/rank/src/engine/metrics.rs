@@ -22,6 +22,7 @@ const EXECUTION_TIME: &str = "toolroute_execution_duration";
 const REQUESTS: &str = "toolroute_http_requests";
 const REQUEST_TIME: &str = "toolroute_http_request_duration";
 const PROXIED: &str = "toolroute_proxy_requests";
+const RELOADS: &str = "toolroute_reloads";
 const WORKING: &str = "toolroute_http_working";
 const WAITING: &str = "toolroute_http_waiting";
 const QUEUE: &str = "toolroute_queue_waiting";
@@ -49,6 +50,7 @@ pub(super) struct Metrics {
     requests: Family<[(&'static str, String); 2], Counter<u64, AtomicU64>>,
     request_time: Histogram,
     proxied: Counters,
+    reloads: Counters,
     working: Gauge,
     waiting: Gauge,
 }
@@ -80,6 +82,7 @@ impl Default for Metrics {
             requests: Family::default(),
             request_time: Histogram::new(REQUEST_SECONDS),
             proxied: Counters::default(),
+            reloads: Counters::default(),
             working: Gauge::default(),
             waiting: Gauge::default(),
         }
@@ -90,6 +93,8 @@ const ANSWERED: Label = [("outcome", "answered")];
 const ABSTAINED: Label = [("outcome", "abstained")];
 const FAILED: Label = [("outcome", "failed")];
 const SUCCEEDED: Label = [("outcome", "succeeded")];
+const HAS_RELOADED: Label = [("result", "done")];
+const FAILED_RELOAD: Label = [("result", "failed")];
 const HIT: Label = [("result", "hit")];
 const MISS: Label = [("result", "miss")];
 
@@ -140,6 +145,11 @@ impl Metrics {
         self.proxied.get_or_create(&[("result", result)]).inc();
     }
 
+    pub fn reloaded(&self, has_succeeded: bool) {
+        let label = if has_succeeded { HAS_RELOADED } else { FAILED_RELOAD };
+        self.reloads.get_or_create(&label).inc();
+    }
+
     pub fn loaded(&self, working: usize, waiting: usize) {
         self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
@@ -175,6 +185,7 @@ impl Metrics {
         all.register_with_unit(REQUEST_TIME, took, Unit::Seconds, self.request_time.clone());
         let passed = "Requests to a language model that were passed on, cut or for what reason not";
         all.register(PROXIED, passed, self.proxied.clone());
+        all.register(RELOADS, "Reloads of catalog and configuration", self.reloads.clone());
         all.register(WORKING, "Requests at work", self.working.clone());
         all.register(WAITING, "Requests that wait for their turn", self.waiting.clone());
         let mut text = String::new();

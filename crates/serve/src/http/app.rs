@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use tokio::sync::broadcast;
 
 use super::changes::Changes;
+use super::overload::Overload;
 use super::watch::Happening;
 use super::{ApiError, Conduct, Limits, Persist, Reload};
 use crate::bodies::{BODY_BUDGET, Bodies};
@@ -81,6 +82,7 @@ pub struct App {
     pub(super) options: HttpOptions,
     pub(super) gate: Gate,
     pub(super) bodies: Bodies,
+    pub(super) overload: Overload,
     pub(super) changes: Arc<Mutex<Changes>>,
     /// One reload, or one change of tools, at a time.
     pub(super) changing: tokio::sync::Mutex<()>,
@@ -107,6 +109,7 @@ impl App {
             service: RwLock::new(service),
             gate: Gate::new(options.workers, options.queue),
             bodies: Bodies::new(BODY_BUDGET.max(options.max_body)),
+            overload: Overload::default(),
             changes,
             options,
             changing: tokio::sync::Mutex::default(),

@@ -1,5 +1,6 @@
 //! Takes connections, so many and no more, and ends them in good order.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,23 @@ impl Default for Limits {
     }
 }
 
+/// Who sent a request: the other end of its connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Client(pub IpAddr);
+
+impl std::fmt::Display for Client {
+    /// The address; of IPv6 the network, since a host may take any address in it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.to_canonical() {
+            IpAddr::V6(address) if !address.is_loopback() => {
+                let [a, b, c, d, ..] = address.segments();
+                write!(f, "{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+            address => write!(f, "{address}"),
+        }
+    }
+}
+
 /// Serves until the shutdown begins, then no new connection is taken and those that are open finish
 /// what they are at.
 pub async fn accept(listener: TcpListener, router: Router, limits: Limits, shutdown: &Shutdown) {
@@ -61,11 +79,11 @@ pub async fn accept(listener: TcpListener, router: Router, limits: Limits, shutd
 async fn next(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+) -> ((TcpStream, Client), Option<OwnedSemaphorePermit>) {
     let place = Arc::clone(places).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, place),
+            Ok((stream, from)) => return ((stream, Client(from.ip())), place),
             Err(error) => {
                 // Most often there are too many open files; trying at once would only turn in circles.
                 tracing::warn!(%error, "a connection was not taken");
@@ -76,7 +94,7 @@ async fn next(
 }
 
 async fn connection(
-    stream: TcpStream,
+    (stream, client): (TcpStream, Client),
     place: Option<OwnedSemaphorePermit>,
     router: Router,
     limits: Limits,
@@ -85,7 +103,10 @@ async fn connection(
     let _place = place;
     // An answer is written as a whole; waiting for more of it only costs time.
     stream.set_nodelay(true).ok();
-    let service = router.map_request(|request: Request<_>| request.map(Body::new));
+    let service = router.map_request(move |mut request: Request<_>| {
+        request.extensions_mut().insert(client);
+        request.map(Body::new)
+    });
     let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.headers);
     let serving = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));

@@ -44,6 +44,10 @@ impl ApiError {
         self.status
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }

@@ -79,7 +79,10 @@ impl App {
         let app = Arc::clone(self);
         // To its end with its locks, also where whoever asked has gone.
         let reloading = tokio::spawn(async move { app.reload_from(reload).await });
-        reloading.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?
+        let done = reloading.await;
+        let done = done.unwrap_or_else(|_| Err(ApiError::internal(&"a panic; it is told above")));
+        self.service().engine().count_reload(done.is_ok());
+        done
     }
 
     async fn reload_from(self: Arc<Self>, reload: Reload) -> Result<Reloaded, ApiError> {
