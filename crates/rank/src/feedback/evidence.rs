@@ -4,6 +4,20 @@ use std::collections::HashMap;
 
 use super::Execution;
 
+/// How the session of reports begins that name none, and are taken for one of their sender's.
+const CLIENT: &str = "client ";
+
+/// The session of what a client reports without naming one: it bounds what that client is believed.
+pub fn client_session(client: &str) -> String {
+    format!("{CLIENT}{client}")
+}
+
+/// Whether a session is one conversation. Of a client's reports that name none it is not known which
+/// belong together, so that nothing follows anything.
+pub(super) fn is_conversation(session: &str) -> bool {
+    !session.starts_with(CLIENT)
+}
+
 /// Outcomes of one tool that one session is believed on one day: what it reports beyond shares
 /// this weight. Executions without a session are one session.
 pub const PER_SESSION_AND_DAY: f64 = 5.0;

@@ -55,7 +55,7 @@ mod workflow;
 
 pub use called::Called;
 pub use error::Error;
-pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY};
+pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_session};
 pub use execution::{Choice, Execution, LoggedContext, PromptHash, PromptVector};
 pub use moves::{Moved, RowUsage, UsageRows};
 pub use nearby::Situation;

@@ -9,7 +9,8 @@ use super::{Execution, StoreError};
 use crate::catalog::ToolId;
 
 /// Prompts of one tool that one named session is believed on one day. Executions without a session
-/// are the user's own, as an import is, and are not bounded here.
+/// are the user's own, as an import is, and are not bounded here; what comes over HTTP has one
+/// ([`super::client_session`]).
 pub const PROMPTS_PER_SESSION: u32 = 20;
 
 /// A prompt, and the tools that served it.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::Execution;
+use super::evidence::is_conversation;
 use crate::catalog::ToolId;
 
 /// Longest time between two steps of one piece of work.
@@ -101,7 +102,8 @@ fn runs(log: &[Execution]) -> BTreeMap<ToolId, u32> {
     let mut by_session: HashMap<(&str, &ToolId), u32> = HashMap::new();
     let mut runs = BTreeMap::new();
     for execution in log.iter().filter(|execution| execution.success) {
-        let Some(session) = execution.session.as_deref() else { continue };
+        let session = execution.session.as_deref().filter(|name| is_conversation(name));
+        let Some(session) = session else { continue };
         let seen = by_session.entry((session, &execution.tool)).or_default();
         *seen += 1;
         if *seen <= PER_SESSION {
@@ -117,7 +119,8 @@ fn count(log: &[Execution]) -> BTreeMap<(ToolId, ToolId), u32> {
     let mut by_session: HashMap<(&str, &ToolId, &ToolId), u32> = HashMap::new();
     let mut counts = BTreeMap::new();
     for execution in log.iter().filter(|execution| execution.success) {
-        let Some(session) = execution.session.as_deref() else { continue };
+        let session = execution.session.as_deref().filter(|name| is_conversation(name));
+        let Some(session) = session else { continue };
         let now = (execution.at.unwrap_or_default(), &execution.tool);
         let Some((at, from)) = last.insert(session, now) else { continue };
         if now.0 - at > GAP_MS {
@@ -191,5 +194,12 @@ mod tests {
         let next = flow.next_after("edit");
         assert_eq!(next[0].tool.as_str(), "test", "{next:?}");
         assert!(next.iter().all(|next| next.tool.as_str() != "spam" || next.count == 3));
+    }
+
+    #[test]
+    fn what_clients_report_without_a_session_follows_nothing() {
+        let of_a_client = crate::feedback::client_session("127.0.0.1");
+        let log = [session(&of_a_client, &["edit", "test", "edit", "test", "edit", "test"])];
+        assert!(learned(&log).next_after("edit").is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -10,8 +11,8 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::extract::Body;
-use super::{ApiError, App, ErrorBody, json};
-use crate::feedback::Execution;
+use super::{ApiError, App, Client, ErrorBody, json};
+use crate::feedback::{Execution, client_session};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +32,8 @@ pub struct ExecutionDoc {
     error_kind: Option<String>,
     /// What the user or the agent said of it.
     feedback: Option<String>,
-    /// The conversation or client that it belongs to.
+    /// The conversation or client that it belongs to; where nothing names one, the address that the
+    /// report comes from.
     #[schema(min_length = 1, max_length = 64)]
     session: Option<String>,
 }
@@ -54,11 +56,15 @@ pub struct Taken {
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub async fn add(
     State(app): State<Arc<App>>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     Body(told): Body<Value>,
 ) -> Result<Response, ApiError> {
     let executions = read(told)?;
     let session = app.session((None, None), &headers)?;
+    let client = client.map_or_else(|| "unknown".to_owned(), |client| client.0.to_string());
+    // What a session is believed is bounded: reports without one are those of their sender.
+    let session = session.name().map_or_else(|| client_session(&client), str::to_owned);
     let service = app.service();
     let engine = service.engine();
     if engine.feedback_counts().is_none() {
@@ -67,7 +73,7 @@ pub async fn add(
     let mut resolved = Vec::with_capacity(executions.len());
     for mut execution in executions {
         execution.tool = service.describe(execution.tool.as_str(), None)?.id.clone();
-        execution.session = execution.session.or_else(|| session.name().map(str::to_owned));
+        execution.session = execution.session.or_else(|| Some(session.clone()));
         execution.check().map_err(|error| ApiError::bad_request(error.to_string()))?;
         resolved.push(execution);
     }
