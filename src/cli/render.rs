@@ -233,6 +233,8 @@ fn selected(tools: &[Selected]) -> Table {
     out
 }
 
+    } else if let Some(because @ (NoTools::EmptyCatalog | NoTools::Filtered)) = selection.no_tools {
+        line(&because.to_string())?;
 fn contribution(explanation: &Explanation, name: &str) -> String {
     let part = explanation.parts.iter().find(|part| part.name == name);
     part.map_or("–".to_owned(), |part| format!("{:.3}", part.contribution))

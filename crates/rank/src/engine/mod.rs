@@ -66,7 +66,9 @@ pub use passing::{RankedText, TextVectors};
 #[cfg(feature = "execution")]
 pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
 pub use ranking::fitting;
-pub use request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+pub use request::{
+    Because, Degraded, Excluded, NoTools, SelectRequest, Selected, Selection, Timings,
+};
 pub use session::{Offer, OfferedTool, Session, SessionRecord};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.

@@ -104,6 +104,9 @@ pub struct Selection {
     /// Whether nothing fits well enough: then `tools` has critical tools at most, and the nearest
     /// are in `excluded`.
     pub abstained: bool,
+    /// Why there is no tool in the answer, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_tools: Option<NoTools>,
     /// Tools that would stand in the answer, were it not for the policy or for a lack of
     /// confidence.
     pub excluded: Vec<Excluded>,
@@ -160,6 +163,29 @@ impl fmt::Display for Degraded {
             Self::UnreadLanguage => {
                 "the prompt is in a language that the model does not read; ask in English, or take a model of several languages (`toolroute model pull OWNER/NAME`)"
             }
+        })
+    }
+}
+
+/// Why an answer has no tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NoTools {
+    /// There is no tool to choose from.
+    EmptyCatalog,
+    /// Policy, profile, server, candidates or least score leave none of the tools.
+    Filtered,
+    /// No tool fits the prompt.
+    NothingFits,
+}
+
+impl fmt::Display for NoTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EmptyCatalog => "the catalog is empty: there is no tool to choose from",
+            Self::Filtered => "no tool is left: the filters of this request leave all of them out",
+            Self::NothingFits => "no tool fits the prompt",
         })
     }
 }

@@ -11,7 +11,9 @@ use super::analysis::READABLE;
 use super::context;
 use super::judge::{Judge, Moment, read_as};
 use super::ranking::{Ranked, fits};
-use super::request::{Because, Degraded, Excluded, SelectRequest, Selected, Selection, Timings};
+use super::request::{
+    Because, Degraded, Excluded, NoTools, SelectRequest, Selected, Selection, Timings,
+};
 use super::state::State;
 use super::{Error, fingerprint};
 use crate::catalog::Tool;
@@ -45,6 +47,7 @@ struct Answer<'a> {
     evidence: Option<f32>,
     confidence: Option<f32>,
     abstained: bool,
+    no_tools: Option<NoTools>,
 }
 
 /// What may make an answer shorter than its limit.
@@ -213,7 +216,7 @@ impl State {
         let answer = self.ranked(retriever, &prompt, &judge, sizing)?;
         let start = Instant::now();
         let Answer { ranked, assessed, times, policy: policy_time, .. } = answer;
-        let Answer { abstained, evidence, confidence, .. } = answer;
+        let Answer { abstained, evidence, confidence, no_tools, .. } = answer;
         let best = ranked.best();
         let tools = ranked.chosen.iter().map(|found| {
             let intent = assessed.intent(found.row);
@@ -235,12 +238,23 @@ impl State {
             evidence,
             confidence,
             abstained,
+            no_tools,
             excluded,
             held_back: Vec::new(),
             unknown_candidates,
             cached: false,
             timings,
         })
+    }
+
+    /// Why nothing was chosen; `None` where something was, or where nothing was asked for.
+    fn no_tools(&self, ranked: &Ranked, is_filtered: bool, limit: usize) -> Option<NoTools> {
+        match ranked.chosen.is_empty() {
+            true if self.catalog.is_empty() => Some(NoTools::EmptyCatalog),
+            true if limit > 0 && is_filtered => Some(NoTools::Filtered),
+            true if limit > 0 => Some(NoTools::NothingFits),
+            _ => None,
+        }
     }
 
     fn excluded(&self, excluded: Vec<(Candidate, Exclusion)>) -> Vec<Excluded> {
@@ -277,6 +291,10 @@ impl State {
         let Some(found) = confidence.filter(|found| *found < least) else { return false };
         let because = Exclusion::Confidence { found, least };
         let Ranked { chosen, excluded } = ranked;
+        // What a filter took out stays told.
+        if chosen.is_empty() {
+            return true;
+        }
         *excluded = chosen.drain(..).map(|nearest| (nearest, because.clone())).collect();
         true
     }
@@ -372,13 +390,16 @@ impl State {
             let best = ranked.best();
             ranked.chosen.retain(|candidate| fits(candidate.score, best));
         }
+        let is_filtered = ranked.chosen.is_empty()
+            && (!ranked.excluded.is_empty() || matches!(rows, Rows::Only([])));
         let abstained = sizing.may_abstain && self.withhold(confidence, &mut ranked);
         judge.add_critical(&mut ranked, &critical, limit);
         if let Some(tokens) = judge.budget_tokens {
             self.fit(&mut ranked, tokens);
         }
+        let no_tools = self.no_tools(&ranked, is_filtered, limit);
         let policy = start.elapsed();
-        Ok(Answer { ranked, assessed, times, policy, evidence, confidence, abstained })
+        Ok(Answer { ranked, assessed, times, policy, evidence, confidence, abstained, no_tools })
     }
 
     /// Leaves out tools whose definitions do not fit into so many tokens together; the best stays.

@@ -11,7 +11,7 @@ use super::super::{About, Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
-use crate::engine::{Degraded, HeldBack, Selected};
+use crate::engine::{Degraded, HeldBack, NoTools, Selected};
 use crate::execution::tokens_of;
 
 /// Characters of a description in a compact answer.
@@ -169,6 +169,16 @@ impl Gateway {
         let is_unread = found.selection.degraded == Some(Degraded::UnreadLanguage);
         Some(match nearest.is_empty() {
             _ if is_unread => unread.into(),
+            _ if found.selection.no_tools == Some(NoTools::EmptyCatalog) => {
+                "There is no tool here to choose from: no server has listed any. Asking with other \
+                 words does not help."
+                    .into()
+            }
+            _ if found.selection.no_tools == Some(NoTools::Filtered) => {
+                "Tools were found, and the filters leave none of them: the profile, server, \
+                 min_score or context. Ask without them."
+                    .into()
+            }
             true => "No tool fits. Ask with other words, or without server and min_score.".into(),
             false => format!(
                 "No tool fits well enough. The nearest are {}; describe_tool shows what they do.",

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::recent::{Recent, now_ms};
 use super::{Error, Service, off_thread};
-use crate::engine::{SelectRequest, Selection, Session};
+use crate::engine::{NoTools, SelectRequest, Selection, Session};
 
 /// What to find.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +89,9 @@ impl Service {
         if let Some(least) = find.min_score {
             selection.tools.retain(|found| found.score >= least);
             selection.held_back.retain(|found| found.score >= least);
+            if selection.tools.is_empty() {
+                selection.no_tools = selection.no_tools.or(Some(NoTools::Filtered));
+            }
         }
         find.session.note_selection(&find.request.prompt, &selection);
         Ok(selection)
