@@ -55,7 +55,7 @@ function toolItem(tool, widest) {
   const parts = (explanation.parts ?? []).filter(part => part.contribution !== 0);
   const item = element("li", { tabindex: "0", "data-id": tool.id });
   const head = element("div", { class: "head" }, element("b", {}, tool.id));
-  if (explanation.level) head.append(element("span", { class: "flag" }, `${explanation.level} confidence`));
+  if (explanation.level) head.append(element("span", { class: "flag" }, `${explanation.level} match`));
   const tiers = explanation.tiers ?? {};
   if (tiers.latency) head.append(element("span", { class: "flag" }, `${tiers.latency}`.replace("_", " ")));
   head.append(element("span", { class: "score" }, number(tool.score)));
@@ -77,15 +77,26 @@ function toolItem(tool, widest) {
   return item;
 }
 
+// Why there is no tool.
+function reason(answer) {
+  if (answer.degraded === "unread_language")
+    return "The prompt is in a language that the model here does not read: ask in English, or start with a model of several languages";
+  return {
+    empty_catalog: "The catalog is empty: there is no tool to choose from",
+    filtered: "No tool is left: filters leave all of them out",
+  }[answer.no_tools] ?? "No tool fits this prompt";
+}
+
 function showAnswer(answer, milliseconds) {
   const tools = answer.tools ?? [];
   const widest = Math.max(1e-6, ...tools.map(tool => (tool.explanation?.parts ?? [])
     .reduce((sum, part) => sum + Math.max(0, part.contribution), 0)));
   byId("tools").replaceChildren(...tools.map(tool => toolItem(tool, widest)));
+  // One meaning everywhere: how likely it is that any tool fits.
   const confidence = answer.confidence === undefined || answer.confidence === null
-    ? "" : `, confidence ${Number(answer.confidence).toFixed(2)}`;
+    ? "" : `, confidence that a tool fits ${Number(answer.confidence).toFixed(2)}`;
   byId("summary").textContent = tools.length === 0
-    ? `No tool fits this prompt${confidence}.`
+    ? `${reason(answer)}${confidence}.`
     : `${tools.length} tools by ${answer.strategy}${confidence}, ${milliseconds.toFixed(1)} ms with the way there and back.`;
   const legend = byId("legend");
   legend.hidden = tools.length === 0;
@@ -232,9 +243,10 @@ async function showServers() {
     const state = element("td", {}, element("span", { class: server.state }, server.state));
     if (server.reason) state.append(`: ${server.reason}`);
     const breaker = server.breaker ?? "closed";
+    // One that is closed lets calls through, and nobody need look at it.
+    if (breaker !== "closed") state.append(" ", element("span", { class: breaker }, `calls are held: breaker ${breaker.replace("_", " ")}`));
     return element("tr", {}, element("td", {}, server.name), state,
-      element("td", { class: "number" }, String(server.tools ?? 0)),
-      element("td", {}, element("span", { class: breaker }, breaker.replace("_", " "))));
+      element("td", { class: "number" }, String(server.tools ?? 0)));
   }));
 }
 
