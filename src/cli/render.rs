@@ -27,6 +27,12 @@ pub const MOST_OF_AN_ID: usize = 80;
 /// Bad rows told one by one before the rest is only counted.
 const SHOWN_ROWS: usize = 20;
 
+/// Of an explanation so much is worth more than columns of numbers.
+const READABLE: u16 = 40;
+
+/// A screen that is narrower than this is taken for none.
+const LEAST_COLUMNS: u16 = 20;
+
 /// A column of words is not made narrower than this, even where the table then leaves the screen.
 const NARROWEST: u16 = 14;
 
@@ -62,7 +68,7 @@ pub fn note(text: &str) {
     writeln!(io::stderr(), "{}", plain_lines(text)).ok();
 }
 
-/// A note that `--quiet` silences.
+/// A note that `--quiet` silences. Where programs read stderr it is a line of their log.
 pub fn warn(global: &Global, text: &str) {
     match (global.quiet, global.log_format) {
         (true, _) => {}
@@ -182,10 +188,50 @@ fn is_too_wide(table: &Table) -> bool {
     table.width().is_some_and(|room| border > usize::from(room))
 }
 
+/// The columns of the screen: what `COLUMNS` says, else the terminal's; none where stdout is no
+/// terminal and nothing is said.
+fn columns(table: &Table) -> Option<u16> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    said.filter(|columns| *columns >= LEAST_COLUMNS).or_else(|| table.width())
+}
+
+/// Prints a table whose last column explains each row, a line a row. Where it has no room on the
+/// screen, columns give way one after the other, and then the end of the explanation.
+fn print_lines(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
+    let Some(columns) = columns(&table) else { return print(table) };
+    table.set_width(columns);
+    table.row_iter_mut().for_each(|row| _ = row.max_height(1));
+    one_line(&mut table, spare);
+    line(&table.trim_fmt())
+}
+
+fn one_line(table: &mut Table, spare: &[usize]) {
+    let widths = table.column_max_content_widths();
+    let Some((why, width)) = widths.len().checked_sub(1).zip(widths.last()) else { return };
+    let at_least = |width| ColumnConstraint::LowerBoundary(Width::Fixed(width));
+    let constrain = |table: &mut Table, column: usize, constraint: ColumnConstraint| {
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(constraint);
+        }
+    };
+    (0..why).for_each(|column| constrain(table, column, ColumnConstraint::ContentWidth));
+    constrain(table, why, at_least(READABLE.min(*width)));
+    let hidden = spare.iter().map(|column| (*column, ColumnConstraint::Hidden));
+    let at_last = [(why, at_least(NARROWEST.min(*width))), (why, ColumnConstraint::Hidden)];
+    for (column, constraint) in hidden.chain(at_last) {
+        if !is_too_wide(table) {
+            return;
+        }
+        constrain(table, column, constraint);
+    }
+}
+
 /// The answer to one prompt.
 pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
     if args.limit.most == 0 {
         line("no tools were asked for: --limit is 0")?;
+    } else if let Some(because @ (NoTools::EmptyCatalog | NoTools::Filtered)) = selection.no_tools {
+        line(&because.to_string())?;
     } else if selection.abstained {
         let sure = selection.confidence.unwrap_or_default();
         let found = match selection.degraded {
@@ -197,7 +243,7 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
         // Semantic, keyword and tiers, all of which `--json` shows too.
-        print_sparing(selected(&selection.tools), &[2, 3, 4])?;
+        print_lines(selected(&selection.tools), &[2, 3, 4])?;
         for found in &selection.tools {
             found.suspicions().iter().for_each(|said| {
                 let said = said.to_string();
@@ -233,8 +279,6 @@ fn selected(tools: &[Selected]) -> Table {
     out
 }
 
-    } else if let Some(because @ (NoTools::EmptyCatalog | NoTools::Filtered)) = selection.no_tools {
-        line(&because.to_string())?;
 fn contribution(explanation: &Explanation, name: &str) -> String {
     let part = explanation.parts.iter().find(|part| part.name == name);
     part.map_or("–".to_owned(), |part| format!("{:.3}", part.contribution))
@@ -286,7 +330,7 @@ fn excluded(selection: &Selection) -> anyhow::Result<()> {
         let (score, because) = (format!("{:.3}", tool.score), tool.because.to_string());
         out.add_row([plain(tool.id.as_str()), score, plain(&because)]);
     }
-    print(out)
+    print_lines(out, &[])
 }
 
 /// Where the time of one selection went.
@@ -337,29 +381,34 @@ mod tests {
         assert_eq!(plain(unseen), "read_file 👩\u{200d}💻");
     }
 
-    /// A table of one tool on a screen of 80 columns.
-    fn at_80_columns(id: &str, why: &str) -> String {
+    /// A table of one tool on a screen.
+    fn on_a_screen(columns: u16, id: &str, why: &str) -> String {
         let mut table =
             table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
         table.add_row([id, "1.000", "0.700", "0.300", "high · medium · very_slow", why]);
-        table.set_width(80);
-        fit(&mut table, &[2, 3, 4]);
+        table.set_width(columns);
+        table.row_iter_mut().for_each(|row| _ = row.max_height(1));
+        one_line(&mut table, &[2, 3, 4]);
         table.trim_fmt()
     }
 
     #[test]
-    fn at_80_columns_ids_and_numbers_stay_whole_and_words_wrap() {
+    fn ids_and_numbers_stay_whole_and_the_explanation_is_cut() {
         let why = "related in meaning (0.37); words: version, production, back, one";
         let long = "everything__trigger-long-running-operation";
         for id in ["git__commit", "kubernetes__restart_deployment", long] {
-            let shown = at_80_columns(id, why);
-            for whole in [id, "score", "1.000", "meaning", "production,"] {
-                assert!(shown.contains(whole), "{whole} is broken in\n{shown}");
+            let shown = on_a_screen(80, id, why);
+            for whole in [id, "score", "1.000", "related in meaning", "…"] {
+                assert!(shown.contains(whole), "{whole} is not in\n{shown}");
             }
-            assert!(!shown.contains(why), "why did not wrap:\n{shown}");
             assert!(shown.lines().all(|line| line.chars().count() <= 80), "too wide:\n{shown}");
+            assert_eq!(shown.lines().count(), 5, "{shown}");
         }
-        let all = at_80_columns("git__commit", why);
-        assert!(all.contains("semantic") && all.contains("very_slow"), "{all}");
+        assert!(!on_a_screen(60, long, why).contains("why"), "there is no room for a word of it");
+        let all = on_a_screen(160, "git__commit", why);
+        assert!(
+            all.contains("semantic") && all.contains("very_slow") && all.contains(why),
+            "{all}"
+        );
     }
 }

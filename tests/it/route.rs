@@ -314,3 +314,41 @@ fn an_unknown_candidate_is_told_in_a_line() {
     let output = sandbox.run(&[&args[..], &["--candidates", "EvalMath"]].concat());
     assert!(output.stderr.len() < 300);
 }
+
+#[test]
+fn on_80_columns_each_tool_has_one_line() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    let prompt = "the new version is broken in production, go back to the one before";
+    let typed = ["route", "-s", "keyword", "--limit", "8", "--tools", &tools, prompt];
+    let shown = |columns: Option<&str>, more: &[&str]| {
+        let mut command = sandbox.toolroute();
+        columns.map(|columns| command.env("COLUMNS", columns));
+        let done = command.args(typed).args(more).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    let answer: serde_json::Value = serde_json::from_str(&shown(None, &["--json"])).unwrap();
+    let whys: Vec<&str> = answer["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["explanation"]["why"].as_str().unwrap())
+        .collect();
+    let narrow = shown(Some("80"), &[]);
+    // A line a tool, the header and three rules.
+    assert_eq!(narrow.lines().count(), whys.len() + 4, "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    for (tool, line) in ids(&answer).into_iter().zip(narrow.lines().skip(3)) {
+        assert!(line.trim_start().starts_with(tool), "{tool} is not whole in {line}");
+    }
+    assert!(narrow.contains('…'), "{narrow}");
+    // What is left out on one tool's behalf has a line as well.
+    let strict = ["--max-cost", "tiny", "--undeclared", "exclude"];
+    let strict = shown(Some("80"), &strict);
+    assert!(strict.lines().all(|line| line.chars().count() <= 80), "{strict}");
+    // On a wide screen, and where there is none, nothing is cut.
+    for wide in [shown(Some("400"), &[]), shown(None, &[])] {
+        assert_eq!(wide.lines().count(), whys.len() + 4, "{wide}");
+        assert!(whys.iter().all(|why| wide.contains(why)), "{wide}");
+    }
+}

@@ -68,7 +68,8 @@ impl Sandbox {
             .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
             .env("TOOLROUTE_PINS", self.dir.path().join("pins.json"))
-            .env("NO_COLOR", "1");
+            .env("NO_COLOR", "1")
+            .env_remove("COLUMNS");
         command
     }
 
