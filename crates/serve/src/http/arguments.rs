@@ -61,6 +61,16 @@ pub struct ArgumentsDoc {
     unused: Vec<Value>,
 }
 
+/// The moment that a body names, or this one.
+pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
+    match now {
+        Some(now) => {
+            now.parse().map_err(|error: NoLocalTime| ApiError::bad_request(error.to_string()))
+        }
+        None => Ok(LocalTime::of_this_machine()),
+    }
+}
+
 /// Reads a tool's arguments out of a prompt. Nothing is guessed, and nothing is called.
 #[utoipa::path(post, path = "/v1/arguments", tag = "tools", request_body = ArgumentsBody, responses(
     (status = 200, body = ArgumentsDoc), (status = 400, body = ErrorBody),
@@ -73,12 +83,7 @@ pub async fn arguments(
 ) -> Result<Response, ApiError> {
     let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
     let given = super::call::arguments(asked.arguments)?;
-    let now = match asked.now {
-        Some(now) => {
-            now.parse().map_err(|error: NoLocalTime| ApiError::bad_request(error.to_string()))?
-        }
-        None => LocalTime::of_this_machine(),
-    };
+    let now = moment(asked.now.as_deref())?;
     let tool = app.service().describe(&asked.tool, asked.profile.as_deref())?;
     let preparing = app.work(move || {
         let earlier: Vec<&str> = asked.earlier.iter().map(String::as_str).collect();

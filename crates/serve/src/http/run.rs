@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::arguments::moment;
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, events};
 use crate::RunPrompt;
-use crate::execution::{LocalTime, NoLocalTime};
 
 /// Bytes of a prompt that is cut into steps.
 const MOST_BYTES: usize = 32_768;
@@ -72,12 +72,7 @@ pub async fn run(
     Body(asked): Body<RunBody>,
 ) -> Result<Response, ApiError> {
     let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
-    let now = match &asked.now {
-        Some(now) => {
-            now.parse().map_err(|error: NoLocalTime| ApiError::bad_request(error.to_string()))?
-        }
-        None => LocalTime::of_this_machine(),
-    };
+    let now = moment(asked.now.as_deref())?;
     if asked.prompt.trim().is_empty() {
         return Err(ApiError::bad_request("expected a prompt with at least one word"));
     }
