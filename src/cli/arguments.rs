@@ -11,7 +11,7 @@ use super::exit::{self, Failure};
 use super::render;
 use crate::catalog::Tool;
 use crate::engine::Session;
-use crate::execution::{ArgumentSources, Arguments, LocalTime, PreparedArguments, Report, Source};
+use crate::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
 
 /// A report with the arguments that were read out of the prompt.
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ pub fn read(
     args: &SourceArgs,
     (given, session): (&Arguments, &Session),
 ) -> anyhow::Result<PreparedArguments> {
-    let now = args.now.clone().unwrap_or_else(LocalTime::of_this_machine);
+    let now = args.moment();
     let last_result = args.last_result.as_deref().map(result).transpose()?;
     let earlier: Vec<&str> = args.earlier.iter().map(String::as_str).collect();
     let sources = ArgumentSources {

@@ -123,34 +123,63 @@ pub fn perform(
     asked: Asked<'_>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    let Some(path) = catalog.live.servers() else {
-        return Err(servers::none_named().into());
-    };
-    let executor = Arc::new(executor(path, &args.limits)?);
-    asked.engine.join(&executor);
+    let executor = Arc::new(executor(servers_file(catalog)?, &args.limits)?);
+    let engine = asked.engine;
+    engine.join(&executor);
     let kept = asked.kept.with_limits(args.limits.rights.session.limits());
-    let session = &kept.session;
-    let request = Request {
-        candidates: &asked.candidates,
-        arguments: &asked.arguments,
-        guard: session.guard(),
-        confirmed: args.limits.yes,
-        question: asked.question,
-        budget_tokens: None,
-        on_event: &|event| render::warn(global, &told(&event)),
-    };
-    let mut report = servers::runtime()?.block_on(async {
-        let report = executor.call(&request).await;
+    let caller = Caller { args, engine, executor: &executor, session: &kept.session, global };
+    let report = servers::runtime()?.block_on(async {
+        let report = caller.call(&asked.candidates, &asked.arguments, asked.question).await;
         executor.close().await;
         report
     });
-    asked.engine.record_report(&report, session, asked.question);
     kept.save()?;
-    asked.engine.close();
-    if let (true, Some(candidate)) = (report.is_out_of_reach(), asked.candidates.first()) {
-        report.name_nearest(asked.engine.nearest(&candidate.tool.id));
-    }
+    engine.close();
     show(&report, asked.prepared, global)
+}
+
+/// The servers file that tools are called by.
+///
+/// # Errors
+/// Where none is named.
+pub fn servers_file(catalog: &CatalogArgs) -> anyhow::Result<&Path> {
+    catalog.live.servers().map(AsRef::as_ref).ok_or_else(|| servers::none_named().into())
+}
+
+/// Calls tools for a command.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    pub args: &'a ExecutionArgs,
+    pub engine: &'a Engine,
+    pub executor: &'a Executor,
+    pub session: &'a Session,
+    pub global: &'a Global,
+}
+
+impl Caller<'_> {
+    /// Makes one call, says what happens on the way, and logs what came of it.
+    pub async fn call(
+        &self,
+        candidates: &[Candidate],
+        arguments: &Arguments,
+        question: &str,
+    ) -> Report {
+        let request = Request {
+            candidates,
+            arguments,
+            guard: self.session.guard(),
+            confirmed: self.args.limits.yes,
+            question,
+            budget_tokens: None,
+            on_event: &|event| render::warn(self.global, &told(&event)),
+        };
+        let mut report = self.executor.call(&request).await;
+        if let (true, Some(candidate)) = (report.is_out_of_reach(), candidates.first()) {
+            report.name_nearest(self.engine.nearest(&candidate.tool.id));
+        }
+        self.engine.record_report(&report, self.session, question);
+        report
+    }
 }
 
 /// What calls the tools of a servers file whose catalog was read before. No server is started yet.

@@ -4,21 +4,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::args::{Global, RunArgs};
-use super::call;
+use super::call::{self, Caller};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{render, servers};
-use crate::engine::{Engine, Plan, PlanReport, PlannedCall, Step, StepState};
-use crate::execution::{Executor, LocalTime, Outcome, Report, Request};
+use crate::engine::{Plan, PlanReport, PlannedCall, Session, Step, StepState};
+use crate::execution::{Outcome, Report};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let Some(path) = args.catalog.live.servers() else {
-        let said =
-            "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
-    };
+    let path = call::servers_file(&args.catalog)?;
     if args.prompt.trim().is_empty() {
         let said = "expected a prompt with at least one word, found none".to_owned();
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
@@ -28,14 +24,18 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let limits = args.execution.limits.rights.session.limits();
     let kept = KeptSession::open(&args.execution.session, global)?.with_limits(limits);
-    let now = args.sources.now.clone().unwrap_or_else(LocalTime::of_this_machine);
-    let plan = Plan::new(engine.needs(&args.prompt), &kept.session, &now);
+    // What is only shown is not remembered.
+    let shown = args.sources.dry_run.then(|| Session::restore("", kept.session.record()));
+    let session = shown.as_ref().unwrap_or(&kept.session);
+    let now = args.sources.moment();
+    let plan = Plan::new(engine.needs(&args.prompt), session, &now);
     let plan = if args.sources.dry_run { plan.draft() } else { plan };
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
     engine.join(&executor);
-    let runner = Runner { args, global, engine: &engine, executor: &executor, kept: &kept };
+    let (args, engine) = (&args.execution, &engine);
+    let caller = Caller { args, engine, executor: &executor, session, global };
     let done = servers::runtime()?.block_on(async {
-        let done = runner.steps(plan).await;
+        let done = steps(&caller, plan).await;
         executor.close().await;
         done
     });
@@ -50,50 +50,36 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(end(&report))
 }
 
-struct Runner<'a> {
-    args: &'a RunArgs,
-    global: &'a Global,
-    engine: &'a Engine,
-    executor: &'a Executor,
-    kept: &'a KeptSession,
-}
-
-impl Runner<'_> {
-    async fn steps(&self, mut plan: Plan<'_>) -> anyhow::Result<PlanReport> {
-        while let Some(request) = plan.next_request() {
-            let selection = self.engine.select(&request)?;
-            self.kept.session.note_selection(&request.prompt, &selection);
-            if let Some(planned) = plan.prepare(&selection) {
-                match self.call(&planned).await {
-                    Ok(report) => plan.note(report),
-                    Err(error) => plan.fail(format!("{error:#}")),
-                }
+/// Finds and calls a tool for each need, until one is not answered.
+async fn steps(caller: &Caller<'_>, mut plan: Plan<'_>) -> anyhow::Result<PlanReport> {
+    let mut is_first = true;
+    while let Some(request) = plan.next_request() {
+        let selection = match caller.engine.select(&request) {
+            Ok(selection) => selection,
+            Err(error) if is_first => return Err(error.into()),
+            // What was called before it stays told.
+            Err(error) => {
+                plan.fail(error.to_string());
+                continue;
+            }
+        };
+        is_first = false;
+        caller.session.note_selection(&request.prompt, &selection);
+        if let Some(planned) = plan.prepare(&selection) {
+            match call(caller, &planned).await {
+                Ok(report) => plan.note(report),
+                Err(error) => plan.fail(format!("{error:#}")),
             }
         }
-        Ok(plan.finish())
     }
+    Ok(plan.finish())
+}
 
-    async fn call(&self, planned: &PlannedCall) -> anyhow::Result<Report> {
-        let (args, session) = (&self.args.execution, &self.kept.session);
-        let said = format!("{}: {}", planned.need, planned.tool.id);
-        render::warn(self.global, &render::plain(&said));
-        let candidates = call::chain(args, self.engine, &planned.tool)?;
-        let request = Request {
-            candidates: &candidates,
-            arguments: &planned.arguments,
-            guard: session.guard(),
-            confirmed: args.limits.yes,
-            question: &planned.need,
-            budget_tokens: None,
-            on_event: &|event| render::warn(self.global, &call::told(&event)),
-        };
-        let mut report = self.executor.call(&request).await;
-        if report.is_out_of_reach() {
-            report.name_nearest(self.engine.nearest(&planned.tool.id));
-        }
-        self.engine.record_report(&report, session, &planned.need);
-        Ok(report)
-    }
+async fn call(caller: &Caller<'_>, planned: &PlannedCall) -> anyhow::Result<Report> {
+    let said = format!("{}: {}", planned.need, planned.tool.id);
+    render::warn(caller.global, &render::plain(&said));
+    let candidates = call::chain(caller.args, caller.engine, &planned.tool)?;
+    Ok(caller.call(&candidates, &planned.arguments, &planned.need).await)
 }
 
 fn show(report: &PlanReport, global: &Global) -> anyhow::Result<()> {

@@ -120,3 +120,43 @@ fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guar
     let said = sandbox.fails(2, &["run", "--plan", "x", "--args", "{}", "--servers", &servers]);
     assert!(said.contains("--plan"), "{said}");
 }
+
+#[test]
+fn a_plan_that_is_only_shown_is_not_remembered() {
+    let sandbox = house();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let run = |more: &[&str]| {
+        let typed = [
+            "run",
+            "--plan",
+            "get the weather forecast for Oslo",
+            "--servers",
+            &servers,
+            "--model",
+            "static",
+            "--session",
+            "trip",
+        ];
+        let mut command = sandbox.toolroute();
+        command.env("XDG_STATE_HOME", sandbox.path("state")).args(typed).args(more);
+        command.assert().success();
+    };
+    let remembers = || {
+        let kept = walk(&sandbox.path("state"));
+        kept.iter().any(|path| std::fs::read_to_string(path).unwrap().contains("weather"))
+    };
+    run(&["--dry-run"]);
+    assert!(!remembers());
+    run(&[]);
+    assert!(remembers());
+}
+
+/// All files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = entries.flat_map(|entry| match entry.path() {
+        path if path.is_dir() => walk(&path),
+        path => vec![path],
+    });
+    below.collect()
+}

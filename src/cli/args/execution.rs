@@ -81,6 +81,14 @@ pub struct SourceArgs {
     pub dry_run: bool,
 }
 
+#[cfg(feature = "mcp")]
+impl SourceArgs {
+    /// The moment that was typed, or this one.
+    pub fn moment(&self) -> LocalTime {
+        self.now.clone().unwrap_or_else(LocalTime::of_this_machine)
+    }
+}
+
 /// Which tools may answer for one that fails.
 #[cfg(feature = "mcp")]
 #[derive(Args, Clone, Copy, Debug)]
