@@ -174,7 +174,8 @@ fn past_prompts_help_on_public_sets() {
         ("toollens", "toolroute-l6-v1", 0.1),
         ("metatool", "toolroute-l6-v1", -0.005),
     ] {
-        let Some(set) = shared(&format!("data/{name}")) else { return };
+        let set = shared(&format!("data/{name}"))
+            .expect("the shared data; TOOLROUTE_SHARED names its folder");
         let sandbox = Sandbox::new();
         let tools = set.join("tools.jsonl");
         let rows = |name: &str| std::fs::read_to_string(set.join(name)).unwrap();
