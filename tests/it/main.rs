@@ -29,6 +29,7 @@ mod import;
 mod layers;
 mod learn;
 mod model;
+mod operators;
 mod plan;
 mod proxy;
 mod refusals;
