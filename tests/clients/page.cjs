@@ -64,6 +64,14 @@ async function check(page, url, strangers, complaints) {
   await page.waitForFunction(() => /No tool fits/.test(document.querySelector("#summary").textContent), { timeout: 20000 });
   assert.match(await page.$eval("#excluded summary", summary => summary.textContent), /\d+ left out/);
 
+  // A language that is not read is the reason, and confidence is that of the answer alone.
+  await page.$eval("#prompt", input => { input.value = ""; });
+  await page.type("#prompt", "lösche den alten Kram von gestern");
+  await page.waitForFunction(() => /language that the model here does not read/.test(document.querySelector("#summary").textContent), { timeout: 20000 });
+  await ask(page, PROMPT);
+  assert.match(await page.$eval("#summary", summary => summary.textContent), /confidence that a tool fits/);
+  assert.doesNotMatch(await page.$eval("#tools", tools => tools.textContent), /confidence/);
+
   // The keyboard alone.
   await ask(page, PROMPT);
   await page.waitForFunction(wanted => document.querySelector("#tools > li")?.dataset.id === wanted, {}, WANTED);

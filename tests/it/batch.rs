@@ -178,7 +178,7 @@ fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
         "q.jsonl",
         "{\"id\": 1, \"prompt\": \"the current weather in Haifa\"}\n\
          {\"id\": 2, \"query\": \"why do cats purr\", \"prompt\": 7}\n\
-         {\"id\": 3, \"query\": \"\u{5de}\u{5d4} \u{5de}\u{5d6}\u{5d2} \u{5d4}\u{5d0}\u{5d5}\u{5d5}\u{5d9}\u{5e8}\"}\n\
+         {\"id\": 3, \"query\": \"מחק את הכל\"}\n\
          {\"id\": 4, \"prompt\": 7}\n",
     );
     let (output, tools) = (sandbox.path("r.jsonl"), samples());

@@ -448,6 +448,7 @@ fn beyond_the_queue_requests_are_turned_away_and_those_taken_are_answered() {
     let refused = post(port, "/v1/select", &json!({"prompt": "send an email"}));
     assert_eq!(refused.error(), (503, "overloaded".to_owned()));
     assert_eq!(refused.header("retry-after"), Some("1"));
+    assert!(server.log().contains("turned away"), "{}", server.log());
     // What watches the server is answered all the same.
     assert_eq!(get(port, "/healthz").status, 200);
     // An orderly end waits for what is under way.
