@@ -199,6 +199,28 @@ fn a_report_without_a_session_is_one_of_its_senders() {
 }
 
 #[test]
+fn a_call_without_a_session_is_logged_as_one_of_its_senders() {
+    let send =
+        json!({"name": "send_mail", "description": "Sends a mail", "does": {"answer": "ok"}});
+    let sandbox = scripted(&[("mail", json!([send]))]);
+    let (servers, log) = (sandbox.path("servers.json"), sandbox.path("feedback.db"));
+    let log = log.to_str().unwrap();
+    let args =
+        ["serve", "--servers", servers.to_str().unwrap(), "--model", "static", "--feedback", log];
+    let mut server = Server::start(&sandbox, &args);
+    let call = json!({"tool": "mail__send_mail", "question": "send a mail", "confirmed": true});
+    // More often than one session may make one call: each is a session of its own.
+    for _ in 0..5 {
+        assert_eq!(post(server.port, "/v1/call", &call).ok()["outcome"], "answered");
+    }
+    server.signal("TERM");
+    assert!(server.ended(std::time::Duration::from_secs(60)).success());
+    let exported = sandbox.run(&["feedback", "export", "--feedback", log]).stdout;
+    let exported = String::from_utf8(exported).unwrap();
+    assert_eq!(exported.matches("\"session\":\"client 127.0.0.1\"").count(), 5, "{exported}");
+}
+
+#[test]
 fn query_and_prompt_are_taken_for_each_other_in_every_body() {
     let sandbox = Sandbox::new();
     let tools = sandbox.write("tools.jsonl", TOOLS);

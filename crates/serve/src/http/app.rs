@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::http::HeaderMap;
 use tokio::sync::broadcast;
 
 use super::changes::Changes;
 use super::overload::Overload;
 use super::watch::Happening;
-use super::{ApiError, Conduct, Limits, Persist, Reload};
+use super::{ApiError, Client, Conduct, Limits, Persist, Reload};
 use crate::bodies::{BODY_BUDGET, Bodies};
 use crate::engine::{Engine, Map, Session};
 use crate::filter::DEFAULT_KEEP;
@@ -155,6 +156,20 @@ impl App {
             Some(name) => Ok(service.sessions().named(profile, name?)?),
             None => Ok(service.sessions().of_request()),
         }
+    }
+
+    /// [`App::session`] of a request that is logged: where it names none, it is one of its sender's.
+    pub(super) fn logged_session(
+        &self,
+        client: Option<Extension<Client>>,
+        (profile, name): (Option<&str>, Option<&str>),
+        headers: &HeaderMap,
+    ) -> Result<Arc<Session>, ApiError> {
+        if name.is_some() || headers.contains_key(SESSION_HEADER) {
+            return self.session((profile, name), headers);
+        }
+        let client = client.map_or_else(|| "unknown".to_owned(), |client| client.0.to_string());
+        Ok(self.service().sessions().of_sender(&client))
     }
 
     /// A selection, in its turn.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::extract::Body;
-use super::{ApiError, App, ErrorBody, events};
+use super::{ApiError, App, Client, ErrorBody, events};
 use crate::CallTool;
 use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
@@ -69,10 +70,12 @@ pub struct ReportDoc {
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub async fn call(
     State(app): State<Arc<App>>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     Body(mut asked): Body<CallBody>,
 ) -> Result<Response, ApiError> {
-    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
+    let named = (asked.profile.as_deref(), asked.session.as_deref());
+    let session = app.logged_session(client, named, &headers)?;
     let arguments = arguments(std::mem::take(&mut asked.arguments))?;
     let service = app.service();
     // Before anything is sent: what cannot be called at all has its status.

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, json};
-use crate::feedback::{Execution, client_session};
+use crate::feedback::Execution;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,10 +61,8 @@ pub async fn add(
     Body(told): Body<Value>,
 ) -> Result<Response, ApiError> {
     let executions = read(told)?;
-    let session = app.session((None, None), &headers)?;
-    let client = client.map_or_else(|| "unknown".to_owned(), |client| client.0.to_string());
     // What a session is believed is bounded: reports without one are those of their sender.
-    let session = session.name().map_or_else(|| client_session(&client), str::to_owned);
+    let session = app.logged_session(client, (None, None), &headers)?;
     let service = app.service();
     let engine = service.engine();
     if engine.feedback_counts().is_none() {
@@ -73,7 +71,7 @@ pub async fn add(
     let mut resolved = Vec::with_capacity(executions.len());
     for mut execution in executions {
         execution.tool = service.describe(execution.tool.as_str(), None)?.id.clone();
-        execution.session = execution.session.or_else(|| Some(session.clone()));
+        execution.session = execution.session.or_else(|| session.name().map(str::to_owned));
         execution.check().map_err(|error| ApiError::bad_request(error.to_string()))?;
         resolved.push(execution);
     }

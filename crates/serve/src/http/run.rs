@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -11,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::arguments::moment;
 use super::extract::Body;
-use super::{ApiError, App, ErrorBody, events};
+use super::{ApiError, App, Client, ErrorBody, events};
 use crate::RunPrompt;
 
 /// Bytes of a prompt that is cut into steps.
@@ -68,10 +69,12 @@ pub struct PlanDoc {
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub async fn run(
     State(app): State<Arc<App>>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     Body(asked): Body<RunBody>,
 ) -> Result<Response, ApiError> {
-    let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
+    let named = (asked.profile.as_deref(), asked.session.as_deref());
+    let session = app.logged_session(client, named, &headers)?;
     let now = moment(asked.now.as_deref())?;
     if asked.prompt.trim().is_empty() {
         return Err(ApiError::bad_request("expected a prompt with at least one word"));

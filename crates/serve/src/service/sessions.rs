@@ -8,6 +8,7 @@ use lru::LruCache;
 use super::Error;
 use crate::engine::Session;
 use crate::execution::CallLimits;
+use crate::feedback::client_session;
 
 /// Sessions that are remembered; the longest unused are forgotten. One takes some kilobytes, most of
 /// it the latest prompts.
@@ -54,6 +55,12 @@ impl Sessions {
     /// The session of one request, without a name.
     pub fn of_request(&self) -> Arc<Session> {
         Arc::new(Session::default().with_limits(self.limits.clone()))
+    }
+
+    /// The session of one request whose sender names none. It remembers nothing of others, and the log
+    /// has all of them under the sender's name.
+    pub fn of_sender(&self, client: &str) -> Arc<Session> {
+        Arc::new(Session::new(client_session(client)).with_limits(self.limits.clone()))
     }
 
     /// The session of one connection, which nobody else can name.
