@@ -243,7 +243,7 @@ fn query_and_prompt_are_taken_for_each_other_in_every_body() {
     }
     let body = json!({"prompt": "send a mail", "query": "read a mail"});
     assert_eq!(post(server.port, "/v1/select", &body).error().0, 400, "two are one too many");
-    assert_eq!(get(server.port, "/v1/map?query=mail").ok()["prompt"]["x"].is_number(), true);
+    assert!(get(server.port, "/v1/map?query=mail").ok()["prompt"]["x"].is_number());
     let sandbox =
         scripted(&[("mail", json!([{"name": "send_mail", "description": "Sends a mail"}]))]);
     let mut client = gateway(&sandbox, &["-s", "keyword"], 1);
