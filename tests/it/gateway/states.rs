@@ -14,6 +14,7 @@ fn ill(python: &Path) -> Value {
     json!({
         "unset": {"command": python, "args": ["x.py", "${MY_UNSET_KEY}"], "env": {"B": "${ALSO_UNSET}"}},
         "missing": {"command": "no-such-program-here"},
+        "process": {"type": "process", "command": "no-such-program-either", "tools": [{"name": "t"}]},
         "homeless": {"command": python, "cwd": "/no/such/folder"},
         "ended": {"command": python, "args": ["-c", "raise SystemExit('SECRET WORDS')"]},
         "closed": {"url": "http://127.0.0.1:9/mcp"},
@@ -23,12 +24,13 @@ fn ill(python: &Path) -> Value {
 }
 
 /// What is to be told of each, but for the one that is off.
-const TOLD: [(&str, &str); 6] = [
+const TOLD: [(&str, &str); 7] = [
     ("closed", "cannot be reached: nothing listens at its address"),
     ("ended", "cannot be reached: it ended before it answered"),
     ("homeless", "folder not found: /no/such/folder"),
     ("missing", "program not found: no-such-program-here"),
     ("older", "expected type stdio, http, process or openapi, found `sse`"),
+    ("process", "program not found: no-such-program-either"),
     ("unset", "needs ALSO_UNSET, MY_UNSET_KEY"),
 ];
 

@@ -101,11 +101,12 @@ impl Invoker for ProcessTools {
         Box::pin(self.run(call))
     }
 
+    fn prepare(&self) -> Pending<'_, Result<(), Fault>> {
+        let missing = |said: String| Fault::before(FaultKind::Unreachable, &said).telling(said);
+        Box::pin(std::future::ready(self.program.check(&self.options).map_err(missing)))
+    }
+
     fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
-        // Its tools stand in the file; without the program none of them could be called.
-        let there = self.program.check(&self.options).map(|()| self.tools.clone());
-        let there = there
-            .map_err(|said| Fault::before(FaultKind::Unreachable, &said).telling(said.as_str()));
-        Box::pin(std::future::ready(there))
+        Box::pin(std::future::ready(Ok(self.tools.clone())))
     }
 }

@@ -160,8 +160,8 @@ impl ServersFile {
                 let mut missing = std::mem::take(&mut expand.missing);
                 missing.sort();
                 missing.dedup();
-                let (first, needs) = (missing[0].clone(), LeftOut::Needs(missing));
-                let said = format!("{needs}; set it, or write ${{{first}:-default}}");
+                let needs = LeftOut::Needs(missing);
+                let said = format!("{needs}; set it, or write ${{NAME:-default}}");
                 self.leave_out(name, needs, &said);
             }
             Ok(Some(read)) => {

@@ -228,7 +228,7 @@ mod tests {
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
         assert_eq!(seen(&open, None), ["fs", "web", "new", "held"]);
-        assert_eq!(open.hides("held"), true);
+        assert!(open.hides("held"));
         assert_eq!(seen(&open, Some("reads")), ["fs", "new"]);
         let deny = Patterns::new(["fs__*", "n*"]).unwrap();
         let permissions = Permissions { deny, ..Permissions::default() };

@@ -208,7 +208,10 @@ impl Service {
         self.set_status(name, Status::Starting)?;
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
         let taken = match listed {
-            Some(Ok(tools)) => self.take_in(name, tools).await,
+            Some(Ok(tools)) => match self.take_in(name, tools).await {
+                Ok(count) => self.callable(name).await.map(|()| count),
+                Err(error) => Err(error),
+            },
             Some(Err(fault)) => {
                 // The whole of it is for the log; a client is told nothing that the server said.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
@@ -228,6 +231,17 @@ impl Service {
         };
         self.set_status(name, status)?;
         taken
+    }
+
+    /// Whether calls could reach a server that listed its tools: those of a program that is run once a
+    /// call stand in the file, whether the program is there or not.
+    async fn callable(&self, name: &str) -> Result<(), Error> {
+        let invoker = self.executor().and_then(|executor| executor.servers().get(name));
+        let Some(invoker) = invoker else { return Ok(()) };
+        invoker
+            .prepare()
+            .await
+            .map_err(|fault| Error::Unavailable { server: name.to_owned(), because: fault.told() })
     }
 
     async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
