@@ -116,7 +116,9 @@ fn wants_login() -> u16 {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            stream.read(&mut [0; 4_096]).ok();
+            if stream.read(&mut [0; 4_096]).unwrap_or_default() == 0 {
+                continue;
+            }
             let head =
                 "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"x\"\r\n";
             stream
