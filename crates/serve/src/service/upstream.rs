@@ -24,6 +24,8 @@ pub struct ServerState {
     pub held_back: usize,
     /// Tools that it is known to list only to clients that offer what the gateway does not.
     pub withheld: usize,
+    /// Why it could not be had the last time, while it is tried again.
+    failed: Option<String>,
     /// Since when it is so, in milliseconds since 1970.
     pub since_ms: u64,
 }
@@ -46,16 +48,22 @@ pub enum Status {
 
 impl ServerState {
     fn new(name: &str, status: Status, tools: usize) -> Self {
-        Self { name: name.to_owned(), status, tools, held_back: 0, withheld: 0, since_ms: now_ms() }
+        Self {
+            name: name.to_owned(),
+            status,
+            tools,
+            held_back: 0,
+            withheld: 0,
+            failed: None,
+            since_ms: now_ms(),
+        }
     }
 
     /// Why tools of it may be missing, if they may.
     pub(super) fn lacking(&self) -> Option<String> {
         let because = match &self.status {
             Status::LeftOut { because: LeftOut::Disabled } => None,
-            Status::Starting if self.tools == 0 => {
-                Some("starting; ask again in a few seconds".to_owned())
-            }
+            _ if self.is_awaited() => Some("starting; ask again in a few seconds".to_owned()),
             _ => self.fault(),
         };
         self.with_held_back(because)
@@ -74,14 +82,16 @@ impl ServerState {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    /// Whether it is being asked, and nothing is known of its tools.
+    /// Whether it is being asked, and nothing is known of its tools. One that failed before and is tried
+    /// again is not waited for.
     pub(super) fn is_awaited(&self) -> bool {
-        self.tools == 0 && self.status == Status::Starting
+        self.tools == 0 && self.status == Status::Starting && self.failed.is_none()
     }
 
     fn fault(&self) -> Option<String> {
         match &self.status {
             Status::Unavailable { because } => Some(because.clone()),
+            Status::Starting => self.failed.clone(),
             Status::LeftOut { because: LeftOut::Disabled } => None,
             Status::LeftOut { because } => Some(because.to_string()),
             _ => None,
@@ -302,6 +312,11 @@ impl Service {
             .get_mut(name)
             .ok_or_else(|| Error::UnknownServer { name: name.to_owned(), known })?;
         if state.status != status {
+            match &status {
+                Status::Ready => state.failed = None,
+                Status::Unavailable { because } => state.failed = Some(because.clone()),
+                _ => {}
+            }
             (state.status, state.since_ms) = (status, now_ms());
             drop(states);
             self.tell(Notice::Server { name: name.to_owned() });
@@ -331,4 +346,30 @@ fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
         }
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_tried_again_says_why_it_failed() {
+        let state = |status, failed: Option<&str>| ServerState {
+            failed: failed.map(str::to_owned),
+            ..ServerState::new("s", status, 0)
+        };
+        let first = state(Status::Starting, None);
+        assert_eq!(first.lacking().unwrap(), "starting; ask again in a few seconds");
+        assert_eq!(first.reason(), None);
+        let again = state(Status::Starting, Some("no handshake in 180s"));
+        assert_eq!(again.lacking().unwrap(), "no handshake in 180s");
+        assert!(!again.is_awaited());
+        let held = ServerState { held_back: 1, withheld: 2, ..state(Status::Ready, None) };
+        assert_eq!(held.lacking().unwrap(), "1 tool held back by pins");
+        assert_eq!(
+            held.reason().unwrap(),
+            "1 tool held back by pins; without 2 tools that it lists only to clients with sampling, \
+             elicitation or roots"
+        );
+    }
 }
