@@ -258,3 +258,37 @@ fn a_kill_during_a_start_leaves_no_server() {
     }
     assert_eq!(left_over(mark), [] as [&str; 0]);
 }
+
+#[test]
+fn a_kept_file_whose_bytes_have_changed_is_told() {
+    let sandbox = Sandbox::new();
+    let run = |args: &[&str]| {
+        let mut command = sandbox.toolroute();
+        command.args(args).env("XDG_STATE_HOME", sandbox.path("state")).output().unwrap()
+    };
+    let change = |path: &std::path::Path, from: &str, to: &str| {
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(from), "{text}");
+        std::fs::write(path, text.replace(from, to)).unwrap();
+    };
+    let tools = crate::support::samples();
+    let route = ["route", "send an email to Dana", "--session", "mine", "--tools", &tools];
+    let route = [&route[..], &["--model", "static"]].concat();
+    assert!(run(&route).status.success() && run(&route).status.success());
+    change(&sandbox.path("state/toolroute/sessions/mine.json"), "Dana", "Dona");
+    let told = run(&route);
+    let said = String::from_utf8_lossy(&told.stderr);
+    assert!(!told.status.success() && said.contains("not those that were written"), "{said}");
+
+    let servers = servers(&sandbox, &["normal"]);
+    let list = ["tools", "list", "--servers", &servers, "--json"];
+    let whole = run(&list);
+    let lists = std::fs::read_dir(sandbox.path("cache/toolroute/servers")).unwrap().flatten();
+    let list_of = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let kept = lists.map(|file| file.path()).find(list_of).unwrap();
+    change(&kept, "Says hello", "Says hallo");
+    let again = run(&list);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(said.contains("is damaged") && again.stdout == whole.stdout, "{said}");
+    assert_eq!(String::from_utf8_lossy(&run(&list).stderr), "", "it was asked anew");
+}

@@ -400,7 +400,7 @@ mod tests {
         let named = json!({"properties": {"$defs": {"type": "string"}, "enum": {}, "$ref": {}},
                            "enum": [{"$ref": "#/nowhere"}], "$defs": {"unused": {"$ref": "http://x"}}});
         let expansion = Expansion::of(&named);
-        assert_eq!((expansion.parts, expansion.is_closed()), (4, true));
+        assert_eq!((expansion.parts, expansion.is_closed()), (5, true));
         assert!(!Expansion::of(&json!({"items": {"$ref": "other.json"}})).is_closed());
         assert!(!Expansion::of(&json!({"items": {"$id": "x", "$ref": "#"}})).is_closed());
         let by_anchor =
