@@ -48,7 +48,7 @@ def judge_climbed(paths, base):
     climbed = 0
     for path in paths:
         plain = path.split("?")[0].lower()
-        for escape, read in (("%2e", "."), ("%5c", "/"), ("\\", "/"), ("%09", ""), ("%0a", ""), ("%0d", "")):
+        for escape, read in (("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("\\", "/"), ("%09", ""), ("%0a", ""), ("%0d", "")):
             plain = plain.replace(escape, read)
         leads_back = any(part in (".", "..") for part in plain.split("/"))
         climbed += leads_back or "//" in plain or not (plain + "/").startswith(base.rstrip("/") + "/")
@@ -540,10 +540,10 @@ def kinds(site):
 
     def make_list():
         shutil.rmtree(folder / "cache", ignore_errors=True)
-        site.run("tools", "list", "--servers", site.servers(honest=site.hostile("normal")), "--refresh", "--pin", "off")
+        site.run("tools", "list", "--servers", site.servers(honest=site.hostile("normal")), "--refresh", "--pin-mode", "off")
 
     def look_list():
-        return site.run("tools", "list", "--servers", folder / "servers.json", "--pin", "off", "--json")
+        return site.run("tools", "list", "--servers", folder / "servers.json", "--pin-mode", "off", "--json")
 
     def make_log():
         rows = folder / "rows.jsonl"

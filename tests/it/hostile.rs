@@ -177,15 +177,15 @@ fn no_argument_leads_out_of_an_apis_base() {
             post(server.port, "/v1/call", &json!({"tool": tool, "arguments": {"id": id}})).ok()
         };
         assert_eq!(call("fine")["outcome"], "answered", "{tool}");
-        for id in ["..", ".\t.", "\t..", "\n..", "..\r", "\u{0}..", "\u{7f}.."] {
+        for id in ["..", ".\t.", "\t..", "\n..", "..\r", "\u{0}..", "\u{7f}..", "../..", "..\\.."] {
             assert_eq!(call(id)["outcome"], "failed", "{tool} {id:?}");
         }
-        for id in ["%2e%2e", "../..", "..\\..", "..%2f.."] {
+        for id in ["%2e%2e", "..%2f.."] {
             assert_eq!(call(id)["outcome"], "answered", "{tool} {id:?}");
         }
     }
     let paths = paths.lock().unwrap();
-    assert_eq!(paths.len(), 10, "{paths:?}");
+    assert_eq!(paths.len(), 6, "{paths:?}");
     for path in &*paths {
         let depth = path.matches('/').count();
         let (note, part) =
