@@ -22,7 +22,8 @@ fn folder() -> std::path::PathBuf {
 
 fn tools() -> Vec<Tool> {
     let path = folder().join("tools.jsonl");
-    let set = Catalog::load(&[path], &LoadOptions::default()).unwrap().catalog;
+    let options = LoadOptions { author_signals: true, ..LoadOptions::default() };
+    let set = Catalog::load(&[path], &options).unwrap().catalog;
     let copies = (0..).flat_map(|copy| set.iter().map(move |tool| (copy, tool)));
     copies.take(TOOLS).map(|(copy, tool)| renamed(copy, tool)).collect()
 }

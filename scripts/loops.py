@@ -118,7 +118,7 @@ def weights_kept(binary):
     Path(catalog).write_text("\n".join(map(json.dumps, tools)))
 
     def first():
-        found = site.run("route", "kalimera", "--tools", catalog, "--feedback", log)["tools"]
+        found = site.run("route", "kalimera", "--tools", catalog, "--author-signals", "--feedback", log)["tools"]
         return found[0]["id"] if found else None
 
     signals = ["phase", "language", "complexity", "task_type", "history", "intent", "web", "priority",

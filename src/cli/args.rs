@@ -179,6 +179,10 @@ pub struct CatalogArgs {
     /// Files that set tiers and facets for tools by id pattern
     #[arg(long, value_name = "FILE")]
     pub overlay: Vec<PathBuf>,
+    /// Take the patterns over prompts that files of tools declare (`routing.signals`, `critical`);
+    /// those of overlays are always taken
+    #[arg(long)]
+    pub author_signals: bool,
     /// Fail on the first bad tool or row instead of leaving it out
     #[arg(long)]
     pub strict: bool,

@@ -15,6 +15,8 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
     let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH))?;
     wanted.min_confidence = 0.0;
     let mut catalog = args.catalog.clone();
+    // What they give is the question.
+    catalog.author_signals = true;
     if catalog.tools.is_empty() {
         catalog.tools.push(folder.join("tools.jsonl"));
     }

@@ -53,7 +53,7 @@ fn with_overlays(tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Too
     if overlays.is_empty() || tools.is_empty() {
         return Ok(tools.to_vec());
     }
-    let options = LoadOptions { strict: false, overlays: overlays.to_vec() };
+    let options = LoadOptions { overlays: overlays.to_vec(), ..LoadOptions::default() };
     let loaded = Catalog::load_with(&[], tools.to_vec(), &options)?;
     Ok(loaded.catalog.iter().cloned().collect())
 }

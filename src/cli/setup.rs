@@ -93,7 +93,8 @@ pub fn catalog_with_problems(
 
 fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(Loaded, Vec<HeldTool>)> {
     expect_sources(args)?;
-    let options = LoadOptions { strict, overlays: args.overlay.clone() };
+    let author_signals = args.author_signals;
+    let options = LoadOptions { strict, overlays: args.overlay.clone(), author_signals };
     #[cfg(feature = "mcp")]
     let loaded = {
         let listed = super::servers::catalogs(&args.live)?;

@@ -199,7 +199,7 @@ fn applied_weights_keep_every_signal_and_its_answers() {
     let log = sandbox.path("log.db");
     let (tools, log) = (tools.to_str().unwrap(), log.to_str().unwrap());
     let route = || {
-        let typed = ["route", "--tools", tools, "--feedback", log, "kalimera"];
+        let typed = ["route", "--author-signals", "--tools", tools, "--feedback", log, "kalimera"];
         sandbox.json(&typed)["tools"][0]["id"].clone()
     };
     assert_eq!(route(), "ops__dispatch");

@@ -19,6 +19,10 @@ pub struct LoadOptions {
     pub strict: bool,
     /// Files that set tiers and facets by id pattern; later ones win.
     pub overlays: Vec<PathBuf>,
+    /// Take what files of tools say of when their tools are right ([`signals`](super::Routing::signals), [`critical`](super::Routing::critical)). Without it
+    /// that is left out with a warning: whoever wrote the file would have a say over every prompt. Overlays are the
+    /// user's own, and always taken.
+    pub author_signals: bool,
 }
 
 impl Catalog {
@@ -55,6 +59,10 @@ impl Catalog {
         let read: Vec<_> = places.par_iter().map(|place| import_file(&place.path)).collect();
         let mut gathered = Gathered::default();
         for (place, import) in places.iter().zip(read) {
+            let import = import.map(|import| match options.author_signals {
+                true => import,
+                false => without_signals(&place.path, import),
+            });
             take_in(place, import, &mut gathered)?;
         }
         for tool in tools {
@@ -169,6 +177,30 @@ fn may_be_a_file(path: &Path) -> bool {
 fn import_file(path: &Path) -> Result<Import, Error> {
     let file = file::read(path)?;
     import::read(&Source::of(path, &file)).map_err(|problem| Error::Unrecognised { problem })
+}
+
+/// Takes from the tools of a file what its author says of when they are right, and tells it.
+fn without_signals(path: &Path, mut import: Import) -> Import {
+    let says = |tool: &Tool| !tool.routing.signals.is_empty() || tool.routing.critical;
+    let says: Vec<&mut Tool> =
+        import.tools.iter_mut().map(|found| &mut found.tool).filter(|tool| says(tool)).collect();
+    let count = says.len();
+    let first = says.first().map(|tool| tool.id.to_string());
+    for tool in says {
+        tool.routing.signals.clear();
+        tool.routing.critical = false;
+    }
+    if let Some(first) = first {
+        let mut problem = Problem::new(
+            Severity::Warning,
+            "no say over prompts by the author of a file",
+            format!("`signals` or `critical` in {count} tools, {first:?} the first; left out"),
+            "where you trust the file, pass --author-signals (author_signals = true); or write them in an overlay of yours",
+        );
+        problem.file = Some(path.to_owned());
+        import.problems.push(problem.field("routing"));
+    }
+    import
 }
 
 fn add(path: &Path, import: Import, gathered: &mut Gathered) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::row::Row;
-use super::{Fallback, Problem, Retry, Severity, Tool, fallback};
+use super::{Fallback, Problem, Retry, Severity, Tool, everyday, fallback};
 
 /// A pattern that takes more than this once compiled is a mistake or an attack: the longest of the
 /// source documents' own takes 40 kB.
@@ -296,6 +296,11 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
         if let Some((field, expected, found, cure)) = fault(signal) {
             wrong(&format!("signals[{at}].{field}"), &expected, found, cure);
         }
+    }
+    if let Some((claimed, all)) = everyday::too_broad(&routing.signals) {
+        let found = format!("patterns that match {claimed} of {all} everyday prompts");
+        let cure = "write words that only prompts for this tool have";
+        wrong("signals", "patterns for the tool's own prompts", found, cure);
     }
     problems
 }

@@ -6,11 +6,8 @@
 
 use serde::Serialize;
 
-use crate::catalog::{Tool, ToolId, split_identifier};
+use crate::catalog::{Tool, ToolId, everyday_prompts, split_identifier};
 use crate::engine::{Engine, Error, SelectRequest, Strategy};
-
-/// Prompts of no catalog in particular.
-const GENERIC: &str = include_str!("data/generic_prompts.txt");
 
 /// Tools whose own words are asked with, at most; beyond that evenly spread ones.
 const MOST_PROBES: usize = 2_000;
@@ -82,8 +79,7 @@ pub fn probe(engine: &Engine, limit: usize) -> Result<Probed, Error> {
 fn prompts<'a>(tools: impl Iterator<Item = &'a Tool>, count: usize) -> Vec<(Option<u32>, String)> {
     let step = count.div_ceil(MOST_PROBES).max(1);
     let own = (0u32..).zip(tools).step_by(step).map(|(row, tool)| (Some(row), own_prompt(tool)));
-    let generic =
-        GENERIC.lines().filter(|line| !line.is_empty()).map(|line| (None, line.to_owned()));
+    let generic = everyday_prompts().map(|line| (None, line.to_owned()));
     own.filter(|(_, prompt)| !prompt.trim().is_empty()).chain(generic).collect()
 }
 

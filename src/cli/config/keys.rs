@@ -61,6 +61,7 @@ const STRATEGIES: Kind = Kind::Word(&["auto", "keyword", "semantic", "hybrid"]);
 pub const KEYS: &[Key] = &[
     key("tools", "tools", "TOOLROUTE_TOOLS", Kind::Paths, "none"),
     key("overlay", "overlay", "TOOLROUTE_OVERLAY", Kind::Paths, "none"),
+    key("author_signals", "author-signals", "TOOLROUTE_AUTHOR_SIGNALS", Kind::Flag, "false"),
     key("model", "model", "TOOLROUTE_MODEL", Kind::Text, "built in"),
     key("models", "models", "TOOLROUTE_MODELS", Kind::Path, "the user's data folder"),
     key("index", "index", "TOOLROUTE_INDEX", Kind::Path, "in the user's cache folder"),

@@ -19,6 +19,7 @@ pub(super) struct Known {
     profiles: Vec<String>,
     tools: Vec<PathBuf>,
     overlays: Vec<PathBuf>,
+    author_signals: bool,
 }
 
 impl Known {
@@ -30,13 +31,15 @@ impl Known {
             profiles: profiles.keys().cloned().collect(),
             tools: args.catalog.tools.clone(),
             overlays: args.catalog.overlay.clone(),
+            author_signals: args.catalog.author_signals,
         })
     }
 
     /// The tools of files, and those that the servers had the last time.
     pub fn catalog(&self, global: &Global) -> anyhow::Result<Catalog> {
         let paths: Vec<PathBuf> = self.tools.iter().cloned().chain(self.lists.there()).collect();
-        let options = LoadOptions { strict: false, overlays: self.overlays.clone() };
+        let (strict, author_signals) = (false, self.author_signals);
+        let options = LoadOptions { strict, overlays: self.overlays.clone(), author_signals };
         let loaded = Catalog::load(&paths, &options)?;
         for problem in &loaded.problems {
             render::warn(global, &render::plain(&problem.to_string()));

@@ -87,7 +87,8 @@ impl Opened {
         let lists = file.as_ref().map(|file| Lists::of(file, from.live.refresh));
         let lists = lists.unwrap_or_default();
         let paths: Vec<PathBuf> = from.tools.iter().cloned().chain(lists.there()).collect();
-        let options = LoadOptions { strict: from.strict, overlays: from.overlay.clone() };
+        let (strict, author_signals) = (from.strict, from.author_signals);
+        let options = LoadOptions { strict, overlays: from.overlay.clone(), author_signals };
         let loaded = Catalog::load(&paths, &options)?;
         let broken = broken(&loaded.problems, &from.overlay, before)?;
         setup::tell_problems(&loaded.problems, global);
@@ -118,7 +119,7 @@ fn broken(
     let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !overlays.contains(file)).collect();
     let mut broken = BTreeSet::new();
     for file in suspect {
-        let options = LoadOptions { strict: false, overlays: Vec::new() };
+        let options = LoadOptions::default();
         // By itself, such a file is an error.
         let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
         if before.is_some_and(|before| !before.contains(&file)) {

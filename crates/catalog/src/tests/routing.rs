@@ -2,7 +2,7 @@ use std::fs;
 
 use crate::{Catalog, LoadOptions, Loaded, Tool};
 
-fn load(rows: &str, overlay: Option<&str>) -> Loaded {
+fn load_with(rows: &str, overlay: Option<&str>, author_signals: bool) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
     let tools = folder.path().join("tools.jsonl");
     fs::write(&tools, rows).unwrap();
@@ -11,9 +11,16 @@ fn load(rows: &str, overlay: Option<&str>) -> Loaded {
         fs::write(&path, text).unwrap();
         path
     });
-    let options =
-        LoadOptions { overlays: overlays.into_iter().collect(), ..LoadOptions::default() };
+    let options = LoadOptions {
+        overlays: overlays.into_iter().collect(),
+        author_signals,
+        ..LoadOptions::default()
+    };
     Catalog::load(&[tools], &options).unwrap()
+}
+
+fn load(rows: &str, overlay: Option<&str>) -> Loaded {
+    load_with(rows, overlay, true)
 }
 
 const DATAGOV: &str = r#"{"name": "datagov_query", "routing": {"priority": 95,
@@ -100,4 +107,42 @@ fn an_overlay_sets_what_it_names_and_leaves_the_rest() {
     assert_eq!((routing.priority, routing.fallbacks.as_slice()), (Some(7), &["search".into()][..]));
     assert_eq!(routing.parameter_hints.optional, ["limit"]);
     assert!(routing.parameter_hints.required.is_empty(), "what is named is replaced whole");
+}
+
+#[test]
+fn an_author_has_no_say_over_prompts_unless_that_is_allowed() {
+    let loaded = load_with(&rows(), None, false);
+    let routing = &loaded.catalog.get("datagov_query").unwrap().routing;
+    assert!(routing.signals.is_empty() && !routing.critical);
+    assert_eq!((routing.priority, routing.fallbacks.len()), (Some(95), 1));
+    let told: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    assert!(matches!(&told[..], [one] if one.contains("--author-signals")), "{told:?}");
+    // An overlay is the user's own.
+    let overlay =
+        "[[overlay]]\nmatch = \"search\"\n[[overlay.routing.signals]]\npattern = \"find\"\n";
+    let loaded = load_with("{\"name\": \"search\"}", Some(overlay), false);
+    assert_eq!(loaded.problems, []);
+    assert_eq!(loaded.catalog.get("search").unwrap().routing.signals.len(), 1);
+}
+
+#[test]
+fn patterns_that_match_what_everybody_asks_are_an_error() {
+    for (signals, is_broad) in [
+        (r#"[{"pattern": "."}]"#, true),
+        (r#"[{"pattern": "\\b(the|a|my|to)\\b", "weight": 0.1}]"#, true),
+        // A little of each is as much together.
+        (r#"[{"pattern": "the"}, {"pattern": "my"}, {"pattern": "file|list|data"}]"#, true),
+        (r#"[{"pattern": ".", "weight": -1}]"#, false),
+        (r#"[{"pattern": "file|folder|document"}]"#, false),
+    ] {
+        let row = format!(r#"{{"name": "a", "routing": {{"signals": {signals}}}}}"#);
+        let loaded = load(&row, None);
+        assert_eq!(loaded.catalog.is_empty(), is_broad, "{signals}");
+        let told: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told.iter().any(|told| told.contains("of 62 everyday prompts")),
+            is_broad,
+            "{told:?}"
+        );
+    }
 }

@@ -199,7 +199,8 @@ fn runs_reach_the_log_and_are_counted() {
 #[cfg(feature = "built-in-model")]
 fn hybrid(bare: bool, config: EngineConfig) -> Engine {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/signals/tools.jsonl");
-    let loaded = Catalog::load(&[folder.into()], &LoadOptions::default()).unwrap();
+    let options = LoadOptions { author_signals: true, ..LoadOptions::default() };
+    let loaded = Catalog::load(&[folder.into()], &options).unwrap();
     assert_eq!(loaded.problems, []);
     let mut tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
     if bare {
