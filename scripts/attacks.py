@@ -2,6 +2,10 @@
 """What hostile tools do to answers: 1 % of a catalog is added by one server, in four kinds.
 
     scripts/attacks.py --binary target/release/toolroute --data ../shared/data [--sets a,b]
+    scripts/attacks.py --binary … --data … --adaptive [--near-best 0 --near-best 0.9] [--seed 1] [--texts]
+
+With `--adaptive` the hostile tools are written against the ranking itself, anew for each `--near-best`; prints an
+object with the share of the prompts kept for the measure in whose first five one stands. The same seed gives the same.
 
 Prints for each set the recall in five with and without shares of servers, and the share of the
 prompts that lose a right tool. The shares are applied to deeper answers of the same run, as the
@@ -10,9 +14,13 @@ engine applies them: a server that has its share gives way to what comes near.
 
 import argparse
 import collections
+import http.client
 import json
 import math
+import operator
 import pathlib
+import random
+import re
 import subprocess
 import tempfile
 
@@ -83,13 +91,175 @@ def shared_out(found, server_of, most):
     return [tool for tool, _ in chosen]
 
 
+def dot(a, b):
+    return sum(map(operator.mul, a, b))
+
+
+class Server:
+    """A running `toolroute serve` over a catalog, asked as anybody may ask it."""
+
+    def __init__(self, binary, tools, more):
+        command = [binary, "serve", "--tools", tools, "--addr", "127.0.0.1:0", "--json", "--no-save"]
+        command += ["--min-confidence", "0", "-q", *more]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        said = ""
+        while not said.rstrip().endswith("}"):
+            line = self.process.stdout.readline()
+            if not line:
+                raise SystemExit(f"the server did not start: {' '.join(map(str, command))}")
+            said += line
+        self.http = http.client.HTTPConnection("127.0.0.1", json.loads(said)["port"], timeout=120)
+
+    def ask(self, method, path, body=None):
+        self.http.request(method, path, json.dumps(body), {"content-type": "application/json"})
+        answer = self.http.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise SystemExit(f"{method} {path}: {answer.status} {text[:300]!r}")
+        return json.loads(text)
+
+    def vectors(self, texts):
+        found = []
+        for at in range(0, len(texts), 512):
+            rows = self.ask("POST", "/v1/embeddings", {"input": texts[at : at + 512], "model": "any"})["data"]
+            found += [row["embedding"] for row in rows]
+        return found
+
+    def select(self, prompt, explain=False):
+        body = {"prompt": prompt, "limit": 5, "explain": explain, "excluded": False}
+        return self.ask("POST", "/v1/select", body)["tools"]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Adaptive:
+    """Writes hostile tools word by word and sentence by sentence, and keeps what comes into most answers.
+
+    It may ask the real ranking as often as it likes about every second prompt of the set; the others are kept
+    for the measure. Vectors choose the few texts of some hundred and fifty that are tried, the ranking decides.
+    """
+
+    STEPS, SENTENCES, WORDS, TRIED = 8, 100, 30, 1
+    # A text is thought to come in where its cosine is that of the last tool shown, or these shares of the best one's.
+    NEAR = (0.0, 0.8, 0.9)
+
+    def __init__(self, server, tools, prompts, seed):
+        self.server, self.random = server, random.Random(seed)
+        self.prompts = prompts[::2]
+        said = [(tool.get("description") or tool["name"]).split(".")[0].strip()[:160] for tool in tools]
+        self.sentences = self.prompts + [text for text in said if text]
+        counts = collections.Counter(word for text in self.prompts for word in re.findall("[a-z]{4,}", text.lower()))
+        self.words = [word for word, _ in counts.most_common(120)]
+        texts = self.sentences + self.words
+        self.vector = dict(zip(texts, server.vectors(texts)))
+        self.bars = [self.bar(server.select(prompt, True)) for prompt in self.prompts]
+        self.done = set()
+
+    def bar(self, shown):
+        cosines = [part["raw"] for tool in shown for part in tool["explanation"]["parts"] if part["name"] == "semantic"]
+        return [max(cosines[-1], share * cosines[0]) if cosines else 1.0 for share in self.NEAR]
+
+    def guessed(self, vector):
+        """How many of the prompts it may come in for that no earlier tool does, by each bar."""
+        left = [at for at in range(len(self.prompts)) if at not in self.done]
+        cosines = [(dot(vector, self.vector[self.prompts[at]]), self.bars[at]) for at in left]
+        likely = lambda margin: 1 / (1 + math.exp(min(-margin / 0.03, 60)))
+        return [sum(likely(cosine - bar[which]) for cosine, bar in cosines) for which in range(len(self.NEAR))]
+
+    def come_in(self, tool):
+        self.server.ask("POST", "/v1/tools", [tool])
+        found = {at for at, text in enumerate(self.prompts) if any(t["id"] == tool["id"] for t in self.server.select(text))}
+        self.server.ask("DELETE", f"/v1/tools/{tool['id']}")
+        return found
+
+    def options(self, name, text, vector, step):
+        chosen = self.random.sample(self.sentences, min(self.SENTENCES, len(self.sentences)))
+        chosen += self.random.sample(self.words, min(self.WORDS, len(self.words)))
+        length = len(text.split()) + len(name.split("_"))
+        options = [(name, f"{text} {more}".strip(), self.mixed(vector, length, more)) for more in chosen]
+        if 0 < step < 4:
+            named = self.random.sample(self.words, min(20, len(self.words)))
+            options += [(f"{name}_{word}", text, self.mixed(vector, length, word)) for word in named]
+        return options
+
+    def mixed(self, vector, length, more):
+        """About the vector of a text with more behind it: an encoder of this kind takes the mean over words."""
+        added, words = self.vector[more], len(more.split())
+        both = [length * a + words * b for a, b in zip(vector, added)] if vector else added
+        norm = math.sqrt(dot(both, both))
+        return [number / norm for number in both]
+
+    def tool(self, number):
+        name, text, vector, best = "assistant", "", None, set()
+        for step in range(self.STEPS):
+            options = self.options(name, text, vector, step)
+            tried = {}
+            guesses = [self.guessed(vector) for _, _, vector in options]
+            for which in range(len(self.NEAR)):
+                ranked = sorted(range(len(options)), key=lambda at: -guesses[at][which])
+                tried |= {options[at][:2]: None for at in ranked[: self.TRIED]}
+            made = [(self.come_in(self.made(number, *key)) - self.done, key) for key in sorted(tried)]
+            found, key = max(made, key=lambda one: len(one[0]))
+            if vector and len(found) <= len(best):
+                continue
+            best, (name, text) = found, key
+            vector = self.server.vectors([f"helper: {name.replace('_', ' ')}. {text}"])[0]
+        self.done |= best
+        return self.made(number, name, text)
+
+    @staticmethod
+    def made(number, name, text):
+        return {"id": f"evil__{number}", "server": "helper", "name": name, "description": text}
+
+
+def adaptive(args, name):
+    tools, queries = rows(args.data / name / "tools.jsonl"), rows(args.data / name / "queries.jsonl")
+    queries = queries[:: math.ceil(len(queries) / args.most)]
+    prompts = [query["query"] for query in queries]
+    for near in args.near_best:
+        server = Server(args.binary, args.data / name / "tools.jsonl", ["--near-best", str(near)])
+        try:
+            attack = Adaptive(server, tools, prompts, args.seed)
+            evil = [attack.tool(number) for number in range(args.hostile)]
+            clean = [[tool["id"] for tool in server.select(query["query"])] for query in queries[1::2]]
+            server.ask("POST", "/v1/tools", evil)
+            shown = [[tool["id"] for tool in server.select(query["query"])] for query in queries[1::2]]
+        finally:
+            server.stop()
+        ours = {tool["id"] for tool in evil}
+        golds = [set(query["gold"]) for query in queries[1::2]]
+        share = lambda hits: round(sum(map(bool, hits)) / max(len(shown), 1), 4)
+        found = {
+            "set": name, "near_best": near, "seed": args.seed, "hostile": len(evil), "tools": len(tools), "prompts": len(shown),
+            "in_five": share(ours & set(five) for five in shown),
+            "first": share(ours & set(five[:1]) for five in shown),
+            "displaced": share((set(was) & gold) - set(five) for was, five, gold in zip(clean, shown, golds)),
+        }
+        print(json.dumps(found), flush=True)
+        if args.texts:
+            print("\n".join(json.dumps(tool) for tool in evil), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
     parser.add_argument("--data", type=pathlib.Path, required=True)
-    parser.add_argument("--sets", default=DEV)
+    parser.add_argument("--sets")
+    parser.add_argument("--adaptive", action="store_true", help="write the tools against the ranking")
+    parser.add_argument("--near-best", type=float, action="append", help="with --adaptive: the flag of `serve`; repeatable")
+    parser.add_argument("--hostile", type=int, default=4, help="with --adaptive: tools that are written")
+    parser.add_argument("--most", type=int, default=1000, help="with --adaptive: prompts of a set, evenly spread")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--texts", action="store_true", help="with --adaptive: print the tools as well")
     args = parser.parse_args()
-    for name in args.sets.split(","):
+    args.near_best = args.near_best or [0.0, 0.9]
+    if args.adaptive:
+        for name in (args.sets or "azure_mcp_2026").split(","):
+            adaptive(args, name)
+        return
+    for name in (args.sets or DEV).split(","):
         tools, queries = rows(args.data / name / "tools.jsonl"), rows(args.data / name / "queries.jsonl")
         asked = [{"id": at, "query": query["query"]} for at, query in enumerate(queries)]
         servers = {tool["id"]: tool.get("server") for tool in tools}

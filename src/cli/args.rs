@@ -35,8 +35,8 @@ use super::session::SessionArgs;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Device, Precision};
 use crate::engine::{
-    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, POLICY_BAND, Policy, Signal,
-    Strategy, Undeclared,
+    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, NEAR_BEST, POLICY_BAND, Policy,
+    Signal, Strategy, Undeclared,
 };
 
 mod conduct;
@@ -291,6 +291,10 @@ pub struct PolicyArgs {
     /// Tools of one server in an answer at most, where those of another come near
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub max_per_server: Option<usize>,
+    /// The share of the best tool's score that a tool of another server has at least, where the best
+    /// is a clear one; 0 lets every tool pass
+    #[arg(long, default_value_t = NEAR_BEST, value_name = "X", value_parser = share)]
+    pub near_best: f32,
     /// Judge tiers by what the log of executions says of a tool's runs, beside what it declares
     #[arg(long)]
     pub observed_tiers: bool,
@@ -315,6 +319,12 @@ pub enum Scale {
     ZScore,
 }
 
+/// A number from 0 to 1.
+fn share(typed: &str) -> Result<f32, String> {
+    let share = typed.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("expected a number from 0 to 1, found {typed:?}"))
+}
+
 impl PolicyArgs {
     pub fn policy(&self) -> Policy {
         Policy {
@@ -323,6 +333,7 @@ impl PolicyArgs {
             max_latency: self.max_latency,
             undeclared: self.undeclared,
             max_per_server: self.max_per_server,
+            near_best: Some(self.near_best).filter(|share| *share > 0.0),
             observed_tiers: self.observed_tiers,
         }
     }

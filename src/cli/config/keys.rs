@@ -120,6 +120,7 @@ pub const KEYS: &[Key] = &[
         Kind::Count(1, 65_535),
         "none",
     ),
+    key("near_best", "near-best", "TOOLROUTE_NEAR_BEST", Kind::Number(0.0, 1.0), "0.9"),
     key("policy_band", "policy-band", "TOOLROUTE_POLICY_BAND", Kind::Number(0.0, 1.0), "0.02"),
     key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(&["text", "json"]), "text"),
     key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores"),

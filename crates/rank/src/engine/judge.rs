@@ -7,7 +7,7 @@ use super::live_inputs::RowObservations;
 use super::ranking::{Order, Ranked, rank};
 use super::state::State;
 use super::{Context, EngineConfig, Error, SelectRequest};
-use crate::catalog::{Catalog, Facet, Tool};
+use crate::catalog::{Facet, Tool};
 use crate::feedback::{self, Observations, Observed};
 use crate::index::Rows;
 use crate::query::{ContextFeatures, Reading};
@@ -83,7 +83,7 @@ impl<'a> Judge<'a> {
             task_type: features.and_then(|features| Some(features.task_type?.as_str())),
         };
         Ok(Self {
-            policy: policy(request.policy.unwrap_or(config.policy), &state.catalog),
+            policy: policy((request.policy.unwrap_or(config.policy), strategy), state, reading),
             blocked: &state.inputs.blocked,
             filters: config.filters(context)?,
             weights: if is_plain { SignalWeights::OFF } else { state.inputs.weights },
@@ -210,8 +210,13 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The policy for a catalog: the only server need not share.
-fn policy(mut policy: Policy, catalog: &Catalog) -> Policy {
+/// The policy for a prompt: the only server need not share, and how near to the best a tool must come was measured on the
+/// blend of meaning and words, on prompts for one thing. Of one for several things, each has a best tool of its own.
+fn policy((mut policy, strategy): (Policy, Strategy), state: &State, reading: &Reading) -> Policy {
+    let (catalog, config) = (&state.catalog, &state.config);
+    let is_measured = strategy == Strategy::Hybrid && !config.fusion.is_plain();
+    let is_for_one = !config.clauses || reading.clauses.len() < 2;
+    policy.near_best = policy.near_best.filter(|share| *share > 0.0 && is_measured && is_for_one);
     let of_one = |(_, tools): (&str, usize)| tools == catalog.len();
     if policy.max_per_server.is_some() && catalog.facets().values(Facet::Server).any(of_one) {
         policy.max_per_server = None;
@@ -262,6 +267,17 @@ impl Gate<'_> {
             && blocked.is_empty()
             && filters.iter().all(ToolFilter::is_open)
             && self.exclusive.is_empty()
+    }
+
+    /// Lets a candidate pass that comes near to the best of those chosen, or says that it does not. One that the
+    /// prompt names need not.
+    pub fn admit_near(&self, candidate: &Candidate, chosen: &[Candidate]) -> Result<(), Exclusion> {
+        let judge = self.judge;
+        let best = chosen.iter().max_by(|a, b| a.blend().total_cmp(&b.blend()));
+        let Some(best) = best.filter(|_| candidate.exact_name <= 0.0) else { return Ok(()) };
+        let scaled = |row: u32, score: f32| (judge.tool(row), score / judge.unit);
+        let score = candidate.score.max(candidate.blend());
+        judge.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))
     }
 
     /// Lets a row pass that leaves its server its share, or says that it does not.

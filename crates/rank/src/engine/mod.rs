@@ -80,6 +80,6 @@ pub use crate::query::{
     Turn,
 };
 pub use crate::selection::{
-    Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, Normalization,
-    POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, NEAR_BEST,
+    Normalization, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

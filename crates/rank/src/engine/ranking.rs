@@ -124,6 +124,13 @@ pub(super) fn rank(
                 ranked.exclude(*candidate, why);
                 continue;
             }
+            if let Err(why) = gate.admit_near(candidate, &ranked.chosen) {
+                // It would stand in the answer, if that had room.
+                if ranked.chosen.len() + ranked.excluded.len() < limit {
+                    ranked.exclude(*candidate, why);
+                }
+                continue;
+            }
             match gate.admit_beside(candidate.row, &ranked.chosen) {
                 Ok(()) => ranked.chosen.push(*candidate),
                 Err(why) if over.len() < limit + MAX_EXCLUDED => over.push((*candidate, why)),
@@ -261,6 +268,30 @@ mod tests {
         assert_eq!(chosen(0.3, 2), (vec![0, 1], vec![2]));
         assert_eq!(chosen(0.7, 4).0, [0, 1, 2, 3]);
         assert!(chosen(0.3, 0).0.is_empty());
+    }
+
+    #[test]
+    fn beside_a_clear_best_tool_those_of_other_servers_come_near_it_or_stay_out() {
+        let of = |server: &str, name: &str| Arc::new(Tool::new(Some(server), name, ""));
+        let tools = [of("s", "a"), of("x", "evil"), of("s", "b"), of("y", "near")];
+        let policy = Policy { near_best: Some(0.9), ..Policy::default() };
+        let chosen = |scores: [f32; 4], limit| {
+            let all = (0u32..).zip(scores).map(|(row, score)| {
+                let semantic = Some(Score { raw: score, normalized: score, weight: 1.0 });
+                Candidate { row, score, semantic, ..Candidate::default() }
+            });
+            let ranked = rank(all.collect(), limit, policy, &tools);
+            let excluded: Vec<u32> = ranked.excluded.iter().map(|(c, _)| c.row).collect();
+            (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
+        };
+        assert_eq!(chosen([0.8, 0.6, 0.3, 0.75], 3), (vec![0, 3, 2], vec![1]));
+        // Among vague ones nothing is known to be better than another.
+        assert_eq!(chosen([0.4, 0.3, 0.2, 0.1], 3), (vec![0, 1, 2], vec![]));
+        // Halfway between a clear one and a vague one half as much is asked for.
+        assert_eq!(chosen([0.55, 0.26, 0.1, 0.24], 2).0, [0, 1]);
+        assert_eq!(chosen([0.55, 0.24, 0.1, 0.23], 2).0, [0, 2]);
+        // Only what would have stood in the answer is told.
+        assert_eq!(chosen([0.8, 0.6, 0.3, 0.5], 1), (vec![0], vec![]));
     }
 
     proptest! {

@@ -377,7 +377,10 @@ impl State {
         let gate = judge.gate(&assessed, &candidates);
         let critical = judge.critical(&candidates);
         let mut ranked = judge.rank(candidates, limit, &gate);
-        let starved = ranked.chosen.len() < limit && !ranked.excluded.is_empty();
+        // What is far from the best is so wherever it is found.
+        let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
+        let kept_out = ranked.excluded.iter().any(|(_, why)| is_kept_out(why));
+        let starved = ranked.chosen.len() < limit && kept_out;
         if starved && self.is_approximate() && matches!(rows, Rows::All) {
             let rows = 0..self.catalog.len() as u32;
             let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();

@@ -42,6 +42,7 @@ impl Dice {
             max_latency: self.maybe(&LATENCIES),
             undeclared: self.pick(&[Undeclared::Medium, Undeclared::Admit, Undeclared::Exclude]),
             max_per_server: None,
+            near_best: None,
             observed_tiers: false,
         }
     }

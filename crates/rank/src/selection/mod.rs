@@ -49,7 +49,7 @@ pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
-pub use policy::{Exclusion, Policy, Undeclared};
+pub use policy::{Exclusion, NEAR_BEST, Policy, Undeclared};
 pub use retriever::{
     Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };

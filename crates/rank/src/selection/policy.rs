@@ -24,7 +24,7 @@ pub enum Undeclared {
 }
 
 /// A filter over declared tiers and over the servers' shares. The default admits every tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     pub min_reliability: Option<Reliability>,
@@ -35,11 +35,24 @@ pub struct Policy {
     /// one's come near: none can fill an answer by many tools that are about as good. Tools without
     /// a server are not counted.
     pub max_per_server: Option<usize>,
+    /// The share of the best tool's score, 0 to 1, that a tool of another server has at least, where the best one is
+    /// a clear one: a description that is written to be found for everything is the best for nothing, and takes the
+    /// places after it (docs/security.md). `None` and 0 let every score pass.
+    pub near_best: Option<f32>,
     /// Whether tiers are those that were observed: what a log says of reliability and latency moves
     /// what a tool declares, within the bounds of [`Observed::reliability`] and
     /// [`Observed::latency_ms`].
     pub observed_tiers: bool,
 }
+
+/// The share of the best score that other servers' tools have at least where servers are open to anybody. Measured in
+/// docs/security.md, with the two scores below.
+pub const NEAR_BEST: f32 = 0.9;
+
+/// Below this score no tool is the clear one of a prompt, and from the next on the best one is. Prompts that several
+/// servers' tools serve together have a best one between 0.4 and 0.7, prompts for one tool from 0.65 up.
+const VAGUE: f32 = 0.4;
+const CLEAR: f32 = 0.7;
 
 /// Why a tool is left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +84,13 @@ pub enum Exclusion {
     ServerShare {
         server: String,
         most: usize,
+    },
+    /// A tool of another server fits far better.
+    FarFromBest {
+        best: ToolId,
+        /// Its score over that of the best.
+        share: f32,
+        least: f32,
     },
     /// It must not stand beside a better one.
     Conflict {
@@ -124,6 +144,10 @@ impl fmt::Display for Exclusion {
                     "the answer has {most} tools of `{server}` already, the most of one server"
                 )
             }
+            Self::FarFromBest { best, share, least } => write!(
+                f,
+                "{best} of another server fits far better: it has {share:.2} of that score, at least {least:.2} is asked for"
+            ),
             Self::Conflict { with } => write!(f, "it conflicts with {with}, which fits better"),
             Self::Exclusive { intent, by } => write!(f, "{by} alone serves the intent `{intent}`"),
             Self::BreakerOpen { server: None } => {
@@ -153,7 +177,28 @@ impl Policy {
     pub fn is_open(&self) -> bool {
         let tiers =
             self.min_reliability.is_none() && self.max_cost.is_none() && self.max_latency.is_none();
-        tiers && self.max_per_server.is_none()
+        tiers && self.max_per_server.is_none() && self.near_best.is_none()
+    }
+
+    /// Lets a tool pass whose score comes near enough to that of the best, or says that it does not. Scores are on the
+    /// scale of a cosine.
+    ///
+    /// # Errors
+    /// [`Exclusion::FarFromBest`].
+    pub fn admit_near(
+        &self,
+        (tool, score): (&Tool, f32),
+        (best, top): (&Tool, f32),
+    ) -> Result<(), Exclusion> {
+        let Some(near) = self.near_best.filter(|_| tool.server != best.server) else {
+            return Ok(());
+        };
+        let clear = ((top - VAGUE) / (CLEAR - VAGUE)).clamp(0.0, 1.0);
+        let least = near * clear;
+        if score >= least * top {
+            return Ok(());
+        }
+        Err(Exclusion::FarFromBest { best: best.id.clone(), share: score / top, least })
     }
 
     /// Lets the tool pass beside those chosen before it, or says that its server has its share.

@@ -102,6 +102,9 @@ struct PolicyDoc {
     /// Tools of one server in an answer at most, where those of another come near.
     #[schema(minimum = 0)]
     max_per_server: Option<usize>,
+    /// The share of the best tool's score that tools of other servers have at least, where the best one is clear.
+    #[schema(minimum = 0, maximum = 1)]
+    near_best: Option<f32>,
     /// Whether tiers are judged by what the log says of a tool's runs, beside what it declares.
     #[schema(nullable = false)]
     observed_tiers: Option<bool>,
