@@ -35,8 +35,8 @@ use super::session::SessionArgs;
 use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::embedding::{Device, Precision};
 use crate::engine::{
-    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, NEAR_BEST, POLICY_BAND, Policy,
-    Signal, Strategy, Undeclared,
+    DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Fusion, IndexKind, POLICY_BAND, Policy, Signal,
+    Strategy, Undeclared,
 };
 
 mod conduct;
@@ -292,9 +292,9 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub max_per_server: Option<usize>,
     /// The share of the best tool's score that a tool of another server has at least, where the best
-    /// is a clear one; 0 lets every tool pass
-    #[arg(long, default_value_t = NEAR_BEST, value_name = "X", value_parser = share)]
-    pub near_best: f32,
+    /// is a clear one; 0 lets every tool pass [default: 0.9 with servers, 0 without]
+    #[arg(long, value_name = "X", value_parser = share)]
+    pub near_best: Option<f32>,
     /// Judge tiers by what the log of executions says of a tool's runs, beside what it declares
     #[arg(long)]
     pub observed_tiers: bool,
@@ -333,7 +333,7 @@ impl PolicyArgs {
             max_latency: self.max_latency,
             undeclared: self.undeclared,
             max_per_server: self.max_per_server,
-            near_best: Some(self.near_best).filter(|share| *share > 0.0),
+            near_best: self.near_best,
             observed_tiers: self.observed_tiers,
         }
     }

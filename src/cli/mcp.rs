@@ -20,7 +20,7 @@ use super::setup::{self, Wanted};
 use super::{call, lists, models, paths, render, serve, servers};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
-use crate::engine::{self, DEFAULT_LIMIT, Engine};
+use crate::engine::{self, DEFAULT_LIMIT, Engine, NEAR_BEST};
 use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
 use crate::server::{
     Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Present, Profile, Profiles, SELECTED,
@@ -259,7 +259,8 @@ fn engine(
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
-    let wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit)? };
+    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit)? };
+    wanted.policy.near_best.get_or_insert(NEAR_BEST);
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
     let mut builder = Engine::builder(catalog).config(config);

@@ -12,7 +12,7 @@ use super::{models, paths, render, select_args};
 use crate::catalog::{Catalog, LoadOptions, Loaded, Problem};
 use crate::embedding::Embedder;
 use crate::engine::{
-    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, HeldTool,
+    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, HeldTool, NEAR_BEST,
     POLICY_BAND, Policy, Signal, SnapshotState, Strategy,
 };
 use crate::eval::RowFile;
@@ -226,6 +226,7 @@ pub fn build(
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let mut wanted = wanted;
+    guard(&mut wanted, catalog_args);
     let given = wanted.catalog.take();
     let is_given = given.is_some();
     // The model does not wait for the tools.
@@ -261,6 +262,14 @@ pub fn build(
         render::warn(global, said);
     }
     Ok(engine)
+}
+
+/// Has other servers' tools come near to the best one, where the catalog has servers and nothing else was said: what
+/// they list is written by anybody.
+pub fn guard(wanted: &mut Wanted, catalog: &CatalogArgs) {
+    if catalog.live.servers().is_some() {
+        wanted.policy.near_best.get_or_insert(NEAR_BEST);
+    }
 }
 
 /// The configuration that a command comes to.

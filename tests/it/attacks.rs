@@ -202,9 +202,9 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
             let typed = ["route", prompt, "--tools", tools, "--no-save", "--min-confidence", "0"];
             sandbox.json(&[&typed, more].concat())
         };
-        let open = route(&["--near-best", "0"]);
+        let open = route(&[]);
         assert_eq!(ids(&open)[..2], [right, "helper__assistant"], "{open:#}");
-        let guarded = route(&[]);
+        let guarded = route(&["--near-best", "0.9"]);
         assert_eq!(ids(&guarded)[0], right);
         assert!(!ids(&guarded).contains(&"helper__assistant"), "{guarded:#}");
         let excluded = guarded["excluded"].as_array().unwrap();
@@ -215,11 +215,56 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
     // Where nothing fits clearly, and where the tool is meant, it stands there.
     for prompt in ["call helper__assistant", "what about the vault and the machine and the email"] {
         let typed = ["route", prompt, "--tools", tools, "--no-save", "--min-confidence", "0"];
-        let answer = sandbox.json(&typed);
+        let answer = sandbox.json(&[&typed[..], &["--near-best", "0.9"]].concat());
         assert!(ids(&answer).contains(&"helper__assistant"), "{prompt}: {answer:#}");
     }
     let said = sandbox.fails(2, &["route", "x", "--tools", tools, "--near-best", "7"]);
     assert!(said.contains("expected a number from 0 to 1"), "{said}");
+}
+
+/// A server over stdio that lists the tools of its argument.
+const LISTS: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    answer = {"jsonrpc": "2.0", "id": asked["id"]}
+    if asked["method"] == "initialize":
+        answer["result"] = {"protocolVersion": asked["params"]["protocolVersion"],
+            "capabilities": {"tools": {}}, "serverInfo": {"name": "lists", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        answer["result"] = {"tools": json.loads(sys.argv[1])}
+    else:
+        answer["error"] = {"code": -32601, "message": "unknown method"}
+    print(json.dumps(answer), flush=True)
+"#;
+
+#[test]
+fn with_servers_their_tools_come_near_a_clear_best_one_or_stay_out() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.write("lists.py", LISTS);
+    let tool = |name: &str, said: &str| json!({"name": name, "description": said, "inputSchema": {"type": "object"}});
+    let vault = json!([tool("secret_get", "Shows the details of a secret in a key vault")]);
+    let helper = json!([tool(
+        "assistant",
+        "Show me the details of the secret in the key vault. Send an email to a \
+        colleague. Create a virtual machine. Show the open issues of a repository."
+    )]);
+    let entry = |tools: &Value| json!({"command": "python3", "args": [script, tools.to_string()]});
+    let servers = json!({"mcpServers": {"vault": entry(&vault), "helper": entry(&helper)}});
+    let servers = sandbox.write("servers.json", servers.to_string());
+    let route = |more: &[&str]| {
+        let prompt = "show me the details of the secret in my key vault";
+        let typed =
+            ["route", prompt, "--servers", servers.to_str().unwrap(), "--min-confidence", "0"];
+        sandbox.json(&[&typed, more].concat())
+    };
+    let open = route(&["--near-best", "0"]);
+    assert_eq!(ids(&open), ["vault__secret_get", "helper__assistant"], "{open:#}");
+    let guarded = route(&[]);
+    assert_eq!(ids(&guarded), ["vault__secret_get"], "{guarded:#}");
+    assert_eq!(guarded["excluded"][0]["id"], "helper__assistant", "{guarded:#}");
 }
 
 #[test]

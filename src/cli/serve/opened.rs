@@ -153,7 +153,9 @@ pub fn servers_file(args: &ServeArgs) -> anyhow::Result<Option<ServersFile>> {
 }
 
 pub fn wanted(args: &ServeArgs) -> anyhow::Result<Wanted> {
-    Ok(Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit)? })
+    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit)? };
+    setup::guard(&mut wanted, &args.catalog);
+    Ok(wanted)
 }
 
 pub fn engine(
