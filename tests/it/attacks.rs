@@ -184,9 +184,12 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
         tool("vault", "secret_get", "Shows the details of a secret in a key vault"),
         tool("vault", "secret_delete", "Deletes a secret of a key vault"),
         tool("storage", "account_list", "Lists the storage accounts of a subscription"),
+        tool("storage", "account_get", "Shows a storage account of a subscription"),
         tool("compute", "vm_create", "Creates a virtual machine"),
+        tool("compute", "vm_update", "Updates a virtual machine"),
         tool("mail", "send", "Sends an email to a person"),
         tool("git", "issue_list", "Lists the open issues of a repository"),
+        tool("git", "issue_get", "Shows an open issue of a repository"),
         tool("helper", "assistant", evil),
     ];
     let tools = sandbox.write("tools.jsonl", rows.join("\n"));
@@ -203,7 +206,8 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
             sandbox.json(&[&typed, more].concat())
         };
         let open = route(&[]);
-        assert_eq!(ids(&open)[..2], [right, "helper__assistant"], "{open:#}");
+        assert_eq!(ids(&open)[0], right, "{open:#}");
+        assert!(ids(&open).contains(&"helper__assistant"), "{open:#}");
         let guarded = route(&["--near-best", "0.9"]);
         assert_eq!(ids(&guarded)[0], right);
         assert!(!ids(&guarded).contains(&"helper__assistant"), "{guarded:#}");
@@ -213,9 +217,9 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
         assert!(because.contains(right) && because.contains("fits far better"), "{because}");
     }
     // Where nothing fits clearly, and where the tool is meant, it stands there.
-    for prompt in ["call helper__assistant", "what about the vault and the machine and the email"] {
+    for prompt in ["call helper__assistant", "tidy up the attic"] {
         let typed = ["route", prompt, "--tools", tools, "--no-save", "--min-confidence", "0"];
-        let answer = sandbox.json(&[&typed[..], &["--near-best", "0.9"]].concat());
+        let answer = sandbox.json(&[&typed[..], &["--near-best", "0.9", "--limit", "20"]].concat());
         assert!(ids(&answer).contains(&"helper__assistant"), "{prompt}: {answer:#}");
     }
     let said = sandbox.fails(2, &["route", "x", "--tools", tools, "--near-best", "7"]);
@@ -245,7 +249,10 @@ fn with_servers_their_tools_come_near_a_clear_best_one_or_stay_out() {
     let sandbox = Sandbox::new();
     let script = sandbox.write("lists.py", LISTS);
     let tool = |name: &str, said: &str| json!({"name": name, "description": said, "inputSchema": {"type": "object"}});
-    let vault = json!([tool("secret_get", "Shows the details of a secret in a key vault")]);
+    let vault = json!([
+        tool("secret_get", "Shows the details of a secret in a key vault"),
+        tool("secret_list", "Lists the secrets in a key vault")
+    ]);
     let helper = json!([tool(
         "assistant",
         "Show me the details of the secret in the key vault. Send an email to a \
@@ -261,9 +268,9 @@ fn with_servers_their_tools_come_near_a_clear_best_one_or_stay_out() {
         sandbox.json(&[&typed, more].concat())
     };
     let open = route(&["--near-best", "0"]);
-    assert_eq!(ids(&open), ["vault__secret_get", "helper__assistant"], "{open:#}");
+    assert!(ids(&open).contains(&"helper__assistant"), "{open:#}");
     let guarded = route(&[]);
-    assert_eq!(ids(&guarded), ["vault__secret_get"], "{guarded:#}");
+    assert_eq!(ids(&guarded), ["vault__secret_get", "vault__secret_list"], "{guarded:#}");
     assert_eq!(guarded["excluded"][0]["id"], "helper__assistant", "{guarded:#}");
 }
 

@@ -16,6 +16,9 @@ use crate::selection::{
     Strategy, ToolFilter, band_of,
 };
 
+/// The share of the best tool's score from which another tool of its server speaks for it.
+const SECONDS: f32 = 0.5;
+
 /// How many tools each part of the hybrid strategy has in an answer, at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -269,12 +272,34 @@ impl Gate<'_> {
             && self.exclusive.is_empty()
     }
 
-    /// Lets a candidate pass that comes near to the best of those chosen, or says that it does not. One that the
-    /// prompt names need not.
-    pub fn admit_near(&self, candidate: &Candidate, chosen: &[Candidate]) -> Result<(), Exclusion> {
+    /// The best candidate, where those of other servers must come near it: another tool of its server speaks for it. A
+    /// hostile tool that is the best by itself shuts out nothing.
+    pub fn measure(&self, candidates: &[Candidate]) -> Option<Candidate> {
         let judge = self.judge;
-        let best = chosen.iter().max_by(|a, b| a.blend().total_cmp(&b.blend()));
-        let Some(best) = best.filter(|_| candidate.exact_name <= 0.0) else { return Ok(()) };
+        judge.policy.near_best?;
+        let mut best: Option<&Candidate> = None;
+        for candidate in candidates {
+            let is_better = best.is_none_or(|best| candidate.blend() > best.blend());
+            if is_better && self.admit(candidate.row, &[]).is_ok() {
+                best = Some(candidate);
+            }
+        }
+        let best = *best?;
+        let server = judge.tool(best.row).server.as_ref();
+        let mut others = candidates.iter().filter(|c| c.row != best.row);
+        let seconds = |c: &Candidate| {
+            c.blend() >= SECONDS * best.blend() && judge.tool(c.row).server.as_ref() == server
+        };
+        others.any(seconds).then_some(best)
+    }
+
+    /// Lets a candidate pass that comes near enough to the best, or says that it does not. One that the prompt names
+    /// need not.
+    pub fn admit_near(&self, candidate: &Candidate, best: &Candidate) -> Result<(), Exclusion> {
+        let judge = self.judge;
+        if candidate.exact_name > 0.0 {
+            return Ok(());
+        }
         let scaled = |row: u32, score: f32| (judge.tool(row), score / judge.unit);
         let score = candidate.score.max(candidate.blend());
         judge.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))

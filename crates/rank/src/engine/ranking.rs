@@ -111,6 +111,11 @@ pub(super) fn rank(
     let limit = limit.min(candidates.len());
     let mut ranked = Ranked { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
     let mut over = Vec::new();
+    let measure = gate.measure(&candidates);
+    let near = |candidate: &Candidate| match &measure {
+        Some(best) => gate.admit_near(candidate, best),
+        None => Ok(()),
+    };
     // Sort only as far as is needed: with an open policy that is the first `limit`.
     let (mut done, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
     let mut ordered = Ordered { order, all: candidates, sorted: 0 };
@@ -124,7 +129,7 @@ pub(super) fn rank(
                 ranked.exclude(*candidate, why);
                 continue;
             }
-            if let Err(why) = gate.admit_near(candidate, &ranked.chosen) {
+            if let Err(why) = near(candidate) {
                 // It would stand in the answer, if that had room.
                 if ranked.chosen.len() + ranked.excluded.len() < limit {
                     ranked.exclude(*candidate, why);
@@ -284,14 +289,17 @@ mod tests {
             let excluded: Vec<u32> = ranked.excluded.iter().map(|(c, _)| c.row).collect();
             (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
         };
-        assert_eq!(chosen([0.8, 0.6, 0.3, 0.75], 3), (vec![0, 3, 2], vec![1]));
+        assert_eq!(chosen([0.8, 0.6, 0.4, 0.75], 3), (vec![0, 3, 2], vec![1]));
         // Among vague ones nothing is known to be better than another.
         assert_eq!(chosen([0.4, 0.3, 0.2, 0.1], 3), (vec![0, 1, 2], vec![]));
         // Halfway between a clear one and a vague one half as much is asked for.
-        assert_eq!(chosen([0.55, 0.26, 0.1, 0.24], 2).0, [0, 1]);
-        assert_eq!(chosen([0.55, 0.24, 0.1, 0.23], 2).0, [0, 2]);
+        assert_eq!(chosen([0.55, 0.26, 0.3, 0.24], 3).0, [0, 2, 1]);
+        assert_eq!(chosen([0.55, 0.24, 0.3, 0.23], 3).0, [0, 2]);
         // Only what would have stood in the answer is told.
-        assert_eq!(chosen([0.8, 0.6, 0.3, 0.5], 1), (vec![0], vec![]));
+        assert_eq!(chosen([0.8, 0.6, 0.5, 0.5], 1), (vec![0], vec![]));
+        // No other tool of its server speaks for the best one, nor for a hostile one.
+        assert_eq!(chosen([0.8, 0.6, 0.3, 0.5], 3), (vec![0, 1, 3], vec![]));
+        assert_eq!(chosen([0.7, 0.9, 0.6, 0.5], 3), (vec![1, 0, 2], vec![]));
     }
 
     proptest! {
