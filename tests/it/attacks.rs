@@ -309,7 +309,8 @@ fn every_changed_definition_of_a_catalog_is_held_back() {
     assert_eq!(pins.check("all", tools.clone()).unwrap().quarantined, []);
     let strict = Pins::new(folder.path().join("pins.json"), Mode::Strict);
     // Whether the change is one of words alone, which only strict pins hold back.
-    let changes: [(bool, fn(&mut Tool)); 4] = [
+    type Edit = fn(&mut Tool);
+    let changes: [(bool, Edit); 4] = [
         (true, |tool| tool.description.push(' ')),
         (false, |tool| tool.description.insert(0, '\u{200b}')),
         (true, |tool| tool.title = Some("Another".into())),
