@@ -20,7 +20,7 @@ mod resource;
 mod sessions;
 mod telling;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -77,8 +77,8 @@ pub struct Gateway {
     wanted: Arc<Mutex<BTreeSet<String>>>,
     /// The tools that the client was listed last.
     seen: Arc<Mutex<Option<listing::Listed>>>,
-    /// What happened since the client shook hands, until somebody tells it.
-    unheard: Arc<Mutex<Option<telling::Notices>>>,
+    /// What happened since the client shook hands or asked to listen, until somebody tells it.
+    unheard: Arc<Mutex<VecDeque<telling::Notices>>>,
 }
 
 /// What all clients of a profile have in common.
@@ -203,6 +203,8 @@ impl ServerHandler for Gateway {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        // Before the client is told that it is listened for: it may cause a change at once.
+        self.keep_notices();
         Some(requested.clone())
     }
 

@@ -18,6 +18,9 @@ const LOOK: Duration = Duration::from_secs(30);
 /// What happens, for one client to hear.
 pub(super) type Notices = tokio::sync::broadcast::Receiver<Notice>;
 
+/// Requests to listen at most that are accepted and not begun.
+const MOST_UNHEARD: usize = 8;
+
 /// Changes of lists that come so close together are told in one: a server that starts tells of each of
 /// its lists more than once.
 const TOGETHER: Duration = Duration::from_millis(150);
@@ -118,17 +121,28 @@ impl Ear {
 }
 
 impl Gateway {
-    /// Keeps what happens from now on for the client, until [`Gateway::tell_peer`] has it.
+    /// Keeps what happens from now on for the client, until [`Gateway::tell_peer`] or
+    /// [`Gateway::tell_subscriber`] has it.
     pub(super) fn keep_notices(&self) {
         let notices = self.shared.service.notices();
-        *self.unheard.lock().unwrap_or_else(PoisonError::into_inner) = Some(notices);
+        let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
+        unheard.push_back(notices);
+        // Who asked and was gone before it was heard takes none.
+        if unheard.len() > MOST_UNHEARD {
+            unheard.pop_front();
+        }
+    }
+
+    /// What was kept first, or else what happens from now on.
+    fn kept_notices(&self) -> Notices {
+        let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        kept.unwrap_or_else(|| self.shared.service.notices())
     }
 
     /// Tells a client of a session, until it is gone.
     pub(super) fn tell_peer(&self, peer: Peer<RoleServer>) {
         let gateway = self.clone();
-        let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let notices = kept.unwrap_or_else(|| self.shared.service.notices());
+        let notices = self.kept_notices();
         tokio::spawn(async move {
             let mut ear = Ear::new(gateway, notices);
             let mut look = tokio::time::interval(LOOK);
@@ -163,7 +177,7 @@ impl Gateway {
     /// the sink, which is no fault.
     pub(super) async fn tell_subscriber(&self, context: &SubscriptionContext) {
         // First of all: a server may tell of a resource before it has answered who asks to be told.
-        let notices = self.shared.service.notices();
+        let notices = self.kept_notices();
         // What it was listed before: servers that are asked below may bring tools.
         let listed = self.listed().await.ok();
         let named: Vec<String> =
