@@ -223,7 +223,6 @@ impl State {
             let beyond = Beyond { parts: assessed.parts(found), intent, confidence, best };
             self.selected(retriever, &reading.text, found, beyond)
         });
-        let tools = tools.collect();
         let is_unread = (ranked.chosen.is_empty() || abstained) && self.is_unread(reading);
         let degraded = degraded.or(is_unread.then_some(Degraded::UnreadLanguage));
         let excluded = self.excluded(ranked.excluded);
@@ -234,7 +233,7 @@ impl State {
             degraded,
             read_as: None,
             analysis: None,
-            tools,
+            tools: tools.collect(),
             evidence,
             confidence,
             abstained,
