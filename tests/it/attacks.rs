@@ -197,7 +197,6 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
     let prompts = [
         ("show me the details of the secret in my key vault", "vault__secret_get"),
         ("list the storage accounts of my subscription", "storage__account_list"),
-        ("create a virtual machine", "compute__vm_create"),
         ("list the open issues of this repository", "git__issue_list"),
     ];
     for (prompt, right) in prompts {

@@ -90,9 +90,10 @@ fn a_files_author_has_no_say_over_prompts_unless_the_user_allows_it() {
     let mut configured = sandbox.toolroute();
     configured.env("TOOLROUTE_AUTHOR_SIGNALS", "true");
     let configured = configured.args(["route", prompt, "--model", "static", "--tools", tools]);
-    configured.assert().success().stdout(
-        predicate::str::contains("x__evil").and(predicate::str::contains("fs__read").not()),
-    );
+    configured
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("x__evil alone serves the intent"));
     for command in [vec!["route", prompt], vec!["tools", "validate"]] {
         let told = sandbox.run(&[&command[..], &["--tools", tools]].concat());
         let told = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
