@@ -7,6 +7,7 @@
 //! left for rmcp is bounded. A server that sends more than anybody could have asked for is dropped.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -16,13 +17,17 @@ use rmcp::transport::Transport;
 
 use super::super::invoker::{Changed, OnChange};
 use super::super::spawn::GroupLease;
-use super::progress::Listeners;
+use super::progress::{self, Listeners};
 
 /// Messages that nobody asked for, beyond those of a call's progress: so many at once, and so many a
 /// second for ever. A server that logs each of some thousand files that it reads is within it; one that
-/// repeats a message in a loop sends 50,000 a second.
+/// repeats a message in a loop sends 50,000 a second. A long message counts as several.
 const BURST: f64 = 5_000.0;
 const PER_SECOND: f64 = 500.0;
+
+/// Bytes of a message up to which it counts as one, as each further part of it does. A line of a log is
+/// shorter.
+const PART: usize = 4_096;
 
 /// Requests of a server whose answers it has not read.
 const UNANSWERED: usize = 64;
@@ -91,6 +96,7 @@ pub(super) struct Intake<T> {
     allowance: Allowance,
     /// Our requests that have no answer yet: another answer is one that nobody asked for.
     awaited: usize,
+    /// Requests whose answer was not sent yet. Each has an id of its own.
     unanswered: Arc<Mutex<HashSet<RequestId>>>,
 }
 
@@ -115,25 +121,38 @@ impl<T> Intake<T> {
                 return Ok(true);
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
-            JsonRpcMessage::Request(request) => {
-                let mut unanswered = lock(&self.unanswered);
-                if unanswered.len() >= UNANSWERED {
-                    return Err(format!("it asked {UNANSWERED} times and read no answer"));
-                }
-                unanswered.insert(request.id.clone());
-                true
-            }
+            JsonRpcMessage::Request(request) => self.open(&request.id).map(|()| true)?,
             JsonRpcMessage::Notification(told) => match self.heard(&told.notification) {
                 Heard::Free => return Ok(false),
                 Heard::Taken => false,
                 Heard::Passed => true,
             },
         };
-        match self.allowance.spend(Instant::now()) {
+        match self.allowance.spend(parts(message), Instant::now()) {
             true => Ok(is_passed),
             false => Err(format!(
-                "it sent more than {BURST} messages that nobody asked for, and {PER_SECOND} a second"
+                "it sent more than {BURST} messages that nobody asked for, and {PER_SECOND} a second; \
+                 one of more than {PART} bytes counts as several"
             )),
+        }
+    }
+
+    /// Notes that a request is to be answered; an error where it is one too many.
+    fn open(&self, id: &RequestId) -> Result<(), String> {
+        if progress::is_too_long(id) {
+            return Err(format!(
+                "it sent the id of a request in more than {} bytes",
+                progress::LONGEST
+            ));
+        }
+        let mut unanswered = lock(&self.unanswered);
+        if unanswered.len() >= UNANSWERED {
+            return Err(format!("it asked {UNANSWERED} times and read no answer"));
+        }
+        // rmcp answers only one of two requests with one id.
+        match unanswered.insert(id.clone()) {
+            true => Ok(()),
+            false => Err("it sent a request with the id of one that has no answer yet".to_owned()),
         }
     }
 
@@ -155,10 +174,12 @@ impl<T> Intake<T> {
             // Nobody asked for its log.
             ServerNotification::LoggingMessageNotification(_) => {}
             ServerNotification::CancelledNotification(told) => {
-                if let Some(id) = &told.params.request_id {
-                    lock(&self.unanswered).remove(id);
+                // rmcp would send no answer then, by which a request is known to be done with. What
+                // a server may ask is refused at once; there is nothing to stop.
+                let id = told.params.request_id.as_ref();
+                if !id.is_some_and(|id| lock(&self.unanswered).contains(id)) {
+                    return Heard::Passed;
                 }
-                return Heard::Passed;
             }
             _ => return Heard::Passed,
         }
@@ -243,12 +264,38 @@ impl Allowance {
         Self { left: BURST, at: Instant::now() }
     }
 
-    /// Whether one more may come.
-    fn spend(&mut self, now: Instant) -> bool {
+    /// Whether one more may come that counts as so many.
+    fn spend(&mut self, count: f64, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.at).as_secs_f64();
-        self.left = (self.left + since * PER_SECOND).min(BURST) - 1.0;
+        self.left = (self.left + since * PER_SECOND).min(BURST) - count;
         self.at = now;
         self.left >= 0.0
+    }
+}
+
+/// As how many messages one counts.
+fn parts(message: &RxJsonRpcMessage<RoleClient>) -> f64 {
+    let mut length = Length::default();
+    // What cannot be written out counts for as much as could be.
+    serde_json::to_writer(&mut length, message).ok();
+    let parts = length.bytes.div_ceil(PART).max(1);
+    u32::try_from(parts).map_or(f64::INFINITY, f64::from)
+}
+
+/// Counts what is written to it.
+#[derive(Default)]
+struct Length {
+    bytes: usize,
+}
+
+impl io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -347,9 +394,84 @@ mod tests {
     fn what_was_spent_comes_back_with_time() {
         let mut allowance = Allowance::full();
         let begun = allowance.at;
-        while allowance.spend(begun) {}
-        assert!(!allowance.spend(begun + Duration::from_millis(1)));
+        while allowance.spend(1.0, begun) {}
+        assert!(!allowance.spend(1.0, begun + Duration::from_millis(1)));
         let later = begun + Duration::from_secs(1);
-        assert_eq!((0..1_000).filter(|_| allowance.spend(later)).count(), 498);
+        assert_eq!((0..1_000).filter(|_| allowance.spend(1.0, later)).count(), 498);
+    }
+
+    #[test]
+    fn a_long_message_counts_as_several() {
+        let log = |length: usize| {
+            json!({"jsonrpc": "2.0", "method": "notifications/message",
+                   "params": {"level": "info", "data": "x".repeat(length)}})
+        };
+        let counts = |value| parts(&serde_json::from_value(value).unwrap());
+        assert_eq!((counts(log(1)), counts(log(4_000)), counts(log(10_000))), (1.0, 1.0, 3.0));
+        let early = (0..64).map(|step| {
+            let mut word = word("early", step);
+            word["params"]["message"] = Value::from("m".repeat(1 << 20));
+            word
+        });
+        let mut flooded = intake(early, &Listeners::default());
+        assert!(read(&mut flooded).is_none() && flooded.hold.dropped().is_some());
+        let left = flooded.transport.0.len();
+        assert!((40..50).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn a_request_counts_until_it_is_answered_whatever_its_id_and_though_it_is_cancelled() {
+        let ask = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        let cancel = |id: usize| {
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                   "params": {"requestId": id}})
+        };
+        let listeners = Listeners::default();
+        let passed = |words: Vec<Value>| {
+            let mut intake = intake(words, &listeners);
+            let passed = std::iter::from_fn(|| read(&mut intake)).count();
+            (passed, intake.hold.dropped().is_some())
+        };
+        assert_eq!(passed(vec![ask(1); 70]), (1, true));
+        assert_eq!(passed((0..70).flat_map(|id| [ask(id), cancel(id)]).collect()), (64, true));
+        let long = json!({"jsonrpc": "2.0", "id": "i".repeat(5_000), "method": "ping"});
+        assert_eq!(passed(vec![long]), (0, true));
+        assert_eq!(passed(vec![cancel(1)]), (1, false), "what it did not ask is for rmcp");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cancels_what_it_asked_is_answered_all_the_same() {
+        use rmcp::ServiceExt as _;
+        use rmcp::transport::async_rw::AsyncRwTransport;
+        use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (read, write) = tokio::io::split(ours);
+        let transport = AsyncRwTransport::new_client(read, write);
+        let hold = Hold::default();
+        let intake = Intake::new(transport, Listeners::default(), Watcher::default(), hold.clone());
+        let server = async {
+            let (read, mut write) = tokio::io::split(theirs);
+            let mut lines = BufReader::new(read).lines();
+            let asked: Value =
+                serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+            let about = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "serverInfo": {"name": "x", "version": "1"}}});
+            write.write_all(format!("{about}\n").as_bytes()).await.unwrap();
+            lines.next_line().await.unwrap().unwrap();
+            for id in 0..3 * UNANSWERED {
+                let ask = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+                let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                                    "params": {"requestId": id}});
+                write.write_all(format!("{ask}\n{cancel}\n").as_bytes()).await.unwrap();
+                let answer: Value =
+                    serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+                assert_eq!(answer["id"], id);
+            }
+        };
+        let (service, ()) = tokio::join!(().serve(intake), server);
+        assert!(hold.dropped().is_none());
+        drop(service.unwrap());
     }
 }

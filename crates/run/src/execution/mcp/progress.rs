@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
@@ -15,6 +15,10 @@ const EARLY: usize = 64;
 
 /// Words of one call that wait to be heard; of more the oldest are forgotten.
 const UNHEARD: usize = 256;
+
+/// Bytes of a name or a message that a server sends without being asked. A message is cut there; a
+/// longer name is none of ours. Words are kept, so their number alone bounds no memory.
+pub(super) const LONGEST: usize = 4_096;
 
 /// Who listens to which call of a connection.
 #[derive(Clone, Default)]
@@ -47,8 +51,11 @@ impl Listeners {
 
     /// Whether somebody listens to the call that is meant.
     pub fn note(&self, told: &ProgressNotificationParam) -> bool {
-        let progress =
-            Progress { done: told.progress, total: told.total, message: told.message.clone() };
+        if is_too_long(&told.progress_token.0) {
+            return false;
+        }
+        let message = told.message.as_deref().map(|message| cut(message).to_owned());
+        let progress = Progress { done: told.progress, total: told.total, message };
         let mut heard = self.heard();
         match heard.calls.get(&told.progress_token) {
             Some(tell) => tell.send(progress).is_ok(),
@@ -65,6 +72,20 @@ impl Listeners {
     fn heard(&self) -> MutexGuard<'_, Heard> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a name is longer than any that is kept.
+pub(super) fn is_too_long(name: &NumberOrString) -> bool {
+    matches!(name, NumberOrString::String(name) if name.len() > LONGEST)
+}
+
+/// As much of a text as is kept.
+fn cut(text: &str) -> &str {
+    let mut end = LONGEST.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Hears of one call, until it is dropped.
@@ -137,5 +158,20 @@ mod tests {
         }
         let heard: Vec<f64> = listener.rest().map(|progress| progress.done).collect();
         assert_eq!((heard.len(), heard.last()), (UNHEARD, Some(&99_999.0)));
+    }
+
+    #[test]
+    fn of_a_long_word_little_is_kept_and_of_a_long_token_nothing() {
+        let listeners = Listeners::default();
+        let mut long = told("a", 1);
+        long.message = Some("é".repeat(1 << 20) + "x");
+        let mut listener = listeners.listen(long.progress_token.clone());
+        assert!(listeners.note(&long));
+        long.message = Some(format!("a{}", "é".repeat(1 << 20)));
+        assert!(listeners.note(&long));
+        let lengths: Vec<_> = listener.rest().map(|word| word.message.unwrap().len()).collect();
+        assert_eq!(lengths, [LONGEST, LONGEST - 1]);
+        assert!(!listeners.note(&told(&"t".repeat(LONGEST + 1), 1)));
+        assert_eq!(listeners.heard().early.len(), 0);
     }
 }
