@@ -314,6 +314,8 @@ impl Shared {
     }
 
     fn count_failure(&self, state: &mut State, said: &str) {
+        // What it was dropped for is not why there is none of it now.
+        state.dropped = None;
         state.failures = state.failures.saturating_add(1);
         let doublings = state.failures.saturating_sub(FREE_STARTS + 1).min(16);
         let pause = (FIRST_PAUSE * (1 << doublings)).min(self.options.longest_pause);
@@ -429,6 +431,24 @@ mod tests {
             assert_eq!(fault.detail, "it is being closed");
             assert!(server.prepare().await.is_err(), "closed for good");
         });
+    }
+
+    #[tokio::test]
+    async fn a_start_that_fails_after_the_pause_is_not_told_as_a_flood() {
+        let gone = Program { command: "/nonexistent/server".into(), ..program(&[]) };
+        let server = McpServer::stdio("gone", gone, McpOptions::default());
+        {
+            let mut state = server.shared.state.lock().await;
+            leave_alone(&mut state, "it sent too much");
+        }
+        let flooding = server.prepare().await.unwrap_err();
+        assert_eq!(flooding.kind, FaultKind::Flooding);
+        server.shared.state.lock().await.not_before = None;
+        for start in 0..=FREE_STARTS + 1 {
+            let fault = server.prepare().await.unwrap_err();
+            assert_eq!(fault.kind, FaultKind::Unreachable, "{start}: {}", fault.detail);
+        }
+        assert!(server.shared.state.lock().await.not_before.is_some(), "it waits by now");
     }
 
     #[test]
