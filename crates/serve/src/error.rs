@@ -1,6 +1,7 @@
 //! What can be wrong with a request to the service.
 
 use thiserror::Error as ThisError;
+use toolroute_run::pins::shell_word;
 
 use crate::{engine, execution};
 
@@ -12,7 +13,7 @@ pub enum Error {
 
     #[error(
         "`{0}` is held back: nobody has agreed to its definition as it is now; the user can look at it \
-         with `toolroute pins diff {0}` and let it in with `toolroute pins approve {0}`", cut(.id)
+         with `toolroute pins diff {0}` and let it in with `toolroute pins approve {0}`", shell_word(&cut(.id))
     )]
     HeldBack { id: String },
 

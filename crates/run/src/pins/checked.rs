@@ -1,5 +1,6 @@
 //! A server's tools after the check: what may be used, what is held back, and what is to be told.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -69,6 +70,13 @@ pub struct Quarantined {
     pub tool: Tool,
 }
 
+/// An id as one word of a command line. A server chooses the name of its tool, and an agent or a person
+/// may run the command that they are told.
+pub fn shell_word(id: &str) -> Cow<'_, str> {
+    // Only a NUL cannot be quoted.
+    shlex::try_quote(id).unwrap_or(Cow::Borrowed("ID"))
+}
+
 /// Why a tool is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,7 +91,7 @@ pub enum Reason {
 impl Quarantined {
     /// Why it is held back, and what lets it in.
     pub fn because(&self) -> String {
-        let id = &self.id;
+        let id = shell_word(self.id.as_str());
         match self.reason {
             Reason::Changed => format!(
                 "its definition has changed; `toolroute pins diff {id}` shows how, \

@@ -34,7 +34,8 @@ pub enum Error {
 
     #[error(
         "expected `{id}` to be held back with the hash {expected}…, found {found}; \
-         it has changed again: look at it once more with `toolroute pins diff {id}`"
+         it has changed again: look at it once more with `toolroute pins diff {word}`",
+        word = super::shell_word(.id)
     )]
     ChangedAgain { id: String, expected: String, found: String },
 }

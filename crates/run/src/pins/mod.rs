@@ -37,7 +37,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use checked::{Checked, Quarantined, Reason, Reworded};
+pub use checked::{Checked, Quarantined, Reason, Reworded, shell_word};
 pub use definition::{Definition, FieldChange};
 pub use error::Error;
 pub use store::{Approve, Listed, Mode, PinState, Pins};

@@ -250,3 +250,13 @@ proptest! {
         prop_assert!(same == tool(SCHEMA) || !accepts(&first, &changed), "{changed:?}");
     }
 }
+
+#[test]
+fn a_command_that_is_told_runs_nothing_that_a_servers_tool_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let pins = Pins::new(folder.path().join("pins.json"), Mode::Strict);
+    let tool = Tool::new(Some("s"), "x; touch pwned #", "Adds");
+    let checked = pins.check("s", vec![tool]).unwrap();
+    let because = checked.quarantined[0].because();
+    assert!(because.contains("`toolroute pins approve 's__x; touch pwned #'`"), "{because}");
+}

@@ -217,9 +217,13 @@ impl Service {
         }
         self.set_status(name, Status::Starting)?;
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
+        let mut count = None;
         let taken = match listed {
             Some(Ok(tools)) => match self.take_in(name, tools).await {
-                Ok(count) => self.callable(name).await.map(|()| count),
+                Ok(taken) => {
+                    count = Some(taken);
+                    self.callable(name).await.map(|()| taken)
+                }
                 Err(error) => Err(error),
             },
             Some(Err(fault)) => {
@@ -239,7 +243,8 @@ impl Service {
             }
             Err(error) => Status::Unavailable { because: error.to_string() },
         };
-        self.set_status(name, status)?;
+        // At once, so that nobody sees the tools of a server that is still starting.
+        self.set_state(name, status, count)?;
         taken
     }
 
@@ -294,23 +299,21 @@ impl Service {
         known.insert(server.to_owned(), hidden);
         drop(known);
         self.hold_back();
-        self.count(server, loaded.catalog.len());
         Ok((loaded.catalog.len(), is_other))
     }
 
-    fn count(&self, name: &str, tools: usize) {
-        let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(state) = states.get_mut(name) {
-            state.tools = tools;
-        }
+    pub(super) fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
+        self.set_state(name, status, None)
     }
 
-    pub(super) fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
+    /// Sets the status and, where they were counted, the tools.
+    fn set_state(&self, name: &str, status: Status, tools: Option<usize>) -> Result<(), Error> {
         let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<String> = states.keys().cloned().collect();
         let state = states
             .get_mut(name)
             .ok_or_else(|| Error::UnknownServer { name: name.to_owned(), known })?;
+        state.tools = tools.unwrap_or(state.tools);
         if state.status != status {
             match &status {
                 Status::Ready => state.failed = None,
