@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::evidence::day;
+use super::evidence::{day, is_conversation};
 use super::execution::PromptHash;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 use crate::catalog::ToolId;
 
-/// Prompts of one tool that one named session is believed on one day. Executions without a session
-/// are the user's own, as an import is, and are not bounded here; what comes over HTTP has one
-/// ([`super::client_session`]).
+/// Prompts of one tool that are believed on one day of one sender that names no session
+/// ([`super::client_session`]), and of all named sessions together: whoever may report can invent
+/// names. Executions without a session are the user's own, as an import is, and are not bounded here.
 pub const PROMPTS_PER_SESSION: u32 = 20;
 
 /// A prompt, and the tools that served it.
@@ -71,7 +71,8 @@ impl ExecutionStore {
     }
 }
 
-type Sources = HashMap<(String, ToolId, i64), u32>;
+/// Prompts by sender, tool and day. Named sessions have no sender.
+type Sources = HashMap<(Option<String>, ToolId, i64), u32>;
 
 fn gather(
     execution: Execution,
@@ -82,7 +83,8 @@ fn gather(
     let day = day(&execution);
     let Some(hash) = execution.hash() else { return };
     if let (Some(session), true) = (execution.session, execution.success) {
-        let said = sources.entry((session, execution.tool.clone(), day)).or_default();
+        let sender = (!is_conversation(&session)).then_some(session);
+        let said = sources.entry((sender, execution.tool.clone(), day)).or_default();
         *said += 1;
         if *said > PROMPTS_PER_SESSION {
             return;

@@ -312,7 +312,7 @@ fn delete(connection: &mut Connection, what: &Forget) -> rusqlite::Result<u64> {
     let deleted = match what {
         Forget::Tool(id) => {
             // The word for it in other tools' rows too: a forgotten tool was never there.
-            let offered = "UPDATE executions SET offered =
+            let offered = "UPDATE executions SET facts_sum = NULL, offered =
                 (SELECT json_group_array(value) FROM json_each(offered) WHERE value <> ?1)
                 WHERE EXISTS (SELECT 1 FROM json_each(offered) WHERE value = ?1)";
             let touched = "SELECT id FROM executions

@@ -13,11 +13,13 @@ use crate::feedback::{Called, Choice, Execution, LoggedContext, PromptVector};
 pub(super) const INSERT: &str = "INSERT INTO executions
     (at, tool, success, prompt_hash, prompt, model, vector, phase, task_type, languages, complexity,
      structure, testing, rank, score, parts, offered, duration_ms, error_kind, cost, feedback, session,
-     request, place, tries, estimated_ms, estimated_chars, chars, truncated)
+     request, place, tries, estimated_ms, estimated_chars, chars, truncated, facts_sum,
+     rest_sum)
     VALUES
     (:at, :tool, :success, :hash, :prompt, :model, :vector, :phase, :task, :languages, :complexity,
      :structure, :testing, :rank, :score, :parts, :offered, :duration, :error, :cost, :feedback, :session,
-     :request, :place, :tries, :estimated_ms, :estimated_chars, :chars, :truncated)";
+     :request, :place, :tries, :estimated_ms, :estimated_chars, :chars, :truncated, 0,
+     0)";
 
 /// How much of each row is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

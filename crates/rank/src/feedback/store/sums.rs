@@ -8,10 +8,21 @@ use sha2::{Digest as _, Sha256};
 use super::rows::Columns;
 use super::weight_log;
 
-/// Version 4 of the log.
+/// Version 4 of the log. A process of an older version that has the file open names its columns, so that
+/// its statements work after this change, but it writes no sums, and its rows would make the whole log
+/// damaged: the triggers refuse them where they are written. Rows of this version are written with sums of
+/// 0 (`NULL` where `offered` changes) and sealed in the same transaction.
 pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum INTEGER;
     ALTER TABLE executions ADD COLUMN rest_sum INTEGER;
-    ALTER TABLE weights ADD COLUMN sum INTEGER;";
+    ALTER TABLE weights ADD COLUMN sum INTEGER;
+    CREATE TRIGGER executions_have_sums BEFORE INSERT ON executions
+    WHEN NEW.facts_sum IS NULL OR NEW.rest_sum IS NULL
+    BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;
+    CREATE TRIGGER changed_executions_have_sums BEFORE UPDATE OF offered ON executions
+    WHEN NEW.facts_sum IS NOT NULL
+    BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;
+    CREATE TRIGGER weights_have_sums BEFORE INSERT ON weights WHEN NEW.sum IS NULL
+    BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;";
 
 /// Of a row of [`Columns::select`], where the long columns begin and end, and the sums.
 const LONG: std::ops::Range<usize> = 4..8;

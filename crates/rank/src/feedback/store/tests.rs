@@ -361,6 +361,7 @@ fn no_row_that_was_changed_is_read() {
     store.insert(&[full(0), full(1)]).unwrap();
     store.forget(&Forget::Tool("mail__send".into())).unwrap();
     assert_eq!(all(&store).len(), 2, "what is offered is sealed again");
+    store.connection.execute_batch("DROP TRIGGER changed_executions_have_sums").unwrap();
     let columns = store.connection.prepare("SELECT * FROM executions").unwrap();
     let columns: Vec<String> = columns.column_names().map(str::to_owned).collect();
     assert_eq!(columns.len(), 32);
@@ -407,4 +408,49 @@ fn a_log_without_sums_gets_them() {
     let store = open(&folder, StoreOptions::default());
     assert_eq!(all(&store).len(), 1);
     assert_eq!(store.facts().unwrap()[0].tool.as_str(), "t");
+}
+
+#[test]
+fn an_older_process_cannot_write_rows_without_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let mut older = Connection::open(&path).unwrap();
+    schema::migrate(&mut older, 3).unwrap();
+    let execution =
+        "INSERT INTO executions (at, tool, success, prompt_hash, offered) VALUES (5, 't', 1, zeroblob(32), '[\"t\"]')";
+    let weights = "INSERT INTO weights (at, action, executions) VALUES (5, 'apply', 1)";
+    older.execute_batch(execution).unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    for statement in [execution, weights, "UPDATE executions SET offered = '[]'"] {
+        let refused = older.execute_batch(statement).unwrap_err().to_string();
+        assert!(refused.contains("a newer toolroute uses this log"), "{refused}");
+    }
+    store.insert(&[full(0)]).unwrap();
+    store.apply_weights(&ScoreWeights::new(1.0, [("a", 0.1)]), (10, 0.5, 0.4)).unwrap();
+    assert_eq!(all(&store).len(), 2);
+    assert_eq!(store.weight_history().unwrap().len(), 1);
+    assert_eq!(store.forget(&Forget::Tool("t".into())).unwrap().executions, 1);
+    assert_eq!(all(&store).len(), 1);
+}
+
+#[test]
+fn invented_sessions_teach_no_more_than_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder, StoreOptions::default());
+    let run = |session: String, n: u32| Execution {
+        tool: "c".into(),
+        prompt: Some(format!("{n} in {session}")),
+        success: true,
+        at: Some(now() - DAY_MS),
+        session: Some(session),
+        ..full(0)
+    };
+    let names = (0..25).map(|name| format!("s{name}"));
+    let lies: Vec<_> = names.flat_map(|name| (0..20).map(move |n| run(name.clone(), n))).collect();
+    store.insert(&lies).unwrap();
+    assert_eq!(store.past_queries("m").unwrap().queries.len(), 20);
+    // What senders report without naming a session is counted by sender, and nothing is taken from it.
+    let own: Vec<_> = (0..30).map(|n| run(crate::feedback::client_session("10.0.0.1"), n)).collect();
+    store.insert(&own).unwrap();
+    assert_eq!(store.past_queries("m").unwrap().queries.len(), 40);
 }

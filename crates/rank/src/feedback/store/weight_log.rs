@@ -119,8 +119,8 @@ fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<
         serde_json::to_string(new.weights).expect("names and numbers are JSON. This is a bug.");
     let executions = i64::try_from(new.executions).unwrap_or(i64::MAX);
     transaction.execute(
-        "INSERT INTO weights (at, action, weights, parent, executions, loss_before, loss_after)
-         VALUES (?1, 'apply', ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO weights (at, action, weights, parent, executions, loss_before, loss_after, sum)
+         VALUES (?1, 'apply', ?2, ?3, ?4, ?5, ?6, 0)",
         params![now(), weights, parent, executions, new.loss_before, new.loss_after],
     )?;
     sums::seal_weights(&transaction, transaction.last_insert_rowid())?;
@@ -137,8 +137,8 @@ fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<ScoreWe
         serde_json::to_string(weights).expect("names and numbers are JSON. This is a bug.")
     });
     transaction.execute(
-        "INSERT INTO weights (at, action, weights, parent, executions)
-         VALUES (?1, 'revert', ?2, ?3, 0)",
+        "INSERT INTO weights (at, action, weights, parent, executions, sum)
+         VALUES (?1, 'revert', ?2, ?3, 0, 0)",
         params![now(), text, before.map(|record| record.id)],
     )?;
     sums::seal_weights(&transaction, transaction.last_insert_rowid())?;
