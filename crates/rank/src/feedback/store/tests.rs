@@ -416,8 +416,7 @@ fn an_older_process_cannot_write_rows_without_sums() {
     let path = folder.path().join("log.db");
     let mut older = Connection::open(&path).unwrap();
     schema::migrate(&mut older, 3).unwrap();
-    let execution =
-        "INSERT INTO executions (at, tool, success, prompt_hash, offered) VALUES (5, 't', 1, zeroblob(32), '[\"t\"]')";
+    let execution = "INSERT INTO executions (at, tool, success, prompt_hash, offered) VALUES (5, 't', 1, zeroblob(32), '[\"t\"]')";
     let weights = "INSERT INTO weights (at, action, executions) VALUES (5, 'apply', 1)";
     older.execute_batch(execution).unwrap();
     let mut store = open(&folder, StoreOptions::default());
@@ -450,7 +449,8 @@ fn invented_sessions_teach_no_more_than_one() {
     store.insert(&lies).unwrap();
     assert_eq!(store.past_queries("m").unwrap().queries.len(), 20);
     // What senders report without naming a session is counted by sender, and nothing is taken from it.
-    let own: Vec<_> = (0..30).map(|n| run(crate::feedback::client_session("10.0.0.1"), n)).collect();
+    let own: Vec<_> =
+        (0..30).map(|n| run(crate::feedback::client_session("10.0.0.1"), n)).collect();
     store.insert(&own).unwrap();
     assert_eq!(store.past_queries("m").unwrap().queries.len(), 40);
 }
