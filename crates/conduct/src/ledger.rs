@@ -27,7 +27,7 @@ pub use rows::{
 };
 pub use write::{Assert, Change, Finish, Settle, Start};
 
-use tables::{APPLICATION, INDEXES, TABLES, VERSION};
+use tables::{APPLICATION, INDEXES, TABLES, UNSUMMED, VERSION};
 
 /// How long a reader waits for a writer's moment.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -72,10 +72,12 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
         connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
-        let mut ledger = Self { connection, path: path.to_owned(), _lock: None };
-        ledger.bring_up()?;
-        ledger.recognise()?;
-        ledger.check()?;
+        let ledger = Self { connection, path: path.to_owned(), _lock: None };
+        // Whoever only looks has no lock, and so changes nothing: a conductor of version 1 may be at work.
+        match ledger.recognise()? {
+            UNSUMMED => {}
+            _ => ledger.check()?,
+        }
         Ok(ledger)
     }
 
@@ -103,8 +105,8 @@ impl Ledger {
                 tx.pragma_update(None, "user_version", VERSION)
             })?;
         }
-        self.bring_up()?;
         self.recognise()?;
+        self.bring_up()?;
         self.check()?;
         sums::watch(&self.connection).map_err(self.failed("open"))?;
         // FULL, not NORMAL: a completed run must outlive a power cut as well.
@@ -119,7 +121,8 @@ impl Ledger {
         ask().map_err(|error| self.not_ours(error))
     }
 
-    fn recognise(&self) -> Result<(), Error> {
+    /// The version, which is one that is known here.
+    fn recognise(&self) -> Result<i64, Error> {
         let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
         let path = || self.path.clone();
         let application: i64 = number("application_id").map_err(|error| self.not_ours(error))?;
@@ -133,26 +136,22 @@ impl Ledger {
             });
         }
         let found = number("user_version").map_err(self.failed("open"))?;
-        if found != VERSION {
+        if ![UNSUMMED, VERSION].contains(&found) {
             return Err(Error::Version { path: path(), found, expected: VERSION });
         }
-        Ok(())
+        Ok(found)
     }
 
-    /// Gives a ledger of version 1 what it lacks.
+    /// Gives a ledger of version 1 what it lacks. Only for who holds the lock.
     fn bring_up(&mut self) -> Result<(), Error> {
-        let version = |connection: &Connection| -> rusqlite::Result<(i64, i64)> {
-            let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get(0));
-            Ok((number("application_id")?, number("user_version")?))
-        };
-        if version(&self.connection).map_err(|error| self.not_ours(error))? != (APPLICATION, 1) {
+        let version: i64 = self
+            .connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(self.failed("open"))?;
+        if version != UNSUMMED {
             return Ok(());
         }
         self.write("take sums", |tx| {
-            // Another process may have done it since.
-            if version(tx)?.1 != 1 {
-                return Ok(());
-            }
             tx.execute_batch(sums::TABLE)?;
             sums::watch(tx)?;
             sums::note_all(tx)?;
@@ -258,6 +257,26 @@ mod tests {
             assert!(said.contains(wanted), "{sql}: {said}");
         }
         assert!(ledger.obligations(Some(1)).unwrap()[0].note.is_none());
+    }
+
+    #[test]
+    fn looking_leaves_a_ledger_of_version_1_as_it_is_and_opening_brings_it_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger");
+        let version = |ledger: &Ledger| -> i64 {
+            ledger.connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+        };
+        let older = Ledger::open(&path).unwrap();
+        older.connection.execute_batch("DROP TABLE sums; PRAGMA user_version = 1").unwrap();
+        // The conductor that holds the lock is still at work.
+        let looked = Ledger::look(&path).unwrap();
+        assert_eq!((version(&looked), looked.id().unwrap()), (1, older.id().unwrap()));
+        let row = "INSERT INTO requests VALUES (1, 'd', '{}', 'u', 'planned', NULL, 0)";
+        older.connection.execute_batch(row).unwrap();
+        drop((older, looked));
+        let opened = Ledger::open(&path).unwrap();
+        assert_eq!(version(&opened), VERSION);
+        assert_eq!(Ledger::look(&path).unwrap().id().unwrap(), opened.id().unwrap());
     }
 
     #[test]

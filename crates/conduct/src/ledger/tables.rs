@@ -1,8 +1,11 @@
 //! The tables of the ledger, and what SQLite itself watches over.
 
 /// Raised when the tables change; another version is refused, not guessed at. Version 1 had no sums, and
-/// gets them when it is opened.
+/// gets them when it is opened to work with it.
 pub const VERSION: i64 = 2;
+
+/// The version without sums.
+pub const UNSUMMED: i64 = 1;
 
 /// "tlrl": tells our files from others'.
 pub const APPLICATION: i64 = 0x746c_726c;
