@@ -175,6 +175,18 @@ impl App {
         changes: Vec<Change>,
         problems: Vec<Problem>,
     ) -> Result<Changed, ApiError> {
+        let app = Arc::clone(self);
+        // To its end with its locks, also where whoever asked has gone: the next change starts from what
+        // this one leaves.
+        let changing = tokio::spawn(async move { app.change_now(changes, problems).await });
+        changing.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?
+    }
+
+    async fn change_now(
+        &self,
+        changes: Vec<Change>,
+        problems: Vec<Problem>,
+    ) -> Result<Changed, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
         let present = self.service();
         // What a server lists is put under the changes that are noted, so none may come between.
@@ -188,7 +200,6 @@ impl App {
         let noted = Arc::clone(&self.changes);
         let made = move || {
             let made = kept_and_made(service.engine(), persist.as_ref(), changes, texts)?;
-            // Here, and not after it: who asked may have gone meanwhile.
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = after;
             Ok::<_, ApiError>(made)
         };
