@@ -14,6 +14,7 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::stream::{self, Stream, StreamExt as _};
+use tokio::time::Instant;
 
 use super::http::ApiError;
 
@@ -23,6 +24,10 @@ pub const BODY_BUDGET: usize = 256 << 20;
 
 /// How long a body may bring nothing: as long as headers may take to come.
 const STILL: Duration = Duration::from_secs(30);
+
+/// Bytes a second that a body must bring beside that, all in all: one that brings a byte now and then
+/// would keep its connection and its share for ever.
+const LEAST_RATE: u64 = 64 << 10;
 
 /// Seconds after which a client that was turned away may ask again.
 const RETRY_AFTER: u64 = 1;
@@ -42,6 +47,8 @@ pub enum Ended {
     Budget,
     /// It brought nothing for so long.
     Still(Duration),
+    /// It was not whole after so long.
+    Slow(Duration),
 }
 
 impl From<Ended> for ApiError {
@@ -50,6 +57,10 @@ impl From<Ended> for ApiError {
             Ended::Budget => Self::busy(RETRY_AFTER),
             Ended::Still(limit) => {
                 let said = format!("the body brought nothing for {} s", limit.as_secs());
+                Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
+            }
+            Ended::Slow(limit) => {
+                let said = format!("the body was not whole after {} s", limit.as_secs());
                 Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
             }
         }
@@ -72,22 +83,56 @@ impl Bodies {
         Share { bodies: self.clone(), bytes: AtomicUsize::new(0) }
     }
 
-    /// A body's parts, each waited for so long and no longer.
+    /// A body's parts, each waited for so long and no longer, and so all of them together: 30 s, and one
+    /// for each 64 KiB of its length, or of what has come where it does not say how long it is. Time in
+    /// which nobody asks for a part does not count: the client cannot help it.
     pub fn parts(
         &self,
         body: Body,
     ) -> impl Stream<Item = Result<Result<Bytes, axum::Error>, Ended>> + Send + use<> {
-        let still = self.still;
-        let state = Some(Box::pin(body.into_data_stream()));
-        let next = move |state: Option<std::pin::Pin<Box<BodyDataStream>>>| async move {
-            let mut parts = state?;
-            match tokio::time::timeout(still, parts.next()).await {
-                Ok(Some(part)) => Some((Ok(part), Some(parts))),
+        let state = Some(Reading::new(self.still, body));
+        let next = |state: Option<Reading>| async move {
+            let mut reading = state?;
+            match reading.next().await {
+                Ok(Some(part)) => Some((Ok(part), Some(reading))),
                 Ok(None) => None,
-                Err(_) => Some((Err(Ended::Still(still)), None)),
+                Err(ended) => Some((Err(ended), None)),
             }
         };
         stream::unfold(state, next)
+    }
+}
+
+/// A body that is being read.
+struct Reading {
+    parts: Box<BodyDataStream>,
+    still: Duration,
+    /// Where it said so.
+    length: Option<u64>,
+    came: u64,
+    waited: Duration,
+}
+
+impl Reading {
+    fn new(still: Duration, body: Body) -> Self {
+        let length = body.size_hint().exact();
+        let parts = Box::new(body.into_data_stream());
+        Self { parts, still, length, came: 0, waited: Duration::ZERO }
+    }
+
+    async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Ended> {
+        let bytes = self.length.unwrap_or(self.came);
+        let most = self.still.saturating_add(Duration::from_secs(bytes / LEAST_RATE));
+        let left = most.saturating_sub(self.waited);
+        let start = Instant::now();
+        let part = tokio::time::timeout(self.still.min(left), self.parts.next()).await;
+        self.waited = self.waited.saturating_add(start.elapsed());
+        let ended = if left < self.still { Ended::Slow(most) } else { Ended::Still(self.still) };
+        let part = part.map_err(|_| ended)?;
+        if let Some(Ok(bytes)) = &part {
+            self.came += bytes.len() as u64;
+        }
+        Ok(part)
     }
 }
 
@@ -190,5 +235,26 @@ mod tests {
         let body = Body::from_stream(first.chain(stream::pending()));
         assert_eq!(sent(&bodies, body).await, StatusCode::REQUEST_TIMEOUT);
         assert_eq!(bodies.taken.load(Ordering::Relaxed), 0);
+    }
+
+    /// A part now and then, for ever.
+    fn drops(part: Bytes, every: Duration) -> Body {
+        Body::from_stream(stream::unfold((), move |()| {
+            let part = part.clone();
+            async move {
+                tokio::time::sleep(every).await;
+                Some((Ok::<_, axum::Error>(part), ()))
+            }
+        }))
+    }
+
+    #[tokio::test]
+    async fn a_body_that_comes_in_drops_is_given_up() {
+        let still = Duration::from_millis(500);
+        let bodies = Bodies::new(1_000).still_for(still);
+        let body = drops(Bytes::from("x"), Duration::from_millis(20));
+        let parts: Vec<_> = bodies.parts(body).collect().await;
+        assert!(parts.len() > 1);
+        assert_eq!(parts.last().unwrap().as_ref().unwrap_err(), &Ended::Slow(still));
     }
 }

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::http::{ApiError, Client};
+use super::http::{ApiError, Client, Overload};
 
 /// A secret that clients show. Only its hash is kept.
 #[derive(Clone)]
@@ -63,6 +63,8 @@ pub struct Guard {
     pub token: Option<Token>,
     /// Where the token stands, beside `Authorization`; a proxy's clients need that for upstream.
     pub token_header: Option<&'static str>,
+    /// Whoever is refused needs no token for it: not each is a line of the log.
+    pub(super) refused: Arc<Overload>,
 }
 
 /// Paths that anybody may ask for who may come in at all: what watches a server has no token, and
@@ -143,9 +145,11 @@ pub async fn admit(
     next: Next,
 ) -> Result<Response, ApiError> {
     if let Err(refused) = guard.admit(request.uri(), request.headers()) {
-        let client = request.extensions().get::<Client>().map(Client::to_string);
-        let (status, said) = (refused.status().as_u16(), refused.message());
-        tracing::warn!(status, client, "a request is refused: {said}");
+        if let Some(count) = guard.refused.count(refused.kind()) {
+            let client = request.extensions().get::<Client>().map(Client::to_string);
+            let (status, said) = (refused.status().as_u16(), refused.message());
+            tracing::warn!(status, client, count, "a request is refused: {said}");
+        }
         return Err(refused);
     }
     Ok(next.run(request).await)

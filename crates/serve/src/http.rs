@@ -65,6 +65,7 @@ pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, nowhere, with_json};
 pub(super) use filter::{tell, tell_uncut};
+pub(super) use overload::Overload;
 pub use reload::{Fresh, Reload};
 
 /// Answers requests until the shutdown begins, and then those that are under way.
@@ -102,6 +103,7 @@ pub fn router(
         address,
         token: app.options.token.clone(),
         token_header: None,
+        refused: Arc::default(),
     });
     let listed = || middleware::from_fn_with_state(Arc::clone(&app), listed);
     // Calls and conducted requests take as long as the tools behind them, and events have no end.
@@ -194,7 +196,7 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(route, status = status.as_u16(), micros, "answered");
     if status == StatusCode::SERVICE_UNAVAILABLE
-        && let Some(count) = app.overload.count()
+        && let Some(count) = app.overload.count("overload")
     {
         let said = "turned away: more is asked than can be answered; see --workers and --queue";
         tracing::warn!(count, route, "{said}");

@@ -27,10 +27,10 @@ use reqwest::Url;
 use tokio::net::TcpListener;
 
 use super::Shutdown;
-use super::bodies::{BODY_BUDGET, Bodies, Share};
+use super::bodies::{BODY_BUDGET, Bodies, Ended, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, Uncut};
 use super::guard::{Gate, Guard, Token, admit};
-use super::http::{ApiError, Limits, accept};
+use super::http::{ApiError, Limits, Overload, accept};
 use crate::engine::Engine;
 
 /// Where a client shows the proxy's token: `Authorization` is the upstream's.
@@ -101,6 +101,7 @@ pub struct Proxy {
     client: reqwest::Client,
     gate: Gate,
     bodies: Bodies,
+    uncut: Overload,
     options: ProxyOptions,
 }
 
@@ -119,7 +120,8 @@ impl Proxy {
         let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
         let gate = Gate::new(options.workers, options.queue);
         let bodies = Bodies::new(BODY_BUDGET.max(options.max_body));
-        Ok(Arc::new(Self { engine, upstream, client, gate, bodies, options }))
+        let uncut = Overload::default();
+        Ok(Arc::new(Self { engine, upstream, client, gate, bodies, uncut, options }))
     }
 
     /// Serves until the shutdown begins, and then what is under way.
@@ -143,6 +145,7 @@ impl Proxy {
             address,
             token: self.options.token.clone(),
             token_header: Some(TOKEN_HEADER),
+            refused: Arc::default(),
         });
         Router::new()
             .route("/toolroute/healthz", get(super::health::alive))
@@ -184,10 +187,11 @@ impl Proxy {
             Look::Uncut(because) => Some(Tools::Uncut(because)),
             Look::Into => None,
         };
+        let mut rest = Box::pin(self.bodies.parts(body));
         if let Some(tools) = uncut {
-            return Ok((reqwest::Body::wrap_stream(body.into_data_stream()), tools));
+            return Ok((reqwest::Body::wrap_stream(rest.map(passed_on)), tools));
         }
-        let (mut read, mut rest) = (Vec::new(), Box::pin(self.bodies.parts(body)));
+        let mut read = Vec::new();
         while let Some(chunk) = rest.next().await {
             let chunk =
                 chunk?.map_err(|_| ApiError::bad_request("the body ended before it was whole"))?;
@@ -197,11 +201,8 @@ impl Proxy {
             if read.len() > self.options.max_body || !has_room {
                 let because = if has_room { Uncut::TooLarge } else { Uncut::NoRoom };
                 let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
-                let rest = rest.map(|part| match part {
-                    Ok(part) => part.map_err(std::io::Error::other),
-                    Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
-                });
-                return Ok((reqwest::Body::wrap_stream(read.chain(rest)), Tools::Uncut(because)));
+                let all = read.chain(rest.map(passed_on));
+                return Ok((reqwest::Body::wrap_stream(all), Tools::Uncut(because)));
             }
         }
         let bytes = Bytes::from(read);
@@ -238,19 +239,26 @@ impl Proxy {
         }
     }
 
-    /// Counts what became of the tools, and logs why where none was cut.
+    /// Counts what became of the tools, and logs now and then why none was cut.
     fn note(&self, tools: &Tools) {
         let Some(result) = tools.result() else { return };
         self.engine.count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
-        match result.err() {
-            Some(because) if because.is_loss() => {
-                tracing::warn!(reason = because.label(), "a request goes on uncut: {because}");
-            }
-            Some(because) => {
-                tracing::info!(reason = because.label(), "a request goes on uncut: {because}");
-            }
-            None => {}
+        let Err(because) = result else { return };
+        let reason = because.label();
+        let Some(count) = self.uncut.count(reason) else { return };
+        if because.is_loss() {
+            tracing::warn!(reason, count, "a request goes on uncut: {because}");
+        } else {
+            tracing::info!(reason, count, "a request goes on uncut: {because}");
         }
+    }
+}
+
+/// A part of a body that goes on as it comes.
+fn passed_on(part: Result<Result<Bytes, axum::Error>, Ended>) -> std::io::Result<Bytes> {
+    match part {
+        Ok(part) => part.map_err(std::io::Error::other),
+        Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
     }
 }
 

@@ -44,6 +44,10 @@ impl ApiError {
         self.status
     }
 
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

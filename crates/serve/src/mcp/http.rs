@@ -112,6 +112,7 @@ pub async fn serve_mcp(
         address: Some(address.ip()),
         token: options.token.clone(),
         token_header: None,
+        refused: Arc::default(),
     });
     let options = McpHttpOptions { guarded: true, ..options };
     let service = Arc::clone(service);
