@@ -43,18 +43,23 @@ impl Bounded {
         }
     }
 
-    /// The session to close where there are too many: the longest idle of those that were only begun,
-    /// so that who begins sessions without end closes their own; else the longest idle of all.
-    fn excess(&self) -> Option<SessionId> {
+    /// Takes in a new session. Where there is no room, the session to close: the longest idle of those
+    /// that were only begun, so that who begins sessions without end closes their own; else the longest
+    /// idle of all. It is never the new one, which has yet to be answered.
+    fn admit(&self, id: SessionId) -> Option<SessionId> {
         let mut used = self.used();
-        if used.len() <= self.most {
-            return None;
+        let excess = match used.len() >= self.most {
+            true => {
+                let begun = used.iter().rev().find(|(_, messages)| **messages <= BEGINNING);
+                begun.or_else(|| used.peek_lru()).map(|(id, _)| id.clone())
+            }
+            false => None,
+        };
+        if let Some(excess) = &excess {
+            used.pop(excess);
         }
-        let begun = used.iter().rev().find(|(_, messages)| **messages <= BEGINNING);
-        let excess =
-            begun.map(|(id, _)| id.clone()).or_else(|| Some(used.peek_lru()?.0.clone()))?;
-        used.pop(&excess);
-        Some(excess)
+        used.put(id, 0);
+        excess
     }
 }
 
@@ -64,8 +69,7 @@ impl SessionManager for Bounded {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let created = self.sessions.create_session().await?;
-        self.used().put(created.0.clone(), 0);
-        if let Some(excess) = self.excess() {
+        if let Some(excess) = self.admit(created.0.clone()) {
             tracing::info!(most = self.most, "the session that was idle longest is closed");
             self.sessions.close_session(&excess).await.ok();
         }
@@ -148,5 +152,24 @@ mod tests {
             bounded.close_session(id).await.ok();
         }
         assert!(bounded.used().is_empty());
+    }
+
+    #[tokio::test]
+    async fn where_all_sessions_are_at_work_the_longest_idle_makes_room_for_a_new_one() {
+        let bounded = Bounded { most: 3, ..Bounded::new(LocalSessionManager::default()) };
+        let mut open = Vec::new();
+        for _ in 0..3 {
+            open.push(bounded.create_session().await.unwrap());
+        }
+        for (id, _) in [&open[1], &open[0], &open[2], &open[0], &open[1], &open[2]] {
+            bounded.note(id);
+        }
+        open.push(bounded.create_session().await.unwrap());
+        let mut kept = Vec::new();
+        for (id, _) in &open {
+            kept.push(bounded.has_session(id).await.unwrap());
+        }
+        assert_eq!(kept, [false, true, true, true]);
+        assert_eq!((bounded.sessions.sessions.read().await.len(), bounded.used().len()), (3, 3));
     }
 }
