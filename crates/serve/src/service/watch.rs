@@ -24,6 +24,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Resources whose change is told one by one; of more it is told that the list is another.
 const MOST_RESOURCES: usize = 64;
 
+/// Bytes of a resource's URI with which it is told by itself; of a longer one, the same as of too many.
+const LONGEST_URI: usize = 4_096;
+
 /// What a server has said since somebody looked.
 #[derive(Default)]
 struct Marks {
@@ -42,7 +45,9 @@ impl Marks {
             Changed::Tools => self.tools = true,
             Changed::Prompts => self.prompts = true,
             Changed::Resources => self.resources = true,
-            Changed::Resource { uri } if self.changed.len() < MOST_RESOURCES => {
+            Changed::Resource { uri }
+                if self.changed.len() < MOST_RESOURCES && uri.len() <= LONGEST_URI =>
+            {
                 self.changed.insert(uri);
             }
             Changed::Resource { .. } => self.resources = true,
@@ -138,5 +143,19 @@ async fn retry(service: Weak<Service>, renewals: Vec<(String, mpsc::Sender<()>)>
                 renew.try_send(()).ok();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_uri_that_is_too_long_only_the_list_is_told() {
+        let mut marks = Marks::default();
+        marks.note(Changed::Resource { uri: "a".repeat(LONGEST_URI) });
+        assert!(marks.changed.len() == 1 && !marks.resources);
+        marks.note(Changed::Resource { uri: "b".repeat(LONGEST_URI + 1) });
+        assert!(marks.changed.len() == 1 && marks.resources);
     }
 }
