@@ -16,9 +16,10 @@ pub fn blank(text: &str) -> String {
             (b'/', Some(b'/')) => {
                 fill(&mut bytes, at, |rest| find(rest, b"\n").unwrap_or(rest.len()))
             }
-            (b'/', Some(b'*')) => {
-                fill(&mut bytes, at, |rest| find(rest, b"*/").map_or(rest.len(), |end| end + 2))
-            }
+            // Its end is looked for behind its beginning: `/*/` has none yet.
+            (b'/', Some(b'*')) => fill(&mut bytes, at, |rest| {
+                find(&rest[2..], b"*/").map_or(rest.len(), |end| end + 4)
+            }),
             _ => {
                 at += 1;
                 match bytes[at - 1] {
@@ -65,4 +66,21 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 /// What is wrong with it beside the comments, at its place in the text.
 pub fn value(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(&blank(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_comment_ends_behind_its_beginning() {
+        for text in
+            ["{/*/ x */\"a\": 1}", "{/**/\"a\": 1 /***/}", "{\"a\": /*/*/ 1}", "{\"a\": 1} /*/"]
+        {
+            assert_eq!(value(text).unwrap(), json!({"a": 1}), "{text}");
+            assert_eq!(blank(text).len(), text.len());
+        }
+    }
 }
