@@ -57,7 +57,16 @@ pub(super) struct Started {
 
 /// Starts an entry's program, with a clean environment and a process group of its own.
 pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<Started> {
-    let lease = GroupLease::take()?;
+    start_in(GroupLease::take(), program, options)
+}
+
+// Elsewhere there is no group to be told of.
+#[cfg_attr(not(unix), allow(unused_mut))]
+fn start_in(
+    mut lease: GroupLease,
+    program: &Program,
+    options: &ProcessOptions,
+) -> io::Result<Started> {
     let mut wrapped = CommandWrap::with_new(&program.command, |command| {
         command.args(&program.args).env_clear().envs(&options.base_env).envs(&program.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -65,18 +74,24 @@ pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<S
             command.current_dir(cwd);
         }
         #[cfg(unix)]
-        command.process_group(lease.group());
+        command.process_group(lease.group);
     });
     #[cfg(windows)]
     wrapped.wrap(process_wrap::tokio::JobObject);
     wrapped.wrap(KillOnDrop);
-    Ok(Started { child: wrapped.spawn()?, lease })
+    let child = wrapped.spawn()?;
+    #[cfg(unix)]
+    lease.adopt(child.id());
+    Ok(Started { child, lease })
 }
+
+#[cfg(unix)]
+const SHELL: &str = "/bin/sh";
 
 /// Waits for the end of its input, and then kills its group, itself among it. Signals for us or for the
 /// program's group must not end it first.
 #[cfg(unix)]
-const SHELL: &str = "trap '' HUP INT QUIT TERM; read -r _; kill -s KILL 0";
+const GUARD: &str = "trap '' HUP INT QUIT TERM; read -r _; kill -s KILL 0";
 
 /// Kills a process group when dropped: the program and whatever it started.
 #[derive(Debug)]
@@ -84,36 +99,64 @@ pub(super) struct GroupLease {
     /// The group's leader. It is not waited for before the group is killed, so that no other process
     /// can come to have its number.
     #[cfg(unix)]
-    leader: std::process::Child,
+    leader: Option<std::process::Child>,
+    /// 0 where the program is to make it.
+    #[cfg(unix)]
+    group: i32,
 }
 
 #[cfg(unix)]
 impl GroupLease {
     /// Makes a group that ends with us.
-    fn take() -> io::Result<Self> {
+    fn take() -> Self {
+        Self::led_by(SHELL)
+    }
+
+    /// Without the shell the group is the program's own: it ends with the lease, and not where we are
+    /// killed.
+    fn led_by(shell: &str) -> Self {
+        static WARNED: std::sync::Once = std::sync::Once::new();
+        match Self::lead(shell) {
+            Ok(leader) => Self { group: leader.id().cast_signed(), leader: Some(leader) },
+            Err(error) => {
+                WARNED.call_once(|| {
+                    tracing::warn!(
+                        "cannot start {shell}, which ends programs of servers where this process is \
+                         killed: {error}; they may then outlive it"
+                    );
+                });
+                Self { leader: None, group: 0 }
+            }
+        }
+    }
+
+    fn lead(shell: &str) -> io::Result<std::process::Child> {
         use std::os::unix::process::CommandExt as _;
 
         // No folder and no variables, so that it holds none.
-        let mut command = std::process::Command::new("/bin/sh");
+        let mut command = std::process::Command::new(shell);
         command
-            .args(["-c", SHELL, "toolroute-guard"])
+            .args(["-c", GUARD, "toolroute-guard"])
             .env_clear()
             .current_dir("/")
             .process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Self { leader: command.spawn()? })
+        command.spawn()
     }
 
-    fn group(&self) -> i32 {
-        self.leader.id().cast_signed()
+    /// Takes the group that a program has made, where there was none for it.
+    fn adopt(&mut self, program: Option<u32>) {
+        if let (None, Some(program)) = (&self.leader, program) {
+            self.group = program.cast_signed();
+        }
     }
 }
 
 /// The job object of each program is closed by the system with our handle.
 #[cfg(not(unix))]
 impl GroupLease {
-    fn take() -> io::Result<Self> {
-        Ok(Self {})
+    fn take() -> Self {
+        Self {}
     }
 }
 
@@ -121,12 +164,12 @@ impl Drop for GroupLease {
     fn drop(&mut self) {
         #[cfg(unix)]
         {
-            if let Some(group) = rustix::process::Pid::from_raw(self.group()) {
+            if let Some(group) = rustix::process::Pid::from_raw(self.group) {
                 // Nobody left in it is what we want.
                 rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
             }
             // It has ended by now; unwaited it would stay as a zombie.
-            self.leader.wait().ok();
+            self.leader.as_mut().map(std::process::Child::wait);
         }
     }
 }
@@ -155,13 +198,13 @@ mod tests {
         for ends_with_us in [false, true] {
             let Started { mut child, mut lease } =
                 start(&program, &ProcessOptions::default()).unwrap();
-            let group = lease.group();
+            let group = lease.group;
             while alive(group) < 4 {
                 tokio::task::yield_now().await;
             }
             // What the system does where we are killed.
             if ends_with_us {
-                drop(lease.leader.stdin.take())
+                drop(lease.leader.as_mut().unwrap().stdin.take())
             } else {
                 drop(lease)
             }
@@ -169,6 +212,26 @@ mod tests {
             while alive(group) > 0 {
                 tokio::task::yield_now().await;
             }
+        }
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn without_the_shell_a_program_starts_and_its_group_ends_with_the_lease() {
+        let args = ["-c", "sleep 600 & wait"].map(str::to_owned).to_vec();
+        let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
+        let lease = GroupLease::led_by("/nowhere/sh");
+        let started = start_in(lease, &program, &ProcessOptions::default()).unwrap();
+        let Started { mut child, lease } = started;
+        let group = lease.group;
+        assert_eq!(u32::try_from(group).ok(), child.id());
+        while alive(group) < 2 {
+            tokio::task::yield_now().await;
+        }
+        drop(lease);
+        child.wait().await.unwrap();
+        while alive(group) > 0 {
+            tokio::task::yield_now().await;
         }
     }
 
