@@ -14,7 +14,8 @@ const SHORTEST: usize = 6;
 /// Letters of a key that stands in an address at least.
 const SHORTEST_KEY: usize = 12;
 
-/// Names under which secrets are written in files, headers, flags and query strings.
+/// Names under which secrets are written in files, headers, flags and query strings. They count wherever
+/// a name has them, whatever stands between their letters.
 const NAMES: [&str; 13] = [
     "token",
     "secret",
@@ -25,11 +26,14 @@ const NAMES: [&str; 13] = [
     "authorization",
     "credential",
     "cookie",
-    "key",
-    "auth",
-    "private",
     "signature",
+    "accesskey",
+    "privatekey",
+    "authkey",
 ];
+
+/// Shorter names, which AUTHOR and KEYBOARD_LAYOUT have too: they count as a word of a name.
+const WORDS: [&str; 4] = ["key", "keys", "auth", "oauth"];
 
 /// Shorter names, which many words hold: they count where a name ends so.
 const LAST_NAMES: [&str; 4] = ["pass", "pwd", "pat", "dsn"];
@@ -52,10 +56,35 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether what stands under this name is a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
-    let name: String =
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    NAMES.iter().any(|known| name.contains(known))
-        || LAST_NAMES.iter().any(|last| name.ends_with(last) && name.len() > last.len())
+    let joined = words(name).concat();
+    NAMES.iter().any(|known| joined.contains(known))
+        || LAST_NAMES.iter().any(|last| joined.ends_with(last) && joined.len() > last.len())
+        || words(name).iter().any(|word| {
+            // As in KEY2.
+            WORDS.contains(&word.trim_end_matches(|c: char| c.is_ascii_digit()))
+        })
+}
+
+/// The words of a name in lower case: `X-API-Key`, `API_KEY`, `apiKey` and `APIKey` have two or three.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let letters: Vec<char> = name.chars().collect();
+    for (at, &letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let begins = letter.is_uppercase()
+            && before.is_some_and(|before| {
+                let ends_capitals = letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+                !before.is_uppercase() || ends_capitals
+            });
+        if begins || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// What an entry of a servers file gives its server that may be a secret: values of `env` and
@@ -240,6 +269,49 @@ mod tests {
             ("the key to success is a token effort", "the key to success is a token effort"),
         ] {
             assert_eq!(redactor.clean(text), clean);
+        }
+    }
+
+    #[test]
+    fn names_of_secrets_are_told_from_words_that_hold_them() {
+        for secret in [
+            "API_KEY",
+            "apikey",
+            "apiKey",
+            "APIKey",
+            "x-api-key",
+            "authtoken",
+            "X-Auth",
+            "AUTH",
+            "OAUTH2",
+            "KEY2",
+            "PRIVATE_KEY",
+            "privateKey",
+            "--key",
+            "_authToken",
+            "PGPASS",
+            "Authorization",
+            "sshKeys",
+            "AWS_ACCESS_KEY_ID",
+            "CLIENT_SECRET",
+        ] {
+            assert!(is_secret_name(secret), "{secret}");
+        }
+        for plain in [
+            "AUTHOR",
+            "GIT_AUTHOR_NAME",
+            "authorName",
+            "KEYBOARD_LAYOUT",
+            "keyboardLayout",
+            "PRIVATE_MODE",
+            "MONKEY",
+            "keywords",
+            "HOME",
+            "PATH",
+            "pass",
+            "",
+        ] {
+            assert!(!is_secret_name(plain), "{plain}");
         }
     }
 
