@@ -5,7 +5,7 @@
 //! is counted before one is made. The count remembers each part, so that it takes as long as the
 //! schema's text is long, and it saturates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -31,6 +31,15 @@ pub const DEEPEST: usize = 100;
 /// validator. Threads for blocking work have 2 MiB.
 const MOST_NESTED: usize = 256;
 
+/// Different regular expressions of a schema, and bytes of all of them. Each is compiled once, and takes
+/// memory as long as the schema is used: with [`Expansion::PATTERN_SIZE`] some 250 MB at most.
+const MOST_PATTERNS: usize = 250;
+const MOST_PATTERN_BYTES: usize = 100_000;
+
+/// Visits of one match, for each [`TEXT_STEP`] bytes of the text.
+const PATTERN_WEIGHT: u64 = 10;
+const TEXT_STEP: usize = 100;
+
 /// Members whose content is data: no part of it is a schema.
 const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
@@ -52,6 +61,11 @@ pub enum TooLarge {
     )]
     Parts,
     #[error(
+        "expected an input schema of at most {MOST_PATTERNS} different patterns with \
+         {MOST_PATTERN_BYTES} bytes in all, found more; its author should name fewer"
+    )]
+    Patterns,
+    #[error(
         "expected arguments that the input schema can be checked with in {MOST_VISITS} steps, found \
          that they take more; give fewer or flatter values"
     )]
@@ -63,6 +77,8 @@ pub enum TooLarge {
 pub struct Expansion {
     /// Parts with all references followed, each reference back into itself once.
     parts: u64,
+    /// Its regular expressions are more, or longer, than are compiled.
+    has_many_patterns: bool,
     /// A part refers back to itself: how often it is visited depends on the value.
     recurs: bool,
     /// It refers to what is not found by a pointer or an anchor, such as another document.
@@ -70,10 +86,20 @@ pub struct Expansion {
 }
 
 impl Expansion {
+    /// Bytes that one compiled regular expression may take. `\p{L}{400}` takes 10 MB; what schemas
+    /// ask of names, dates and addresses takes less than 1 MB.
+    pub const PATTERN_SIZE: usize = 1 << 20;
+
+    /// Steps that a match may take back, where an expression looks around or refers to its groups.
+    pub const PATTERN_STEPS: usize = 10_000;
+
     /// Why calls with a schema are refused, whatever their arguments; `None` for nearly all.
     pub fn refusal(schema: &Schema) -> Option<TooLarge> {
-        // Without references a schema is as large as its text.
-        if !REFERENCES.iter().any(|key| schema.as_str().contains(key)) {
+        // Without references and patterns a schema is as large as its text. A name may be written with
+        // escapes, such as `\u0024ref`.
+        let text = schema.as_str();
+        let telling = ["\\u", "\"pattern"];
+        if !REFERENCES.iter().chain(&telling).any(|key| text.contains(key)) {
             return None;
         }
         Self::of(&schema.to_value()?).fits().err()
@@ -85,12 +111,15 @@ impl Expansion {
             root,
             anchors: &anchors,
             known: HashMap::new(),
+            patterns: HashSet::new(),
             nested: 0,
             recurs: false,
             leads_out: false,
         };
         let parts = count.parts(root);
-        Self { parts, recurs: count.recurs, leads_out: count.leads_out }
+        let bytes: usize = count.patterns.iter().map(|pattern| pattern.len()).sum();
+        let has_many_patterns = count.patterns.len() > MOST_PATTERNS || bytes > MOST_PATTERN_BYTES;
+        Self { parts, has_many_patterns, recurs: count.recurs, leads_out: count.leads_out }
     }
 
     /// Whether all its references are known here. What refers elsewhere is never fetched, so nothing
@@ -100,9 +129,13 @@ impl Expansion {
     }
 
     /// # Errors
-    /// [`TooLarge::Parts`].
+    /// [`TooLarge::Parts`] and [`TooLarge::Patterns`].
     pub fn fits(&self) -> Result<(), TooLarge> {
-        if self.parts > MOST_PARTS { Err(TooLarge::Parts) } else { Ok(()) }
+        match self {
+            _ if self.parts > MOST_PARTS => Err(TooLarge::Parts),
+            _ if self.has_many_patterns => Err(TooLarge::Patterns),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a value can be checked with the schema in bounded time.
@@ -151,6 +184,7 @@ struct Count<'a> {
     anchors: &'a Anchors<'a>,
     /// `None` while the part is being counted.
     known: HashMap<Place, Option<u64>>,
+    patterns: HashSet<&'a str>,
     nested: usize,
     recurs: bool,
     leads_out: bool,
@@ -176,6 +210,10 @@ impl<'a> Count<'a> {
         if let Value::Object(members) = schema {
             for part in subschemas(members) {
                 parts = parts.saturating_add(self.parts(part));
+            }
+            for pattern in patterns(members) {
+                self.patterns.insert(pattern);
+                parts = parts.saturating_add(PATTERN_WEIGHT);
             }
             for reference in references(members) {
                 match target(self.root, self.anchors, reference) {
@@ -225,6 +263,7 @@ impl<'a> Visits<'a> {
                 visits = visits.saturating_add(self.of(target, value));
             }
         }
+        visits = visits.saturating_add(matches(members, value));
         visits = visits.saturating_mul(weight(members));
         self.nested -= 1;
         self.known.insert(pair, Some(visits));
@@ -290,6 +329,27 @@ fn references(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
     REFERENCES.iter().filter_map(|key| members.get(*key)?.as_str())
 }
 
+/// The regular expressions of a schema, but for those of its parts.
+fn patterns(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let of_names = members.get("patternProperties").and_then(Value::as_object);
+    let of_names = of_names.into_iter().flat_map(Map::keys).map(String::as_str);
+    members.get("pattern").and_then(Value::as_str).into_iter().chain(of_names)
+}
+
+/// What the matches of a value with a schema's own expressions take.
+fn matches(members: &Map<String, Value>, value: &Value) -> u64 {
+    let texts = match value {
+        Value::Object(given) => given.keys().map(|name| steps(name)).sum(),
+        value => nodes(value),
+    };
+    let count = u64::try_from(patterns(members).count()).unwrap_or(u64::MAX);
+    count.saturating_mul(PATTERN_WEIGHT).saturating_mul(texts)
+}
+
+fn steps(text: &str) -> u64 {
+    u64::try_from(1 + text.len() / TEXT_STEP).unwrap_or(u64::MAX)
+}
+
 /// What is not evaluated by others is looked for in them once more.
 fn weight(members: &Map<String, Value>) -> u64 {
     let looks_again = ["unevaluatedProperties", "unevaluatedItems"];
@@ -310,8 +370,10 @@ fn children(value: &Value) -> impl Iterator<Item = &Value> {
     items.into_iter().flatten().chain(members.into_iter().flat_map(Map::values))
 }
 
+/// Values within a value, long texts as several.
 fn nodes(value: &Value) -> u64 {
-    children(value).fold(1, |sum: u64, child| sum.saturating_add(nodes(child)))
+    let own = value.as_str().map_or(1, steps);
+    children(value).fold(own, |sum: u64, child| sum.saturating_add(nodes(child)))
 }
 
 /// What a reference within the document names.
@@ -366,77 +428,4 @@ fn anchors(root: &Value) -> Anchors<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// `levels` definitions, each of which names the next `times` times.
-    fn bomb(keyword: &str, times: usize, levels: usize) -> Value {
-        let level = |at: usize| {
-            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
-            (format!("d{at}"), json!({keyword: vec![next; times]}))
-        };
-        let mut defs: Map<String, Value> = (0..levels).map(level).collect();
-        defs.insert(format!("d{levels}"), json!({"type": "object"}));
-        json!({"$ref": "#/$defs/d0", "$defs": defs})
-    }
-
-    #[test]
-    fn what_unfolds_without_end_is_counted_at_once() {
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            let schema = bomb(keyword, 10, 12);
-            let expansion = Expansion::of(&schema);
-            assert_eq!(expansion.fits(), Err(TooLarge::Parts), "{keyword}");
-            assert!(expansion.fits_with(&schema, &json!({})).is_err());
-        }
-        assert_eq!(Expansion::of(&bomb("allOf", 10, 40)).parts, u64::MAX, "it saturates");
-        assert!(Expansion::of(&bomb("allOf", 1, 10_000)).fits().is_err(), "too deep for a stack");
-        assert_eq!(Expansion::of(&bomb("allOf", 10, 3)).fits(), Ok(()));
-    }
-
-    #[test]
-    fn names_are_no_keywords_and_data_is_no_schema() {
-        let named = json!({"properties": {"$defs": {"type": "string"}, "enum": {}, "$ref": {}},
-                           "enum": [{"$ref": "#/nowhere"}], "$defs": {"unused": {"$ref": "http://x"}}});
-        let expansion = Expansion::of(&named);
-        assert_eq!((expansion.parts, expansion.is_closed()), (5, true));
-        assert!(!Expansion::of(&json!({"items": {"$ref": "other.json"}})).is_closed());
-        assert!(!Expansion::of(&json!({"items": {"$id": "x", "$ref": "#"}})).is_closed());
-        let by_anchor =
-            json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a", "not": {}}}});
-        assert!(Expansion::of(&by_anchor).is_closed() && Expansion::of(&by_anchor).parts >= 4);
-        let quoted = json!({"items": {"$ref": "#/$defs/a%20b"}, "$defs": {"a b": {}}});
-        assert!(Expansion::of(&quoted).is_closed());
-    }
-
-    #[test]
-    fn what_refers_to_itself_is_counted_with_the_value() {
-        let tree = json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}});
-        let doubled = json!({"properties": {"next": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
-        let chain =
-            |name: &str, levels| (0..levels).fold(json!({}), |inner, _| json!({name: inner}));
-        let fits = |schema: &Value, value: &Value| Expansion::of(schema).fits_with(schema, value);
-        assert_eq!(fits(&tree, &chain("left", 100)), Ok(()));
-        assert_eq!(fits(&doubled, &chain("next", 10)), Ok(()));
-        assert_eq!(fits(&doubled, &chain("next", 60)), Err(TooLarge::Visits));
-        let endless = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
-        assert_eq!(fits(&endless, &json!({})), Ok(()));
-    }
-
-    #[test]
-    fn many_values_of_a_plain_schema_are_no_bomb() {
-        let row = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}});
-        let schema = json!({"properties": {"rows": {"type": "array", "items": row}}});
-        let rows: Vec<Value> = (0..20_000).map(|at| json!({"a": "x", "b": at})).collect();
-        let value = json!({"rows": rows});
-        assert_eq!(Expansion::of(&schema).fits_with(&schema, &value), Ok(()));
-    }
-
-    #[test]
-    fn a_text_is_as_deep_as_its_brackets_outside_quotes() {
-        assert_eq!(depth(r#"{"a": "[[[{\"", "b": [{}]}"#), 3);
-        assert_eq!(depth(&"[".repeat(100_000)), 100_000);
-        assert_eq!(depth("1"), 0);
-    }
-}
+mod tests;

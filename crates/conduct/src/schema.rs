@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use jsonschema::Validator;
+use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use crate::catalog::Expansion;
@@ -39,7 +39,11 @@ pub fn faults_of_arguments(schema: &Value, arguments: &Value) -> Vec<Fault> {
     if let Err(error) = expansion.fits_with(schema, arguments) {
         return vec![Fault { place: String::new(), said: error.to_string() }];
     }
-    match jsonschema::validator_for(schema) {
+    let patterns = PatternOptions::fancy_regex()
+        .size_limit(Expansion::PATTERN_SIZE)
+        .dfa_size_limit(Expansion::PATTERN_SIZE / 4)
+        .backtrack_limit(Expansion::PATTERN_STEPS);
+    match jsonschema::options().with_pattern_options(patterns).build(schema) {
         Ok(validator) => faults(&validator, arguments),
         Err(error) => {
             tracing::debug!("a tool's schema cannot be used: {error}");

@@ -13,7 +13,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jsonschema::Validator;
+use jsonschema::{PatternOptions, Validator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -185,13 +185,22 @@ fn compile(schema: &Value, expansion: Expansion) -> Option<Arc<Validator>> {
         tracing::debug!("a schema that refers elsewhere or is too large is not used");
         return None;
     }
-    match jsonschema::validator_for(schema) {
+    match options().build(schema) {
         Ok(validator) => Some(Arc::new(validator)),
         Err(error) => {
             tracing::debug!(%error, "a schema that cannot be used");
             None
         }
     }
+}
+
+/// How schemas are compiled: an expression that takes much memory or time is not.
+fn options() -> jsonschema::ValidationOptions<'static> {
+    let patterns = PatternOptions::fancy_regex()
+        .size_limit(Expansion::PATTERN_SIZE)
+        .dfa_size_limit(Expansion::PATTERN_SIZE / 4)
+        .backtrack_limit(Expansion::PATTERN_STEPS);
+    jsonschema::options().with_pattern_options(patterns)
 }
 
 /// Tells of single values whether they fit a tool's schema.
@@ -204,7 +213,7 @@ impl Checker {
         if !expansion.is_closed() || expansion.fits().is_err() {
             return Self(None);
         }
-        let validator = jsonschema::options().should_validate_formats(true).build(schema);
+        let validator = options().should_validate_formats(true).build(schema);
         Self(validator.ok().map(|validator| (validator, expansion, schema.clone())))
     }
 

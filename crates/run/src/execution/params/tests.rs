@@ -27,6 +27,33 @@ fn search() -> Value {
 }
 
 #[test]
+fn patterns_that_take_much_memory_are_not_compiled_and_ordinary_ones_are() {
+    let large = |count: usize| {
+        let one =
+            |at: usize| (format!("p{at}"), json!({"pattern": format!("^\\p{{L}}{{400}}x{at}$")}));
+        json!({"type": "object", "properties": (0..count).map(one).collect::<Map<_, _>>()})
+    };
+    let prepared = prepare(&large(200), json!({"p1": "a"})).unwrap();
+    assert!(prepared.unchecked, "a single one is too large");
+    let admitted = Parameters::default().admit(&tool(&large(5_000)), &Map::new());
+    assert_eq!(admitted, Err(TooLarge::Patterns));
+    for (pattern, fits, unfit) in [
+        ("^[a-z0-9-]{1,64}$", "a-b", "A"),
+        (r"^[\w.+-]+@[\w-]+\.[\w.]{2,}$", "me@example.org", "me"),
+        (r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$", "2026-01-02T03:04:05Z", "now"),
+        (r"^(?=.*[A-Z])(?!.*\s).{8,128}$", "Abcdefghi", "abc defgh"),
+        (r"^\p{L}[\p{L}\p{N} ]{0,9}$", "Müller 1", "-"),
+        ("^.{1,500}$", "a", ""),
+    ] {
+        let schema =
+            json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}});
+        let prepared = prepare(&schema, json!({"a": fits})).unwrap();
+        assert!(!prepared.unchecked, "{pattern}");
+        assert!(prepare(&schema, json!({"a": unfit})).is_err(), "{pattern}");
+    }
+}
+
+#[test]
 fn a_whole_number_that_became_another_is_not_passed_on() {
     let schema = json!({"type": "object", "properties": {
         "id": {"type": "integer"}, "name": {"type": "string"}, "size": {"type": "number"}, "any": {},
