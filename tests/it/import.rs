@@ -178,6 +178,40 @@ fn what_the_gateway_cannot_run_stays_where_it_is_with_the_reason() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_server_that_is_reached_by_what_we_do_not_read_stays_with_that_reason() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    let ours = json!({"mcpServers": {"file": {"command": "/bin/cat"}}});
+    std::fs::write(sandbox.path("servers.json"), ours.to_string()).unwrap();
+    let cursor = sandbox.path("home/.cursor/mcp.json");
+    // The first is not the one that we have, although its program is.
+    let servers = json!({"mcpServers": {
+        "file": {"command": "/bin/cat", "envFile": "/home/me/.env"},
+        "box": {"command": "/bin/cat", "args": ["1"], "sandbox": {}},
+        "login": {"url": "https://example.com/mcp", "oauth": {"clientId": "x"}},
+        "auth": {"url": "https://example.com/other", "auth": {"CLIENT_ID": "x"}},
+        "runs": {"command": "/bin/cat", "args": ["2"], "envFile": null, "sandboxEnabled": false},
+    }});
+    std::fs::write(&cursor, servers.to_string()).unwrap();
+    let report = import(&sandbox, &["--from", "cursor", "--into", "cursor", "--replace"]);
+    let imported = report["imported"].as_array().unwrap();
+    let file = imported.iter().find(|one| one["name"] == "file-cursor");
+    assert_eq!(file.unwrap_or_else(|| panic!("{report}"))["state"], "renamed", "{report}");
+    let left: Value = serde_json::from_str(&std::fs::read_to_string(&cursor).unwrap()).unwrap();
+    let mut left: Vec<&String> = left["mcpServers"].as_object().unwrap().keys().collect();
+    left.sort();
+    assert_eq!(left, ["auth", "box", "file", "login", "toolroute"]);
+    let stay = report["into"]["stay"].as_array().unwrap();
+    let members = [("file", "envFile"), ("box", "sandbox"), ("login", "oauth"), ("auth", "auth")];
+    for (name, member) in members {
+        let told = stay.iter().find(|one| one["name"] == name);
+        let told = told.unwrap_or_else(|| panic!("{name}: {report}"))["because"].as_str().unwrap();
+        assert!(told.contains(&format!("does not read `{member}`")), "{name}: {told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn one_server_in_two_programs_spellings_is_one() {
     let sandbox = Sandbox::new();
     user(&sandbox);

@@ -174,6 +174,17 @@ const REACH: [&str; 11] = [
     "disabled_tools",
 ];
 
+/// Members of other programs' files that say how a server is reached or kept in, which we do not read.
+/// Without them it is another server.
+const UNREAD: [&str; 6] =
+    ["envFile", "oauth", "auth", "authProviderType", "sandbox", "sandboxEnabled"];
+
+/// The first member of an entry that says how the server is reached, and that we do not read.
+pub fn unread(entry: &Map<String, Value>) -> Option<&str> {
+    let mut said = entry.iter().filter(|(name, value)| !is_empty(name, value));
+    said.find(|(name, _)| UNREAD.contains(&name.as_str())).map(|(name, _)| name.as_str())
+}
+
 /// Whether two entries mean the same server, in whichever program's spelling: that programs are of type
 /// stdio, and an environment of nothing, need not be said.
 pub fn same(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
@@ -184,15 +195,7 @@ fn reach(entry: &Map<String, Value>) -> Map<String, Value> {
     let mut reach = Map::new();
     for (name, value) in entry {
         let name = if matches!(name.as_str(), "serverUrl" | "httpUrl") { "url" } else { name };
-        let is_empty = match value {
-            // A list of the tools that are offered says that none are.
-            Value::Array(_) if matches!(name, "includeTools" | "enabled_tools") => false,
-            Value::Null => true,
-            Value::Array(items) => items.is_empty(),
-            Value::Object(members) => members.is_empty(),
-            _ => false,
-        };
-        if REACH.contains(&name) && !is_empty {
+        if (REACH.contains(&name) || UNREAD.contains(&name)) && !is_empty(name, value) {
             reach.insert(name.to_owned(), value.clone());
         }
     }
@@ -202,6 +205,19 @@ fn reach(entry: &Map<String, Value>) -> Map<String, Value> {
         reach.insert("type".to_owned(), json!(kind));
     }
     reach
+}
+
+/// Whether a member says no more than if it were not there.
+fn is_empty(name: &str, value: &Value) -> bool {
+    match value {
+        // A list of the tools that are offered says that none are.
+        Value::Array(_) if matches!(name, "includeTools" | "enabled_tools") => false,
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(items) => items.is_empty(),
+        // An object may say it without a member: `"sandbox": {}` asks for one.
+        Value::Object(members) => members.is_empty() && !UNREAD.contains(&name),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Which of the imported servers the gateway can run: only those may be taken out of the program that
 //! they came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::{entry, jsonc};
 use crate::cli::servers;
 use crate::execution::{Entry, McpOptions, ServersFile};
 
@@ -18,9 +19,20 @@ pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, Str
     let left_out = servers::left_out(&file).into_iter();
     let mut faults: BTreeMap<String, String> =
         left_out.map(|(name, because)| (name, because.to_string())).collect();
+    let root = jsonc::value(text)?;
+    let list = root.get("mcpServers").or_else(|| root.get("servers"));
+    for name in names {
+        let entry = list.and_then(|list| list.get(*name)?.as_object());
+        if let Some(member) = entry.and_then(entry::unread) {
+            let said = format!("it does not read `{member}`, which says how the server is reached");
+            faults.insert((*name).to_owned(), said);
+        }
+    }
+    // Whether they could be run without it is not asked.
+    let unread: BTreeSet<String> = faults.keys().cloned().collect();
     let process = servers::process_options();
     let mut asked = Vec::new();
-    for (name, entry) in &file.entries {
+    for (name, entry) in file.entries.iter().filter(|(name, _)| !unread.contains(*name)) {
         match entry {
             Entry::Stdio(program) | Entry::Process(program, _) => {
                 faults.extend(program.check(&process).err().map(|said| (name.clone(), said)));
