@@ -79,7 +79,7 @@ fn claiming(pattern: &str) -> String {
 #[test]
 fn a_files_author_has_no_say_over_prompts_unless_the_user_allows_it() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", &claiming("zebra"));
+    let tools = sandbox.write("tools.jsonl", claiming("zebra"));
     let tools = tools.to_str().unwrap();
     let prompt = "read a file about a zebra from disk";
     let route = |more: &[&str]| {
@@ -104,7 +104,7 @@ fn a_files_author_has_no_say_over_prompts_unless_the_user_allows_it() {
 #[test]
 fn a_pattern_over_everyday_prompts_is_an_error() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", &claiming("."));
+    let tools = sandbox.write("tools.jsonl", claiming("."));
     let tools = tools.to_str().unwrap();
     for more in [&["--author-signals"][..], &[]] {
         let typed = [&["tools", "validate", "--tools", tools], more].concat();

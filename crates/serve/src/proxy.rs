@@ -30,7 +30,7 @@ use super::Shutdown;
 use super::bodies::{BODY_BUDGET, Bodies, Ended, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, Uncut};
 use super::guard::{Gate, Guard, Token, admit};
-use super::http::{ApiError, Limits, Overload, accept};
+use super::http::{ApiError, Limits, accept};
 use crate::engine::Engine;
 
 /// Where a client shows the proxy's token: `Authorization` is the upstream's.
@@ -101,7 +101,6 @@ pub struct Proxy {
     client: reqwest::Client,
     gate: Gate,
     bodies: Bodies,
-    uncut: Overload,
     options: ProxyOptions,
 }
 
@@ -120,8 +119,7 @@ impl Proxy {
         let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
         let gate = Gate::new(options.workers, options.queue);
         let bodies = Bodies::new(BODY_BUDGET.max(options.max_body));
-        let uncut = Overload::default();
-        Ok(Arc::new(Self { engine, upstream, client, gate, bodies, uncut, options }))
+        Ok(Arc::new(Self { engine, upstream, client, gate, bodies, options }))
     }
 
     /// Serves until the shutdown begins, and then what is under way.
@@ -239,17 +237,17 @@ impl Proxy {
         }
     }
 
-    /// Counts what became of the tools, and logs now and then why none was cut.
+    /// Counts what became of the tools, and logs why where none was cut: each time, since who reads the log
+    /// of one request has to find it there.
     fn note(&self, tools: &Tools) {
         let Some(result) = tools.result() else { return };
         self.engine.count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
         let Err(because) = result else { return };
         let reason = because.label();
-        let Some(count) = self.uncut.count(reason) else { return };
         if because.is_loss() {
-            tracing::warn!(reason, count, "a request goes on uncut: {because}");
+            tracing::warn!(reason, "a request goes on uncut: {because}");
         } else {
-            tracing::info!(reason, count, "a request goes on uncut: {because}");
+            tracing::info!(reason, "a request goes on uncut: {because}");
         }
     }
 }
