@@ -106,7 +106,8 @@ fn facets() -> impl Strategy<Value = Facets> {
 }
 
 fn signals() -> impl Strategy<Value = Vec<IntentSignal>> {
-    let signal = ("[a-zא-ת]{1,8}[*+?]?", -1.0f32..=1.0, option::of(".{0,6}")).prop_map(
+    // The `zq` keeps them from matching what people ask every day, which is refused.
+    let signal = ("zq[a-zא-ת]{1,8}[*+?]?", -1.0f32..=1.0, option::of(".{0,6}")).prop_map(
         |(pattern, weight, exclusive_intent)| IntentSignal { pattern, weight, exclusive_intent },
     );
     vec(signal, 0..3)
@@ -286,7 +287,7 @@ fn deep_nesting_does_not_exhaust_the_stack() {
     read(&format!("a: {}", "[".repeat(DEEP)));
     let deep = format!("{}{}", "[".repeat(DEEP), "]".repeat(DEEP));
     let tools = read(&format!("{{\"id\":\"x\",\"name\":\"x\",\"input_schema\":{{\"a\":{deep}}}}}"));
-    assert_eq!(tools.unwrap().len(), 1, "a schema is kept, however deep");
+    assert_eq!(tools, Some(Vec::new()), "a schema that is too deep is refused");
 }
 
 #[test]

@@ -61,7 +61,11 @@ fn what_is_wrong_is_told_with_its_place() {
             "unclosed",
         ),
         (r#"{"signals": [{"pattern": "(a{1000}){1000}"}]}"#, "routing.signals[0].pattern", "size"),
-        (r#"{"signals": [{"pattern": "a", "weight": 7}]}"#, "routing.signals[0].weight", "-1 to 1"),
+        (
+            r#"{"signals": [{"pattern": "zebra", "weight": 7}]}"#,
+            "routing.signals[0].weight",
+            "-1 to 1",
+        ),
         (r#"{"signals": [{"weight": 1}]}"#, "routing.signals[0].pattern", "a regular expression"),
         (r#"{"signals": ["a"]}"#, "routing.signals[0]", "a list of objects"),
         (r#"{"priority": 101}"#, "routing.priority", "0 to 100"),
