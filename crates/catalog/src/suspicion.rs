@@ -225,7 +225,7 @@ const PATTERNS: &[Pattern] = &[
             "mcp.json",
             "claude_desktop_config.json",
         ]],
-        expression: r"\.(aws|gnupg|cursor|kube)[/\\][\w.]+|\.ssh[/\\](id_\w+|config|\*)?([^.\w]|$)|\bid_(rsa|ed25519)([^.\w]|$)|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
+        expression: r"\.(aws|gnupg|cursor|kube)[/\\][\w.]+|\.ssh[/\\](id_\w+|config|\*)?([^.\w]|\.\W|\.$|$)|\bid_(rsa|ed25519)([^.\w]|\.\W|\.$|$)|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
     },
     Pattern {
         kind: Exfiltration,
