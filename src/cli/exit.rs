@@ -148,6 +148,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         engine::Error::BadWeight { .. }
         | engine::Error::BadConfidence { .. }
         | engine::Error::BadPolicyBand { .. }
+        | engine::Error::BadNearBest { .. }
         | engine::Error::UnknownProfile { .. }
         | engine::Error::BadModelRule { .. }
         | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,

@@ -191,6 +191,8 @@ fn every_door_has_the_band() {
     assert_eq!(ids(&select(Value::Null).ok()), ids(&banded));
     assert_eq!(ids(&select(json!(0)).ok()), ids(&by_score));
     assert_eq!(select(json!(-1)).error(), (400, "invalid_request".to_owned()));
+    let near = json!({"prompt": ASK, "policy": {"near_best": -1}});
+    assert_eq!(post(server.port, "/v1/select", &near).error(), (400, "invalid_request".to_owned()));
     let said = sandbox.fails(2, &[&route[..], &["--policy-band", "7"]].concat());
     assert!(said.contains("policy band 7") && said.contains("0.02"), "{said}");
 }

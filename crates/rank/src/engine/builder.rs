@@ -167,6 +167,7 @@ fn check(config: &EngineConfig) -> Result<(), Error> {
         return Err(Error::BadConfidence { found: config.min_confidence });
     }
     config.band_for(&SelectRequest::default())?;
+    config.policy_for(&SelectRequest::default())?;
     if let Some((found, _)) = config.small_models.bad_pattern() {
         return Err(Error::BadModelRule { found: found.to_owned() });
     }

@@ -2,7 +2,7 @@
 
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::query::{KnownWords, Reading, Speaker, Turn};
-use crate::selection::ToolFilter;
+use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
     /// Tools in the answer to a request, at most.
@@ -25,6 +25,15 @@ impl EngineConfig {
             Ok(band)
         } else {
             Err(Error::BadPolicyBand { found: band })
+        }
+    }
+
+    /// The request's own policy, or that of the configuration.
+    pub(super) fn policy_for(&self, request: &SelectRequest) -> Result<Policy, Error> {
+        let policy = request.policy.unwrap_or(self.policy);
+        match policy.near_best {
+            Some(found) if !(0.0..=1.0).contains(&found) => Err(Error::BadNearBest { found }),
+            _ => Ok(policy),
         }
     }
 

@@ -30,6 +30,12 @@ pub enum Error {
     )]
     BadPolicyBand { found: f32 },
 
+    #[error(
+        "share of the best score {found} is out of range; expected 0 (every tool may stand beside it) to \
+         1, such as 0.9"
+    )]
+    BadNearBest { found: f32 },
+
     #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
     BadRrfK { found: f32 },
 

@@ -86,7 +86,7 @@ impl<'a> Judge<'a> {
             task_type: features.and_then(|features| Some(features.task_type?.as_str())),
         };
         Ok(Self {
-            policy: policy((request.policy.unwrap_or(config.policy), strategy), state, reading),
+            policy: policy((config.policy_for(request)?, strategy), state, reading),
             blocked: &state.inputs.blocked,
             filters: config.filters(context)?,
             weights: if is_plain { SignalWeights::OFF } else { state.inputs.weights },

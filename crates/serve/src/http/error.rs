@@ -129,6 +129,7 @@ impl From<engine::Error> for ApiError {
             Of::EmptyPrompt
             | Of::UnknownCandidates { .. }
             | Of::BadPolicyBand { .. }
+            | Of::BadNearBest { .. }
             | Of::UnknownProfile { .. }
             | Of::Query(_)
             | Of::Selection(_)
