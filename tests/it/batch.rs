@@ -88,14 +88,8 @@ fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     sandbox.toolroute().args(args(&whole)).assert().success();
     let cut = sandbox.path("cut.jsonl");
     let partial = sandbox.path("cut.jsonl.partial");
-    let template = sandbox.toolroute();
-    let mut child = Command::new(template.get_program());
+    let mut child = sandbox.command();
     child.args(args(&cut)).stdout(Stdio::null()).stderr(Stdio::null());
-    for (name, value) in template.get_envs() {
-        if let Some(value) = value {
-            child.env(name, value);
-        }
-    }
     let mut child = child.spawn().unwrap();
     let lines = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
     let start = Instant::now();

@@ -42,14 +42,7 @@ impl Site {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let ours = self.sandbox.toolroute();
-        let mut command = Command::new(ours.get_program());
-        for (name, value) in ours.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        let mut command = self.sandbox.command();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.current_dir(self.sandbox.dir.path());
         command.args(["mcp", "--servers"]).arg(self.sandbox.path("servers.json")).args(args);

@@ -2,7 +2,6 @@
 //! folders that cannot be written, files that were damaged.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -61,14 +60,7 @@ impl Site {
     }
 
     fn gateway(&self, more: &[&str]) -> Client {
-        let ours = self.sandbox.toolroute();
-        let mut command = Command::new(ours.get_program());
-        for (name, value) in ours.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        let mut command = self.sandbox.command();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.current_dir(self.sandbox.dir.path());
         command.args(self.args(&["mcp", "--refresh", "--model", "static"], more));
@@ -376,9 +368,7 @@ fn a_cache_folder_that_cannot_be_made_costs_a_warning() {
     let (answer, said) =
         run(&["run", "search my notes for words", "--args", r#"{"query": "rye"}"#], &static_model);
     assert!(answer.contains("found: rye"), "{answer} {said}");
-    let ours = site.sandbox.toolroute();
-    let mut command = Command::new(ours.get_program());
-    ours.get_envs().for_each(|(name, value)| _ = value.map(|value| command.env(name, value)));
+    let mut command = site.sandbox.command();
     command.env("XDG_CACHE_HOME", &cache).args(site.args(&["mcp"], &static_model));
     let mut client = Client::start(command);
     client.begin();

@@ -76,7 +76,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs", "cli/mcp.rs"]),
     ("axum", &["server/"]),
     ("serde_json_canonicalizer", &["pins/definition.rs"]),
-    ("shlex", &["pins/checked.rs"]),
+    ("shlex", &["pins/quarantine.rs"]),
     ("toml_edit", &["cli/import/codex.rs"]),
     ("hyper_util", &["server/http.rs"]),
     ("utoipa", &["server/"]),

@@ -1,7 +1,5 @@
 //! Which tool answers where the one that was asked for does not: over MCP, HTTP and the command line.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use crate::drill::python;
@@ -33,14 +31,7 @@ pub fn journal(sandbox: &Sandbox, name: &str) -> Vec<String> {
 
 /// A gateway over the sandbox's servers that has listed all of them.
 pub fn gateway(sandbox: &Sandbox, args: &[&str], tools: usize) -> Client {
-    let ours = sandbox.toolroute();
-    let mut command = Command::new(ours.get_program());
-    for (name, value) in ours.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    let mut command = sandbox.command();
     command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
     command.args(["mcp", "--model", "static", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start({

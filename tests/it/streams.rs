@@ -5,16 +5,9 @@ use std::process::Stdio;
 
 use crate::support::{Sandbox, samples};
 
-/// The command with its environment, for what `assert_cmd` cannot do: other ends of its streams.
+/// The command with nothing to read.
 fn command(sandbox: &Sandbox, args: &[&str]) -> std::process::Command {
-    let template = sandbox.toolroute();
-    let mut command = std::process::Command::new(template.get_program());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    let mut command = sandbox.command();
     command.args(args).stdin(Stdio::null());
     command
 }

@@ -73,6 +73,19 @@ impl Sandbox {
         command
     }
 
+    /// The same for what `assert_cmd` cannot do: to be started, written to and killed.
+    pub fn command(&self) -> std::process::Command {
+        let ours = self.toolroute();
+        let mut command = std::process::Command::new(ours.get_program());
+        for (name, value) in ours.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
     /// Runs to success and gives the output.
     pub fn run(&self, args: &[&str]) -> Output {
         self.toolroute().args(args).assert().success().get_output().clone()

@@ -70,15 +70,29 @@ fn a_damaged_log_never_answers_wrongly_without_a_word() {
     assert!(told > 24, "{told} of 96 were found");
 }
 
+/// Discharges the obligations of a request, with a ledger.
+fn conduct(sandbox: &Sandbox, ledger: &str) {
+    let folder = crate::conduct::examples(sandbox);
+    let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
+    let request = format!("{folder}/math.json");
+    sandbox.run(&[
+        "conduct",
+        &request,
+        "--tools",
+        &tools,
+        "--runners",
+        &runners,
+        "--ledger",
+        ledger,
+    ]);
+}
+
 #[test]
 fn a_damaged_ledger_never_answers_wrongly_without_a_word() {
     let sandbox = Sandbox::new();
-    let folder = crate::conduct::examples(&sandbox);
-    let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
     let ledger = sandbox.path("ledger.sqlite");
     let path = ledger.to_str().unwrap();
-    let request = format!("{folder}/math.json");
-    sandbox.run(&["conduct", &request, "--tools", &tools, "--runners", &runners, "--ledger", path]);
+    conduct(&sandbox, path);
     let told = no_silent_wrong(
         &sandbox,
         &ledger,
@@ -91,13 +105,9 @@ fn a_damaged_ledger_never_answers_wrongly_without_a_word() {
 #[test]
 fn a_ledger_of_version_1_is_brought_up_to_date() {
     let sandbox = Sandbox::new();
-    let folder = crate::conduct::examples(&sandbox);
-    let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
     let ledger = sandbox.path("ledger.sqlite");
     let path = ledger.to_str().unwrap();
-    let request = format!("{folder}/math.json");
-    let conduct = ["conduct", &request, "--tools", &tools, "--runners", &runners, "--ledger", path];
-    sandbox.run(&conduct);
+    conduct(&sandbox, path);
     let shown = sandbox.run(&["ledger", "show", "--assertions", "--ledger", path, "--json"]).stdout;
     let connection = rusqlite::Connection::open(&ledger).unwrap();
     connection.execute_batch("DROP TABLE sums; PRAGMA user_version = 1").unwrap();
@@ -107,7 +117,7 @@ fn a_ledger_of_version_1_is_brought_up_to_date() {
         shown
     );
     // Looking leaves it as it is; working in it brings it up to date.
-    sandbox.run(&conduct);
+    conduct(&sandbox, path);
     let connection = rusqlite::Connection::open(&ledger).unwrap();
     connection.execute_batch("UPDATE assertions SET value = '7' WHERE id = 1").unwrap();
     drop(connection);
