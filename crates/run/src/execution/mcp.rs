@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-use self::connection::{Connection, Unopened};
+use self::connection::{Connection, Handler, Unopened};
 use self::intake::Watcher;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
@@ -137,7 +137,7 @@ impl McpServer {
         let shared = Shared {
             name: name.to_owned(),
             redactor: reach.redactor(),
-            watcher: Watcher::new(options.says_it_offers_all),
+            watcher: Watcher::default(),
             reach,
             options,
             state: Arc::default(),
@@ -255,14 +255,15 @@ impl Shared {
             Reach::Stdio(_) => self.options.start_timeout,
             Reach::Http(_) => self.options.answer_timeout,
         };
+        let handler = Handler { says_it_offers_all: self.options.says_it_offers_all };
+        let (process, watcher) = (&self.options.process, self.watcher.clone());
         let opening = async {
             match &self.reach {
                 Reach::Stdio(program) => {
-                    program.check(&self.options.process)?;
-                    let watcher = self.watcher.clone();
-                    Connection::stdio(program, &self.options.process, watcher).await
+                    program.check(process).map_err(Unopened::Missing)?;
+                    Connection::stdio(program, process, handler, watcher).await
                 }
-                Reach::Http(remote) => Connection::http(remote, self.watcher.clone()).await,
+                Reach::Http(remote) => Connection::http(remote, handler, watcher).await,
             }
         };
         let mut closing = self.closing.subscribe();
@@ -272,7 +273,7 @@ impl Shared {
                 Err(Fault::before(FaultKind::Unreachable, "it is being closed"))
             }
             opened = tokio::time::timeout(limit, opening) => match opened {
-                Ok(opened) => opened.map_err(|unopened| self.not_opened(&unopened)),
+                Ok(opened) => opened.map_err(|unopened| self.not_opened(unopened)),
                 Err(_) => {
                     let said = format!("no handshake in {limit:?}");
                     Err(Fault::before(FaultKind::Timeout, &said).telling(said))
@@ -298,16 +299,17 @@ impl Shared {
         }
     }
 
-    fn not_opened(&self, Unopened { said, is_flooding }: &Unopened) -> Fault {
-        if *is_flooding {
-            return Fault::before(FaultKind::Flooding, self.redactor.clean(said));
-        }
-        let fault = Fault::before(FaultKind::Unreachable, self.redactor.clean(said));
-        let is_missing = match &self.reach {
-            Reach::Stdio(program) => program.check(&self.options.process).err(),
-            Reach::Http(_) => None,
+    fn not_opened(&self, unopened: Unopened) -> Fault {
+        let (kind, said, told) = match unopened {
+            Unopened::Missing(said) => (FaultKind::Unreachable, said.clone(), Some(said)),
+            Unopened::Flooding(said) => (FaultKind::Flooding, said, None),
+            Unopened::Failed(said) => {
+                let told = reason::of(&said);
+                (FaultKind::Unreachable, said, told)
+            }
         };
-        match is_missing.or_else(|| reason::of(said)) {
+        let fault = Fault::before(kind, self.redactor.clean(&said));
+        match told {
             Some(told) => fault.telling(self.redactor.clean(&told)),
             None => fault,
         }

@@ -54,16 +54,10 @@ pub(super) struct Connection {
 }
 
 /// What a server may ask of us, which is nothing. What it tells us is taken before it comes here.
-#[derive(Clone)]
-struct Handler {
+#[derive(Clone, Copy)]
+pub(super) struct Handler {
     /// [`super::McpOptions::says_it_offers_all`].
-    says_it_offers_all: bool,
-}
-
-impl Handler {
-    fn of(watcher: &Watcher) -> Self {
-        Self { says_it_offers_all: watcher.says_it_offers_all }
-    }
+    pub says_it_offers_all: bool,
 }
 
 impl ClientHandler for Handler {
@@ -82,6 +76,7 @@ impl Connection {
     pub async fn stdio(
         program: &Program,
         options: &ProcessOptions,
+        handler: Handler,
         watcher: Watcher,
     ) -> Result<Self, Unopened> {
         let (words, progress) = (LastWords::default(), Listeners::default());
@@ -92,7 +87,7 @@ impl Connection {
             let hold = Hold::of(lease);
             keep_words(stderr, &words);
             let intake = Intake::new(pipes, progress.clone(), watcher.clone(), hold.clone());
-            match Handler::of(&watcher).serve_with_lifecycle(intake, mode.clone()).await {
+            match handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
                     return Ok(Self::new(service, progress, words, hold));
@@ -104,7 +99,11 @@ impl Connection {
         }
     }
 
-    pub async fn http(remote: &Remote, watcher: Watcher) -> Result<Self, Unopened> {
+    pub async fn http(
+        remote: &Remote,
+        handler: Handler,
+        watcher: Watcher,
+    ) -> Result<Self, Unopened> {
         let progress = Listeners::default();
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
@@ -113,7 +112,7 @@ impl Connection {
             let transport = StreamableHttpClientTransport::with_client(client, config);
             let hold = Hold::default();
             let intake = Intake::new(transport, progress.clone(), watcher.clone(), hold.clone());
-            match Handler::of(&watcher).serve_with_lifecycle(intake, mode.clone()).await {
+            match handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
                     return Ok(Self::new(service, progress, LastWords::default(), hold));
@@ -297,20 +296,24 @@ fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handl
 }
 
 /// Why there is no connection.
-pub(super) struct Unopened {
-    pub said: String,
-    pub is_flooding: bool,
+pub(super) enum Unopened {
+    /// Its program or its folder is not there, in words of ours.
+    Missing(String),
+    /// It sent too much.
+    Flooding(String),
+    /// In words that may be the server's own.
+    Failed(String),
 }
 
 impl From<String> for Unopened {
     fn from(said: String) -> Self {
-        Self { said, is_flooding: false }
+        Self::Failed(said)
     }
 }
 
 fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> Unopened {
     if let Some(because) = hold.dropped() {
-        return Unopened { said: because.to_owned(), is_flooding: true };
+        return Unopened::Flooding(because.to_owned());
     }
     let said = match error {
         // Its own words are those of types of the program.

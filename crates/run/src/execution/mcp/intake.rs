@@ -36,15 +36,9 @@ const UNANSWERED: usize = 64;
 #[derive(Clone, Default)]
 pub(super) struct Watcher {
     told: Arc<Mutex<Option<OnChange>>>,
-    /// [`super::McpOptions::says_it_offers_all`].
-    pub says_it_offers_all: bool,
 }
 
 impl Watcher {
-    pub fn new(says_it_offers_all: bool) -> Self {
-        Self { told: Arc::default(), says_it_offers_all }
-    }
-
     pub fn set(&self, told: OnChange) {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
     }
