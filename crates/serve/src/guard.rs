@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::http::{ApiError, Client, Overload};
+use super::http::{ApiError, Client, LogLimit};
 
 /// A secret that clients show. Only its hash is kept.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ pub struct Guard {
     /// Where the token stands, beside `Authorization`; a proxy's clients need that for upstream.
     pub token_header: Option<&'static str>,
     /// Whoever is refused needs no token for it: not each is a line of the log.
-    pub(super) refused: Arc<Overload>,
+    pub(super) refused: Arc<LogLimit>,
 }
 
 /// Paths that anybody may ask for who may come in at all: what watches a server has no token, and

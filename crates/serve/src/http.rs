@@ -31,9 +31,9 @@ mod events;
 mod extract;
 pub(super) mod feedback;
 pub(super) mod filter;
+mod log_limit;
 pub(super) mod map;
 pub(super) mod outputs;
-mod overload;
 mod page;
 pub(super) mod reload;
 pub(super) mod rerank;
@@ -65,7 +65,7 @@ pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, nowhere, with_json};
 pub(super) use filter::{tell, tell_uncut};
-pub(super) use overload::Overload;
+pub(super) use log_limit::LogLimit;
 pub use reload::{Fresh, Reload};
 
 /// Answers requests until the shutdown begins, and then those that are under way.
@@ -196,7 +196,7 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(route, status = status.as_u16(), micros, "answered");
     if status == StatusCode::SERVICE_UNAVAILABLE
-        && let Some(count) = app.overload.count("overload")
+        && let Some(count) = app.log_limit.count("overload")
     {
         let said = "turned away: more is asked than can be answered; see --workers and --queue";
         tracing::warn!(count, route, "{said}");

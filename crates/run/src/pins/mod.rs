@@ -29,15 +29,15 @@
 //! ```
 
 mod canonical;
-mod checked;
 mod definition;
 mod error;
 mod file;
+mod quarantine;
 mod store;
 #[cfg(test)]
 mod tests;
 
-pub use checked::{Checked, Quarantined, Reason, Reworded, shell_word};
 pub use definition::{Definition, FieldChange};
 pub use error::Error;
+pub use quarantine::{Checked, Quarantined, Reason, Reworded, shell_word};
 pub use store::{Approve, Listed, Mode, PinState, Pins};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::checked::{Checked, Reason, Verdict};
 use super::file::{ByServer, Kept, Pin, Seen};
+use super::quarantine::{Checked, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use crate::catalog::{Tool, ToolId, suspicions};
 

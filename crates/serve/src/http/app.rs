@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use tokio::sync::broadcast;
 
 use super::changes::Changes;
-use super::overload::Overload;
+use super::log_limit::LogLimit;
 use super::watch::Happening;
 use super::{ApiError, Client, Conduct, Limits, Persist, Reload};
 use crate::bodies::{BODY_BUDGET, Bodies};
@@ -83,7 +83,7 @@ pub struct App {
     pub(super) options: HttpOptions,
     pub(super) gate: Gate,
     pub(super) bodies: Bodies,
-    pub(super) overload: Overload,
+    pub(super) log_limit: LogLimit,
     pub(super) changes: Arc<Mutex<Changes>>,
     /// One reload, or one change of tools, at a time.
     pub(super) changing: tokio::sync::Mutex<()>,
@@ -110,7 +110,7 @@ impl App {
             service: RwLock::new(service),
             gate: Gate::new(options.workers, options.queue),
             bodies: Bodies::new(BODY_BUDGET.max(options.max_body)),
-            overload: Overload::default(),
+            log_limit: LogLimit::default(),
             changes,
             options,
             changing: tokio::sync::Mutex::default(),

@@ -10,9 +10,9 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// What happened since the last line about it, by kind.
 #[derive(Default)]
-pub(crate) struct Overload(Mutex<BTreeMap<&'static str, (Option<Instant>, u64)>>);
+pub(crate) struct LogLimit(Mutex<BTreeMap<&'static str, (Option<Instant>, u64)>>);
 
-impl Overload {
+impl LogLimit {
     /// Counts one more of a kind; how many there were since the last line, this one among them, where it is
     /// time for another: at the first at once.
     pub fn count(&self, kind: &'static str) -> Option<u64> {
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn the_first_of_a_kind_is_told_at_once_and_the_others_by_their_number() {
-        let (told, start) = (Overload::default(), Instant::now());
+        let (told, start) = (LogLimit::default(), Instant::now());
         assert_eq!(told.count_at("a", start), Some(1));
         for _ in 0..1_000 {
             assert_eq!(told.count_at("a", start + EVERY / 2), None);
