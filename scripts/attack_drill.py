@@ -23,6 +23,8 @@ import tempfile
 import threading
 import time
 
+import gateway_drill
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOSTILE = ROOT / "tests/servers/hostile.py"
 COUNTS = ["hung", "climbed", "rss_over_mb", "panics", "left_processes", "silent_wrong"]
@@ -67,7 +69,7 @@ def judge_panics(text):
 def judge_left(mark):
     """Processes of a mark that are left after a while."""
     until = time.time() + PATIENCE
-    while (left := processes(mark)) and time.time() < until:
+    while (left := served(mark)) and time.time() < until:
         time.sleep(0.05)
     for process in left:
         with contextlib.suppress(OSError):
@@ -83,17 +85,9 @@ def judge_silent(good, now, told):
 
 # ---- What the parts are made of. ----
 
-def processes(mark):
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
-        except OSError:
-            continue
-        if mark in line and int(folder.name) != os.getpid() and state != "Z" and "--servers" not in line:
-            found.append(int(folder.name))
-    return found
+def served(mark):
+    """The numbers of the processes with the mark, without toolroute itself."""
+    return [number for number, line in gateway_drill.processes(mark) if "--servers" not in line]
 
 
 def resident(pid):
@@ -627,7 +621,7 @@ def starts(site, found, rng):
     for _ in range(30):
         running = subprocess.Popen([*command, servers], **quiet)
         until = time.time() + PATIENCE
-        while not processes(str(site.folder)) and running.poll() is None and time.time() < until:
+        while not served(str(site.folder)) and running.poll() is None and time.time() < until:
             pass
         time.sleep(rng.choice([0, 0, 0.001, 0.005, 0.02]))
         running.kill()
@@ -653,7 +647,7 @@ def self_check():
     with tempfile.TemporaryDirectory(prefix="attack-drill-") as folder:
         left = subprocess.Popen([sys.executable, str(HOSTILE), folder, "normal"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         try:
-            while not processes(folder):
+            while not served(folder):
                 time.sleep(0.01)
             assert judge_left(folder) == 1 and judge_left("nobody-has-this-mark") == 0
         finally:

@@ -128,6 +128,7 @@ class WebSession:
 
 
 def processes(mark):
+    """The number and the command line of each process that has the mark in its line."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -136,7 +137,7 @@ def processes(mark):
         except OSError:
             continue
         if mark in line and int(folder.name) != os.getpid() and state != "Z":
-            found.append(line)
+            found.append((int(folder.name), line))
     return found
 
 
@@ -245,7 +246,7 @@ class Drill:
             else:
                 session.connection.close()
             # Those of the servers: the gateway and its guard name the folder as well.
-            most = max(most, sum("--as-server" in line and "python" in line.split(" ")[0] for line in processes(self.mark)))
+            most = max(most, sum("--as-server" in line and "python" in line.split(" ")[0] for _, line in processes(self.mark)))
         gateway.terminate()
         gateway.wait(timeout=30)
         web_left = self.left()
@@ -264,7 +265,7 @@ class Drill:
             if not (found := processes(self.mark)):
                 return 0
             time.sleep(0.1)
-        print("\n".join(found), file=sys.stderr)
+        print("\n".join(line for _, line in found), file=sys.stderr)
         return len(found)
 
     def soak(self, minutes, a_second):
