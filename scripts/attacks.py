@@ -4,8 +4,9 @@
     scripts/attacks.py --binary target/release/toolroute --data ../shared/data [--sets a,b]
     scripts/attacks.py --binary … --data … --adaptive [--near-best 0 --near-best 0.9] [--seed 1] [--texts]
 
-With `--adaptive` the hostile tools are written against the ranking itself, anew for each `--near-best`; prints an
-object with the share of the prompts kept for the measure in whose first five one stands. The same seed gives the same.
+With `--adaptive` the hostile tools are written against the ranking itself, anew for each `--near-best`, and come
+after the others, as a new server's do; prints an object with the share of the prompts kept for the measure in whose
+first five one stands. The same seed gives the same. `--signals newcomer=0` measures without the signal for newcomers.
 
 Prints for each set the recall in five with and without shares of servers, and the share of the
 prompts that lose a right tool. The shares are applied to deeper answers of the same run, as the
@@ -211,7 +212,9 @@ class Adaptive:
 
     @staticmethod
     def made(number, name, text):
-        return {"id": f"evil__{number}", "server": "helper", "name": name, "description": text}
+        # As pins mark a tool that a server began to list after the others were there.
+        routing = {"newcomer": True}
+        return {"id": f"evil__{number}", "server": "helper", "name": name, "description": text, "routing": routing}
 
 
 def adaptive(args, name):
@@ -219,7 +222,8 @@ def adaptive(args, name):
     queries = queries[:: math.ceil(len(queries) / args.most)]
     prompts = [query["query"] for query in queries]
     for near in args.near_best:
-        server = Server(args.binary, args.data / name / "tools.jsonl", ["--near-best", str(near)])
+        more = ["--near-best", str(near), *(["--signal", args.signals] if args.signals else [])]
+        server = Server(args.binary, args.data / name / "tools.jsonl", more)
         try:
             attack = Adaptive(server, tools, prompts, args.seed)
             evil = [attack.tool(number) for number in range(args.hostile)]
@@ -249,6 +253,7 @@ def main():
     parser.add_argument("--sets")
     parser.add_argument("--adaptive", action="store_true", help="write the tools against the ranking")
     parser.add_argument("--near-best", type=float, action="append", help="with --adaptive: the flag of `serve`; repeatable")
+    parser.add_argument("--signals", help="with --adaptive: weights of signals, as TOOLROUTE_SIGNALS has them")
     parser.add_argument("--hostile", type=int, default=4, help="with --adaptive: tools that are written")
     parser.add_argument("--most", type=int, default=1000, help="with --adaptive: prompts of a set, evenly spread")
     parser.add_argument("--seed", type=int, default=1)

@@ -199,7 +199,7 @@ fn list(pins: &Pins, held: bool, global: &Global) -> anyhow::Result<()> {
     for pin in &listed {
         table.add_row([
             render::plain(pin.id.as_str()),
-            pin.state.to_string(),
+            format!("{}{}", pin.state, if pin.newcomer { ", newcomer" } else { "" }),
             short(&pin.sha256),
             short(&pin.held_sha256),
         ]);

@@ -1,6 +1,6 @@
 //! The servers file, and the catalogs that its servers say they have.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -230,14 +230,20 @@ pub fn looked_over(
     }
     let listed: usize = by_server.values().map(Vec::len).sum();
     let all = by_server.into_iter();
-    let free: HashSet<ToolId> =
-        all.flat_map(|(server, tools)| look(server, tools)).map(|tool| tool.id).collect();
-    if free.len() == listed {
+    let free = all.flat_map(|(server, tools)| look(server, tools));
+    let newcomers: HashMap<ToolId, bool> =
+        free.map(|tool| (tool.id, tool.routing.newcomer)).collect();
+    if newcomers.len() == listed && !newcomers.values().any(|newcomer| *newcomer) {
         return catalog;
     }
-    let stays = |tool: &&Tool| home(tool, file).is_none() || free.contains(&tool.id);
-    let left = catalog.iter().filter(stays).cloned().collect();
-    Catalog::from_tools(left).catalog
+    let left = catalog.iter().filter_map(|tool| {
+        let mut tool = tool.clone();
+        if home(&tool, file).is_some() {
+            tool.routing.newcomer = *newcomers.get(&tool.id)?;
+        }
+        Some(tool)
+    });
+    Catalog::from_tools(left.collect()).catalog
 }
 
 /// A catalog without the tools that the servers file does not offer of its servers: what is found can be

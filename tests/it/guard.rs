@@ -1,10 +1,9 @@
 //! What guards a user, through the doors: pins that say what they hold back, secrets that are not told,
 //! folders that cannot be written, files that were damaged.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::drill::python;
 use crate::gateway::client::{Client, text};
@@ -12,6 +11,7 @@ use crate::http::{Sent, Server, get, post};
 use crate::support::{Sandbox, ids, repo};
 
 mod damage;
+mod versions;
 
 const PROMPT: &str = "search my notes for words";
 
@@ -235,57 +235,6 @@ fn what_is_suspicious_in_any_member_that_is_passed_on_is_told() {
         let warnings = tool["warnings"].to_string();
         assert!(warnings.contains(&format!("its {member} asks the model to keep")), "{answer}");
     }
-}
-
-/// The file of pins as version 1 had it: without a checksum, and with hashes without `_meta`.
-fn pins_of_version_1(pins: &Path) {
-    let mut whole: Value = serde_json::from_slice(&std::fs::read(pins).unwrap()).unwrap();
-    whole["version"] = json!(1);
-    whole.as_object_mut().unwrap().remove("sha256").expect("version 2 has a checksum");
-    for server in whole["servers"].as_object_mut().unwrap().values_mut() {
-        for pin in server.as_object_mut().unwrap().values_mut() {
-            let seen = pin["agreed"].as_object_mut().unwrap();
-            if let Some(mcp) = seen["definition"].get_mut("mcp") {
-                mcp.as_object_mut().unwrap().remove("_meta");
-            }
-            let hash = Sha256::digest(seen["definition"].to_string().as_bytes());
-            let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-            seen.insert("sha256".into(), hash.into());
-            seen.remove("tool_sha256");
-        }
-    }
-    std::fs::write(pins, whole.to_string()).unwrap();
-}
-
-#[test]
-fn pins_of_an_older_version_are_taken_over_with_a_word() {
-    let site = Site::new();
-    site.route(&[]);
-    let pins = site.sandbox.path("pins.json");
-    pins_of_version_1(&pins);
-    let (answer, said) = site.route(&[]);
-    assert!(has_search(&answer) && answer.get("held_back").is_none(), "{answer} {said}");
-    assert!(said.contains("`_meta` and `icons` of 1 tools of `notes` are pinned"), "{said}");
-    let (_, said) = site.route(&[]);
-    assert!(!said.contains("are pinned"), "{said}");
-    site.list(&[with("_meta", json!({"example.org/build": 2}))]);
-    assert!(!has_search(&site.route(&[]).0));
-    // One that changed in other ways is held back, whoever pinned it.
-    site.list(&[search()]);
-    site.route(&[]);
-    pins_of_version_1(&pins);
-    site.list(&[with("inputSchema", json!({"type": "object"}))]);
-    assert!(!has_search(&site.route(&[]).0));
-    // Neither does a damaged file let anything in.
-    let text = std::fs::read_to_string(&pins).unwrap();
-    std::fs::write(&pins, text.replacen("first_use", "first-use", 1).replacen("a", "b", 1))
-        .unwrap();
-    let args = site.args(&["route", PROMPT], &["--refresh", "--model", "static"]);
-    let refused = site.sandbox.toolroute().args(args).assert().code(3).get_output().clone();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("expected pins of version 2"), "{said}");
-    let shown = String::from_utf8(refused.stdout).unwrap();
-    assert!(shown.contains("held back: notes__search_notes"), "{shown}");
 }
 
 #[cfg(unix)]

@@ -35,6 +35,10 @@ pub struct Routing {
     /// Whether it belongs into every answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub critical: bool,
+    /// Whether its server began to list it after the other tools, and lately. For tools of servers the pins
+    /// tell; the signal `newcomer` ranks it a little lower.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub newcomer: bool,
     #[serde(skip_serializing_if = "ParameterHints::is_empty")]
     pub parameter_hints: ParameterHints,
     #[serde(skip_serializing_if = "CallHints::is_empty")]
@@ -151,12 +155,13 @@ impl IntentSignal {
     }
 }
 
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 8] = [
     "priority",
     "fallbacks",
     "conflicts_with",
     "signals",
     "critical",
+    "newcomer",
     "parameter_hints",
     "call_hints",
 ];
@@ -179,6 +184,7 @@ pub(super) struct Declared {
     conflicts_with: Option<Vec<String>>,
     signals: Option<Vec<IntentSignal>>,
     critical: Option<bool>,
+    newcomer: Option<bool>,
     parameter_hints: Option<ParameterHints>,
     call_hints: CallHints,
 }
@@ -193,6 +199,7 @@ impl Declared {
             conflicts_with: routing.list("conflicts_with"),
             signals: read_signals(&mut routing),
             critical: routing.flag("critical"),
+            newcomer: routing.flag("newcomer"),
             parameter_hints: read_hints(&mut routing),
             call_hints: read_call_hints(&mut routing),
         };
@@ -212,6 +219,7 @@ impl Declared {
         set(&mut routing.conflicts_with, &self.conflicts_with);
         set(&mut routing.signals, &self.signals);
         set(&mut routing.critical, &self.critical);
+        set(&mut routing.newcomer, &self.newcomer);
         set(&mut routing.parameter_hints, &self.parameter_hints);
         routing.call_hints.change(&self.call_hints);
     }

@@ -143,6 +143,7 @@ fn routing() -> impl Strategy<Value = Routing> {
             conflicts_with,
             signals,
             critical,
+            newcomer: false,
             parameter_hints,
             call_hints,
         }

@@ -108,6 +108,10 @@ impl<'a> Judge<'a> {
         &self.tools[row as usize]
     }
 
+    fn is_newcomer(&self, row: u32) -> bool {
+        self.weights.is_on(Signal::Newcomer) && self.tool(row).routing.newcomer
+    }
+
     /// Adds the signals to the candidates. Rows that were not retrieved come in where their
     /// author's patterns speak for them, and where they belong into every answer.
     pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessed<'a> {
@@ -273,14 +277,17 @@ impl Gate<'_> {
     }
 
     /// The best candidate, where those of other servers must come near it: another tool of its server speaks for it. A
-    /// hostile tool that is the best by itself shuts out nothing.
+    /// hostile tool that is the best by itself shuts out nothing, and neither does a newcomer.
     pub fn measure(&self, candidates: &[Candidate]) -> Option<Candidate> {
         let judge = self.judge;
         judge.policy.near_best?;
         let mut best: Option<&Candidate> = None;
         for candidate in candidates {
             let is_better = best.is_none_or(|best| candidate.blend() > best.blend());
-            if is_better && self.admit(candidate.row, &[]).is_ok() {
+            if is_better
+                && !judge.is_newcomer(candidate.row)
+                && self.admit(candidate.row, &[]).is_ok()
+            {
                 best = Some(candidate);
             }
         }
@@ -301,7 +308,11 @@ impl Gate<'_> {
             return Ok(());
         }
         let scaled = |row: u32, score: f32| (judge.tool(row), score / judge.unit);
-        let score = candidate.score.max(candidate.blend());
+        // Other signals that speak against a tool are not about whether it may be trusted.
+        let score = match judge.is_newcomer(candidate.row) {
+            true => candidate.score,
+            false => candidate.score.max(candidate.blend()),
+        };
         judge.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))
     }
 

@@ -21,6 +21,12 @@ const VERSION: u32 = 2;
 /// Definitions up to so many bytes are kept beside their hash, to show what has changed.
 const KEPT_BYTES: usize = 1 << 18;
 
+/// A tool is a newcomer for so many seconds: two weeks, in which a hostile server would have to go unnoticed.
+const NEWCOMER: u64 = 14 * 24 * 3600;
+
+/// Tools that are first listed within so many seconds of each other were set up together.
+const SETTING_UP: u64 = 24 * 3600;
+
 /// Pins by server and by the tool's name there.
 pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
 
@@ -42,6 +48,27 @@ pub(super) struct Pin {
     /// What is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Seen>,
+    /// When it was first listed as it is agreed to, in seconds since 1970. Absent where it was pinned by a version
+    /// that kept no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+}
+
+impl Pin {
+    /// Whether nobody approved it and it came lately, to others that were there already. `oldest` is when the
+    /// first of all tools was listed.
+    pub fn is_newcomer(&self, oldest: u64, now: u64) -> bool {
+        let is_approved = self.agreed.as_ref().is_some_and(|seen| seen.approved);
+        let since =
+            self.since.filter(|since| !is_approved && since.saturating_sub(oldest) > SETTING_UP);
+        since.is_some_and(|since| now.saturating_sub(since) < NEWCOMER)
+    }
+}
+
+/// When the first of all tools was listed, in seconds since 1970.
+pub(super) fn oldest(servers: &ByServer) -> u64 {
+    let pins = servers.values().flat_map(BTreeMap::values);
+    pins.map(|pin| pin.since.unwrap_or_default()).min().unwrap_or(u64::MAX)
 }
 
 /// A definition that was seen.

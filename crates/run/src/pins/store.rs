@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::file::{ByServer, Kept, Pin, Seen};
+use super::file::{ByServer, Kept, Pin, Seen, oldest};
 use super::quarantine::{Checked, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use crate::catalog::{Tool, ToolId, suspicions};
@@ -92,6 +93,9 @@ pub struct Listed {
     /// Of the one that is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_sha256: Option<String>,
+    /// Whether it came lately, after others, and nobody has approved it ([`Routing::newcomer`](crate::catalog::Routing)).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub newcomer: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -157,18 +161,30 @@ impl Pins {
     }
 
     /// Parts what a server lists into what may be used and what is held back, and remembers what
-    /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one.
+    /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one. Tools that came
+    /// lately, after others, are marked as [newcomers](crate::catalog::Routing::newcomer).
     ///
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
     pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<Checked, Error> {
+        self.check_at(now(), server, tools)
+    }
+
+    /// [`Pins::check`] at a time in seconds since 1970.
+    pub(super) fn check_at(
+        &self,
+        now: u64,
+        server: &str,
+        tools: Vec<Tool>,
+    ) -> Result<Checked, Error> {
         let before = self.kept.read(&self.path)?;
         let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
         // Before the file is locked, and on all cores: most of the work at a start.
         let sights: Vec<_> = tools.par_iter().map(|tool| Sight::of(tool, pin(tool))).collect();
-        let parted = self.parted(&before, server, (tools.clone(), sights.clone()));
+        let parted = self.parted((&before, now), server, (tools.clone(), sights.clone()));
         let (checked, None) = parted else {
-            let part = |servers: &ByServer| Ok(self.parted(servers, server, (tools, sights)));
+            let part =
+                |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, sights)));
             return self.kept.update(&self.path, part);
         };
         // As nearly always; the file may then be one that cannot be written.
@@ -178,7 +194,7 @@ impl Pins {
     /// The tools parted, and the pins after that where they change.
     fn parted(
         &self,
-        servers: &ByServer,
+        (servers, now): (&ByServer, u64),
         server: &str,
         (tools, sights): (Vec<Tool>, Vec<Sight>),
     ) -> (Checked, Option<ByServer>) {
@@ -186,13 +202,15 @@ impl Pins {
         let mut changed: BTreeMap<String, Pin> = BTreeMap::new();
         let mut checked = Checked::default();
         let mut names: HashMap<String, String> = HashMap::new();
-        for (tool, sight) in tools.into_iter().zip(sights) {
+        let oldest = oldest(servers);
+        for (mut tool, sight) in tools.into_iter().zip(sights) {
             let first = names.entry(tool.name.clone()).or_insert(sight.sha256.clone());
             let verdict = if *first == sight.sha256 {
                 let before = changed.get(&tool.name);
                 let before = before.or_else(|| known?.get(&tool.name));
                 let mut pin = before.cloned().unwrap_or_default();
-                let verdict = self.judge(&mut pin, &tool, sight);
+                let verdict = self.judge(&mut pin, (&tool, sight), now);
+                tool.routing.newcomer = pin.is_newcomer(oldest, now);
                 if before != Some(&pin) {
                     changed.insert(tool.name.clone(), pin);
                 }
@@ -211,9 +229,10 @@ impl Pins {
     }
 
     /// What is done with a tool; and remembers it.
-    fn judge(&self, pin: &mut Pin, tool: &Tool, sight: Sight) -> Verdict {
+    fn judge(&self, pin: &mut Pin, (tool, sight): (&Tool, Sight), now: u64) -> Verdict {
         let Some(agreed) = &mut pin.agreed else {
             if pin.held.is_none() && self.mode == Mode::FirstUse {
+                pin.since = Some(now);
                 pin.agreed = Some(sight.seen(tool));
                 return Verdict::Taken;
             }
@@ -243,12 +262,14 @@ impl Pins {
         if is_reworded {
             *agreed = Seen { reworded: true, ..seen };
             pin.held = None;
+            // Nobody knows the new words longer than this.
+            pin.since = Some(now);
             return Verdict::Reworded(definition::changes(&before, &after));
         }
         hold_as(pin, Reason::Changed, seen)
     }
 
-    /// Lets in what is held back, and gives the ids of what was.
+    /// Lets in what is held back, ends the time of newcomers, and gives the ids of both.
     ///
     /// # Errors
     /// A tool or server that was never seen, a hash that is not that of what is held back, and what
@@ -260,8 +281,10 @@ impl Pins {
             for (server, name) in chosen {
                 let pin = after.get_mut(&server).and_then(|pins| pins.get_mut(&name));
                 let Some(pin) = pin else { continue };
-                if let Some(held) = pin.held.take() {
-                    pin.agreed = Some(Seen { approved: true, ..held });
+                let is_newcomer = pin.is_newcomer(oldest(before), now());
+                let held = pin.held.take();
+                if let Some(seen) = held.or_else(|| pin.agreed.take_if(|_| is_newcomer)) {
+                    pin.agreed = Some(Seen { approved: true, ..seen });
                     approved.push(ToolId::scoped(Some(server_name(&server)), &name));
                 }
             }
@@ -276,6 +299,7 @@ impl Pins {
     /// Pins that cannot be read.
     pub fn list(&self) -> Result<Vec<Listed>, Error> {
         let servers = self.kept.read(&self.path)?;
+        let (oldest, now) = (oldest(&servers), now());
         let listed = servers.iter().flat_map(|(server, pins)| {
             pins.iter().map(move |(name, pin)| Listed {
                 id: ToolId::scoped(Some(server_name(server)), name),
@@ -283,6 +307,7 @@ impl Pins {
                 state: PinState::of(pin),
                 sha256: pin.agreed.as_ref().map(|seen| seen.sha256.clone()),
                 held_sha256: pin.held.as_ref().map(|seen| seen.sha256.clone()),
+                newcomer: pin.is_newcomer(oldest, now),
             })
         });
         Ok(listed.collect())
@@ -303,6 +328,12 @@ impl Pins {
         let before = pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), Seen::definition);
         Ok(definition::changes(&before, &held.definition()))
     }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
 }
 
 fn hold(pin: &mut Pin, why: Reason, (tool, sight): (&Tool, Sight)) -> Verdict {

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
+use super::store::now;
 use super::*;
 use crate::catalog::{Schema, Tool};
 
@@ -56,6 +57,29 @@ fn what_the_user_adds_is_free_and_every_member_that_is_passed_on_is_not() {
         other.mcp = Some(raw(mcp));
         assert!(!accepts(&pins, &other), "{mcp}");
     }
+}
+
+#[test]
+fn what_comes_after_the_others_is_a_newcomer_for_two_weeks_or_until_it_is_approved() {
+    const DAY: u64 = 24 * 3600;
+    let (_folder, pins) = pins(Mode::FirstUse);
+    let start = now();
+    let newcomer = |name: &str, words: &str, at: u64| {
+        let tool = Tool::new(Some(name), "read", words);
+        pins.check_at(at, name, vec![tool]).unwrap().accepted[0].routing.newcomer
+    };
+    assert!(!newcomer("files", "Reads a file.", start - 30 * DAY), "there is nothing before it");
+    assert!(!newcomer("notes", "Reads a note.", start - 30 * DAY + 3600), "set up together");
+    assert!(newcomer("web", "Reads a page.", start - 20 * DAY));
+    assert!(newcomer("web", "Reads a page.", start - 7 * DAY));
+    assert!(!newcomer("web", "Reads a page.", start - 6 * DAY), "after two weeks");
+    assert!(newcomer("files", "Reads files.", start), "nobody knows the new words");
+    let marked = || pins.list().unwrap().iter().filter(|pin| pin.newcomer).count();
+    assert_eq!(marked(), 1);
+    let approved = pins.approve(&Approve::Server("files".into())).unwrap();
+    assert_eq!((approved.len(), marked()), (1, 0));
+    assert!(!newcomer("files", "Reads files.", start));
+    assert_eq!(pins.approve(&Approve::All).unwrap(), [], "the others have nothing to approve");
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub(super) struct Facts {
     pub latency: Option<LatencyTier>,
     pub cost: Option<Cost>,
     pub web: bool,
+    pub newcomer: bool,
     /// Numbers of its categories in [`AllFacts::categories`].
     pub categories: Vec<usize>,
     /// Rows that come after it in a declared order.
@@ -90,6 +91,7 @@ impl AllFacts {
             latency: tool.latency_tier(),
             cost: tool.cost,
             web: filed.into_iter().any(|word| WEB.contains(&word.to_lowercase().as_str())),
+            newcomer: tool.routing.newcomer,
             ..Facts::default()
         }
     }

@@ -328,6 +328,7 @@ impl Assessed<'_> {
         set(Signal::Cost, facts.cost.filter(|_| self.situation.cost_aware).map(dear));
         set(Signal::Category, filed(facts, &self.categories));
         set(Signal::Workflow, self.follows(row));
+        set(Signal::Newcomer, facts.newcomer.then_some(-1.0));
         set(Signal::Planned, self.situation.planned.binary_search(&row).ok().map(|_| 1.0));
         values
     }

@@ -38,6 +38,8 @@ pub enum Signal {
     Workflow,
     /// The caller plans to use it.
     Planned,
+    /// Its server began to list it lately, when the other tools were there already.
+    Newcomer,
     /// A pattern says that only it serves this prompt. A switch: any weight above 0 is on.
     Exclusive,
     /// It does not stand beside a better one that it conflicts with. A switch, too.
@@ -45,7 +47,7 @@ pub enum Signal {
 }
 
 /// How many signals there are.
-pub const SIGNALS: usize = 16;
+pub const SIGNALS: usize = 17;
 
 impl Signal {
     pub const ALL: [Self; SIGNALS] = [
@@ -63,6 +65,7 @@ impl Signal {
         Self::Category,
         Self::Workflow,
         Self::Planned,
+        Self::Newcomer,
         Self::Exclusive,
         Self::Conflicts,
     ];
@@ -83,6 +86,7 @@ impl Signal {
             Self::Category => "category",
             Self::Workflow => "workflow",
             Self::Planned => "planned",
+            Self::Newcomer => "newcomer",
             Self::Exclusive => "exclusive",
             Self::Conflicts => "conflicts",
         }
@@ -117,6 +121,7 @@ impl Signal {
             Self::Workflow => 0.15,
             Self::Latency | Self::Cost => 0.2,
             Self::Planned => 0.5,
+            Self::Newcomer => 0.15,
             Self::Exclusive | Self::Conflicts => 1.0,
         }
     }
