@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+#[cfg(feature = "candle")]
 use candle_core::Device as Place;
 
+#[cfg(feature = "candle")]
 use super::Error;
 
 /// What runs an encoder.
@@ -12,7 +14,7 @@ pub enum Backend {
     /// Our own encoder, on the processor; candle runs the models that it does not cover.
     #[default]
     Native,
-    /// candle-transformers' model, in f32.
+    /// candle-transformers' model, in f32; with the feature `candle`.
     Candle(Device),
 }
 
@@ -27,6 +29,7 @@ pub enum Device {
     Metal(usize),
 }
 
+#[cfg(feature = "candle")]
 impl Device {
     /// What candle calls it.
     ///

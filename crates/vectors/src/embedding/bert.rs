@@ -12,6 +12,7 @@ use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
 use super::encoder::{self, BertWeights, Encoder, Precision};
 use super::files::{INT8_FILE, Int8File, ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::kernels::Mapped;
+#[cfg(feature = "candle")]
 use super::reference::{BATCH, Reference};
 use super::tokenizer::TextTokenizer;
 use crate::durable::{self, Readers};
@@ -20,6 +21,7 @@ use crate::durable::{self, Readers};
 /// whenever the same text would get another vector.
 const INT8_ARITHMETIC: &str = "-int8-3";
 
+#[cfg(feature = "candle")]
 /// The same for candle's, which rounds elsewhere than we do.
 const CANDLE_ARITHMETIC: &str = "-candle-1";
 
@@ -61,6 +63,7 @@ type Pooled = Result<Vec<Vec<f32>>, Error>;
 
 enum Model {
     Encoder(Box<Encoder>),
+    #[cfg(feature = "candle")]
     Reference(Box<Reference>),
 }
 
@@ -89,7 +92,7 @@ impl BertEmbedder {
     /// Loads a model to be run as `options` say. candle runs what our encoder does not cover.
     ///
     /// # Errors
-    /// As [`BertEmbedder::load`]; [`Error::NoDevice`].
+    /// As [`BertEmbedder::load`]; [`Error::NoDevice`], and [`Error::NoCandle`] without the feature `candle`.
     pub fn load_with(files: &ModelFiles, options: EncoderOptions) -> Result<Self, Error> {
         let config = files.read_config()?;
         let device = match options.backend {
@@ -105,6 +108,16 @@ impl BertEmbedder {
             Backend::Native => Device::Cpu,
             Backend::Candle(device) => device,
         };
+        Self::load_candle(files, config, device)
+    }
+
+    #[cfg(not(feature = "candle"))]
+    fn load_candle(files: &ModelFiles, _: ModelConfig, _: Device) -> Result<Self, Error> {
+        Err(Error::NoCandle { name: files.name().to_owned() })
+    }
+
+    #[cfg(feature = "candle")]
+    fn load_candle(files: &ModelFiles, config: ModelConfig, device: Device) -> Result<Self, Error> {
         let place = device.place()?;
         let model = if files.covers(WEIGHTS_FILE) {
             Reference::load(files, &config, &place)?
@@ -135,6 +148,7 @@ impl BertEmbedder {
     pub fn instructions(&self) -> Option<String> {
         match &self.model {
             Model::Encoder(encoder) => Some(encoder.isa().to_string()),
+            #[cfg(feature = "candle")]
             Model::Reference(_) => None,
         }
     }
@@ -167,7 +181,10 @@ impl BertEmbedder {
         let mut vectors = Array2::zeros((ids.len(), self.identity.dimension));
         let mut write =
             |row: usize, vector: &[f32]| write_unit(vector, row, vectors.row_mut(row).into_slice());
-        if let (Model::Encoder(encoder), [ids]) = (&self.model, ids) {
+        #[cfg_attr(not(feature = "candle"), expect(irrefutable_let_patterns))]
+        if let Model::Encoder(encoder) = &self.model
+            && let [ids] = ids
+        {
             write(0, &encoder.embed_one(ids)?)?;
             return Ok(vectors);
         }
@@ -187,6 +204,7 @@ impl BertEmbedder {
         let batch =
             |rows: &[usize]| rows.iter().map(|&row| ids[row].as_slice()).collect::<Vec<_>>();
         match &self.model {
+            #[cfg(feature = "candle")]
             Model::Reference(model) => {
                 order.chunks(BATCH).map(|rows| (rows, model.forward(&batch(rows)))).collect()
             }
@@ -244,9 +262,7 @@ pub(super) fn read_weights(
 ) -> Result<BertWeights<'static>, Error> {
     let path = files.path(WEIGHTS_FILE);
     let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
-    let weights = candle_core::safetensors::load_buffer(&bytes, &candle_core::Device::Cpu)
-        .and_then(|tensors| BertWeights::new(&tensors, &config.bert));
-    weights.map_err(|error| Error::bad_weights(path, &error))
+    BertWeights::read(&bytes, &config.bert).map_err(|problem| Error::bad_weights(path, problem))
 }
 
 /// The weights in f32; of a model that has rounded ones alone, what these stand for.

@@ -44,6 +44,13 @@ pub enum Error {
     NoDevice { device: Device, feature: &'static str, problem: String },
 
     #[error(
+        "model `{name}` cannot be run as asked: that takes candle, which this program was built without; expected \
+         a program built with `--features candle`, or the native backend and a BERT model with GELU whose widths \
+         are multiples of 32"
+    )]
+    NoCandle { name: String },
+
+    #[error(
         "{} says neither how token vectors are pooled nor how it is read; expected modules.json \
          and 1_Pooling/config.json, or --pooling mean or cls",
         .path.display()
@@ -97,6 +104,7 @@ pub enum Error {
 }
 
 /// The vendor's error stays in this room: its text is all that a caller can use.
+#[cfg(feature = "candle")]
 impl From<candle_core::Error> for Error {
     fn from(error: candle_core::Error) -> Self {
         Self::Inference { message: error.to_string() }
@@ -104,9 +112,9 @@ impl From<candle_core::Error> for Error {
 }
 
 impl Error {
-    pub(super) fn bad_weights(path: PathBuf, error: &candle_core::Error) -> Self {
+    pub(super) fn bad_weights(path: PathBuf, problem: String) -> Self {
         let expected = "the weights of a BERT model as config.json describes it";
-        Self::BadFile { path, expected, problem: error.to_string() }
+        Self::BadFile { path, expected, problem }
     }
 
     pub(super) fn io(

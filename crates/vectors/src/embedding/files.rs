@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use candle_transformers::models::bert::Config as BertConfig;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+use super::architecture::Architecture;
 use super::built_in::BuiltIn;
 use super::manifest::stated_calibration;
 use super::{Calibration, Error, Manifest, Pooling};
@@ -97,7 +97,7 @@ pub(super) fn layout(has: impl Fn(&str) -> bool) -> Result<Vec<&'static str>, &'
 /// What is read from the folder before the weights are.
 #[derive(Clone, Debug)]
 pub(super) struct ModelConfig {
-    pub bert: BertConfig,
+    pub bert: Architecture,
     pub pooling: Pooling,
     /// Longest input in tokens, special ones included.
     pub max_tokens: usize,
@@ -253,7 +253,7 @@ impl ModelFiles {
 
     pub(super) fn read_config(&self) -> Result<ModelConfig, Error> {
         self.check_architecture()?;
-        let bert: BertConfig = self.json(CONFIG_FILE)?;
+        let bert: Architecture = self.json(CONFIG_FILE)?;
         self.check_modules()?;
         let prompts = self.optional::<PromptConfig>(PROMPTS_FILE)?.unwrap_or_default().prompts;
         let limit = self.optional::<SequenceConfig>(LENGTH_FILE)?.unwrap_or_default();
@@ -270,10 +270,10 @@ impl ModelFiles {
 
     fn check_architecture(&self) -> Result<(), Error> {
         #[derive(Deserialize)]
-        struct Architecture {
+        struct Kind {
             model_type: Option<String>,
         }
-        let found = self.json::<Architecture>(CONFIG_FILE)?.model_type;
+        let found = self.json::<Kind>(CONFIG_FILE)?.model_type;
         match found.as_deref() {
             Some("bert") | None => Ok(()),
             Some(found) => Err(self.unsupported(CONFIG_FILE, "model_type", found, "bert")),

@@ -14,6 +14,7 @@
 //! # Ok::<(), toolroute_vectors::embedding::Error>(())
 //! ```
 
+mod architecture;
 mod backend;
 mod bert;
 mod built_in;
@@ -27,6 +28,7 @@ pub mod hub;
 mod kernels;
 mod manifest;
 mod pooling;
+#[cfg(feature = "candle")]
 mod reference;
 mod round;
 mod static_model;

@@ -1,5 +1,6 @@
 //! From one vector a token to one vector a text.
 
+#[cfg(feature = "candle")]
 use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ pub enum Pooling {
     Cls,
 }
 
+#[cfg(feature = "candle")]
 impl Pooling {
     /// Pools `hidden` `[batch, tokens, dimension]` under `mask` `[batch, tokens]` (1 for a token,
     /// 0 for padding) to `[batch, dimension]`.
@@ -28,7 +30,7 @@ impl Pooling {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "candle"))]
 mod tests {
     use candle_core::Device;
 

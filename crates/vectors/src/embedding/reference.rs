@@ -3,8 +3,9 @@
 
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
-use candle_transformers::models::bert::BertModel;
+use candle_transformers::models::bert::{BertModel, Config, HiddenAct};
 
+use super::architecture::{Activation, Architecture};
 use super::encoder::BertWeights;
 use super::files::{ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::{Error, Pooling};
@@ -25,8 +26,8 @@ impl Reference {
         let path = files.path(WEIGHTS_FILE);
         let weights = std::fs::read(&path).map_err(Error::io("read", &path))?;
         let model = VarBuilder::from_buffered_safetensors(weights, DType::F32, device)
-            .and_then(|weights| BertModel::load(weights, &config.bert));
-        let model = model.map_err(|error| Error::bad_weights(path, &error))?;
+            .and_then(|weights| BertModel::load(weights, &candle_config(&config.bert)));
+        let model = model.map_err(|error| Error::bad_weights(path, error.to_string()))?;
         Ok(Self::of(model, config))
     }
 
@@ -38,11 +39,11 @@ impl Reference {
     ) -> Result<Self, Error> {
         let tensors = weights.tensors(&config.bert, device)?;
         let weights = VarBuilder::from_tensors(tensors, DType::F32, device);
-        Ok(Self::of(BertModel::load(weights, &config.bert)?, config))
+        Ok(Self::of(BertModel::load(weights, &candle_config(&config.bert))?, config))
     }
 
     fn of(model: BertModel, config: &ModelConfig) -> Self {
-        Self { model, pooling: config.pooling, pad: config.bert.pad_token_id as u32 }
+        Self { model, pooling: config.pooling, pad: config.bert.pad_token_id }
     }
 
     /// Pooled vectors of tokenised texts, padded to the longest of them.
@@ -61,5 +62,26 @@ impl Reference {
         let mask = Tensor::from_vec(mask, shape, &self.model.device)?;
         let hidden = self.model.forward(&ids, &ids.zeros_like()?, Some(&mask))?;
         Ok(self.pooling.apply(&hidden, &mask)?.to_vec2()?)
+    }
+}
+
+/// The same shape in candle's words. What is left as it is has a part in training alone.
+fn candle_config(bert: &Architecture) -> Config {
+    Config {
+        vocab_size: bert.vocab_size,
+        hidden_size: bert.hidden_size,
+        num_hidden_layers: bert.num_hidden_layers,
+        num_attention_heads: bert.num_attention_heads,
+        intermediate_size: bert.intermediate_size,
+        hidden_act: match bert.hidden_act {
+            Activation::Gelu => HiddenAct::Gelu,
+            Activation::GeluApproximate => HiddenAct::GeluApproximate,
+            Activation::Relu => HiddenAct::Relu,
+        },
+        max_position_embeddings: bert.max_position_embeddings,
+        type_vocab_size: bert.type_vocab_size,
+        layer_norm_eps: bert.layer_norm_eps,
+        pad_token_id: bert.pad_token_id as usize,
+        ..Config::default()
     }
 }

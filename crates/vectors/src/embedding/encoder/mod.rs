@@ -9,11 +9,11 @@ mod attention;
 mod linear;
 mod rounding;
 mod store;
+#[cfg(feature = "candle")]
 mod tensors;
 mod weights;
 
-use candle_transformers::models::bert::HiddenAct;
-
+use super::architecture::Activation;
 use super::files::ModelConfig;
 use super::kernels::{Isa, Math, PANEL, Pool, Tiles, Turn};
 use super::{Error, Pooling};
@@ -90,7 +90,7 @@ impl Encoder {
         let bert = &config.bert;
         let (hidden, heads) = (bert.hidden_size, bert.num_attention_heads.max(1));
         let whole = |numbers: usize| numbers > 0 && numbers.is_multiple_of(PANEL);
-        matches!(bert.hidden_act, HiddenAct::Gelu)
+        matches!(bert.hidden_act, Activation::Gelu)
             && hidden.is_multiple_of(heads)
             && [hidden, hidden / heads, bert.intermediate_size].into_iter().all(whole)
     }

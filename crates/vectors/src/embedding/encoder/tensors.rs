@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use candle_core::{Device, Result, Tensor, bail};
-use candle_transformers::models::bert::Config;
 
+use super::super::architecture::Architecture;
 use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
 
 /// Tensors by name, and where they lie.
@@ -18,7 +18,11 @@ impl BertWeights<'_> {
     ///
     /// The positions have the first token type in them, so the types are zeros; the queries carry the
     /// attention's scale, which is taken out again.
-    pub fn tensors(&self, config: &Config, device: &Device) -> Result<HashMap<String, Tensor>> {
+    pub fn tensors(
+        &self,
+        config: &Architecture,
+        device: &Device,
+    ) -> Result<HashMap<String, Tensor>> {
         let hidden = config.hidden_size;
         let Table::F32 { numbers: words, .. } = &self.words else {
             bail!("the words are rounded; expected f32. This is a bug.");

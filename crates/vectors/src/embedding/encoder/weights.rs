@@ -1,10 +1,9 @@
 //! The weights of a BERT model, by their names in the safetensors file.
 
-use std::collections::HashMap;
+use half::{bf16, f16};
+use safetensors::tensor::{Dtype, SafeTensors};
 
-use candle_core::{DType, Device, Tensor};
-use candle_transformers::models::bert::Config;
-
+use crate::embedding::architecture::Architecture;
 use crate::embedding::kernels::{PackedWeight, QuantizedWeight};
 
 /// Everything that a forward pass needs.
@@ -129,7 +128,7 @@ impl Table<'_> {
 
 /// Tensors by name.
 struct Tensors<'a> {
-    tensors: &'a HashMap<String, Tensor>,
+    tensors: &'a SafeTensors<'a>,
     /// Some files put everything below `bert.`.
     prefix: &'static str,
 }
@@ -151,7 +150,7 @@ impl BertWeights<'_> {
 
     /// Whether rounded weights are those of such a model: what is multiplied later is not looked at
     /// again.
-    pub fn check(&self, config: &Config) -> Result<(), String> {
+    pub fn check(&self, config: &Architecture) -> Result<(), String> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let is = |name: &str, found: [usize; 2], expected: [usize; 2]| match found == expected {
             true => Ok(()),
@@ -171,9 +170,13 @@ impl BertWeights<'_> {
         })
     }
 
-    /// Takes the tensors of a safetensors file.
-    pub fn new(tensors: &HashMap<String, Tensor>, config: &Config) -> candle_core::Result<Self> {
-        let prefixed = tensors.contains_key("bert.embeddings.word_embeddings.weight");
+    /// Takes the tensors of a safetensors file; those in f16, bf16 and f64 become f32.
+    ///
+    /// # Errors
+    /// What is wrong with the file, in words.
+    pub fn read(file: &[u8], config: &Architecture) -> Result<Self, String> {
+        let tensors = &SafeTensors::deserialize(file).map_err(|error| error.to_string())?;
+        let prefixed = tensors.tensor("bert.embeddings.word_embeddings.weight").is_ok();
         let tensors = Tensors { tensors, prefix: if prefixed { "bert." } else { "" } };
         let hidden = config.hidden_size;
         let words = tensors.get("embeddings.word_embeddings.weight", config.vocab_size * hidden)?;
@@ -190,25 +193,30 @@ impl BertWeights<'_> {
         let norm = tensors.norm("embeddings.LayerNorm", config)?;
         let layers = (0..config.num_hidden_layers)
             .map(|layer| tensors.layer(layer, config))
-            .collect::<candle_core::Result<_>>()?;
+            .collect::<Result<_, String>>()?;
         Ok(Self { words, positions, norm, layers })
     }
 }
 
 impl Tensors<'_> {
-    fn get(&self, name: &str, numbers: usize) -> candle_core::Result<Vec<f32>> {
+    fn get(&self, name: &str, numbers: usize) -> Result<Vec<f32>, String> {
         let name = format!("{}{name}", self.prefix);
-        let Some(tensor) = self.tensors.get(&name) else {
-            candle_core::bail!("no tensor `{name}`");
-        };
-        let found = tensor.elem_count();
+        let tensor = self.tensors.tensor(&name).map_err(|_| format!("no tensor `{name}`"))?;
+        let found: usize = tensor.shape().iter().product();
         if found != numbers {
-            candle_core::bail!("tensor `{name}` holds {found} numbers, expected {numbers}");
+            return Err(format!("tensor `{name}` holds {found} numbers, expected {numbers}"));
         }
-        tensor.to_device(&Device::Cpu)?.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
+        let bytes = tensor.data();
+        match tensor.dtype() {
+            Dtype::F32 => Ok(read_all(bytes, f32::from_le_bytes)),
+            Dtype::F16 => Ok(read_all(bytes, |bytes| f16::from_le_bytes(bytes).to_f32())),
+            Dtype::BF16 => Ok(read_all(bytes, |bytes| bf16::from_le_bytes(bytes).to_f32())),
+            Dtype::F64 => Ok(read_all(bytes, |bytes| f64::from_le_bytes(bytes) as f32)),
+            other => Err(format!("tensor `{name}` is {other}, expected F32, F16, BF16 or F64")),
+        }
     }
 
-    fn norm(&self, name: &str, config: &Config) -> candle_core::Result<Norm> {
+    fn norm(&self, name: &str, config: &Architecture) -> Result<Norm, String> {
         let get = |new: &str, old: &str| {
             // Files from before 2019 call them gamma and beta.
             let new = self.get(&format!("{name}.{new}"), config.hidden_size);
@@ -220,15 +228,12 @@ impl Tensors<'_> {
         Ok(Norm { gain: get("weight", "gamma")?, shift: get("bias", "beta")?, epsilon })
     }
 
-    fn layer(&self, at: usize, config: &Config) -> candle_core::Result<LayerWeights<'static>> {
+    fn layer(&self, at: usize, config: &Architecture) -> Result<LayerWeights<'static>, String> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let name = |part: &str| format!("encoder.layer.{at}.{part}");
         let dense = |part: &str, inputs: usize, outputs: usize| {
             let weight = self.get(&name(&format!("{part}.weight")), inputs * outputs)?;
-            Ok::<_, candle_core::Error>((
-                weight,
-                self.get(&name(&format!("{part}.bias")), outputs)?,
-            ))
+            Ok::<_, String>((weight, self.get(&name(&format!("{part}.bias")), outputs)?))
         };
         let linear = |(weight, bias), inputs| LinearWeights::F32 { weight, bias, inputs };
         // The attention's 1/√d, in the queries once instead of in every score.
@@ -249,6 +254,11 @@ impl Tensors<'_> {
             output_norm: self.norm(&name("output.LayerNorm"), config)?,
         })
     }
+}
+
+/// The numbers of a tensor, each of `N` bytes.
+fn read_all<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|bytes| number(*bytes)).collect()
 }
 
 impl LinearWeights<'_> {
