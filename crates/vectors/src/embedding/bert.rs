@@ -181,10 +181,7 @@ impl BertEmbedder {
         let mut vectors = Array2::zeros((ids.len(), self.identity.dimension));
         let mut write =
             |row: usize, vector: &[f32]| write_unit(vector, row, vectors.row_mut(row).into_slice());
-        #[cfg_attr(not(feature = "candle"), expect(irrefutable_let_patterns))]
-        if let Model::Encoder(encoder) = &self.model
-            && let [ids] = ids
-        {
+        if let (Model::Encoder(encoder), [ids]) = (&self.model, ids) {
             write(0, &encoder.embed_one(ids)?)?;
             return Ok(vectors);
         }
