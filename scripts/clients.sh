@@ -105,7 +105,7 @@ run() {
 
 # The Inspector calls once a start, and reads which server to start from a file.
 inspector() {
-    local transport=$1 line query tool arguments expect pair
+    local transport=$1 query tool arguments expect
     while IFS=$'\t' read -r query tool arguments expect; do
         local call=(node "$modules/inspector/clients/launcher/build/index.js" --cli
             --config "$site/inspector.json" --server "$transport")
@@ -198,9 +198,11 @@ inspector_methods stdio
 inspector_methods http
 
 kill "$served"
-wait "$served" && served= || {
+if wait "$served"; then
+    served=
+else
     printf 'the gateway did not end in good order: FAILED\n'
     failed=$((failed + 1))
-}
+fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

@@ -18,7 +18,7 @@ skip() {
 [ -x "$toolroute" ] || { printf 'no program at %s: cargo build first\n' "$toolroute" >&2; exit 2; }
 browser="${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}"
 [ -n "$browser" ] || skip 'no Chromium is installed'
-command -v npm >/dev/null && command -v node >/dev/null || skip 'Node is not installed'
+if ! { command -v npm && command -v node; } >/dev/null; then skip 'Node is not installed'; fi
 stamp="$npm_dir/installed ${packages[*]}"
 if [ ! -e "$stamp" ]; then
     mkdir -p "$npm_dir"

