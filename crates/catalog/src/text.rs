@@ -20,7 +20,7 @@ const EMBEDDED_CHARS: usize = 1_000;
 const EMBEDDED_PARAMETERS: usize = 12;
 
 /// Characters of what is said of a parameter, in whole words: of 40, 50, 60 and 80 the one that pays on most
-/// of nine sets. On the dev sets it gives 0.004 in the mean (docs/quality.md).
+/// of nine sets. On the dev sets it gives 0.004 in the mean (docs/benchmarks.md).
 const MEANING_CHARS: usize = 50;
 
 /// Values of a parameter that are told.

@@ -130,7 +130,7 @@ pub const KEYS: &[Key] = &[
     key("policy_band", "policy-band", "TOOLROUTE_POLICY_BAND", Kind::Number(0.0, 1.0), "0.02"),
     key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(&["text", "json"]), "text"),
     key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores"),
-    table("signals", "TOOLROUTE_SIGNALS", reads::<SignalWeights>, "see docs/signals.md"),
+    table("signals", "TOOLROUTE_SIGNALS", reads::<SignalWeights>, "see docs/context.md"),
     table(
         "category_words",
         "TOOLROUTE_CATEGORY_WORDS",

@@ -6,7 +6,7 @@
 //!
 //! `value` lies between -1 and 1 and is 0 for what a tool does not declare or nobody knows. `scale`
 //! is the best blend of the prompt for a signal that stands alone, and the tool's own blend for one
-//! that only weighs tools that fit. `docs/signals.md` has the formula, signal by signal.
+//! that only weighs tools that fit. `docs/context.md` has the formula, signal by signal.
 
 mod facts;
 mod intent;
@@ -182,7 +182,7 @@ impl Signals {
     ///
     /// They are a way to tools where there is none by meaning or by words, and as much as there is none:
     /// of 42 prompts in English one came out better with them, and of 26 with such words in another
-    /// sense several worse (docs/signals.md).
+    /// sense several worse (docs/benchmarks.md).
     fn categories(
         &self,
         situation: Situation<'_>,

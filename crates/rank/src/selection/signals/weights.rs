@@ -98,7 +98,7 @@ impl Signal {
         matches!(self, Self::Intent | Self::Web | Self::Category | Self::Workflow | Self::Planned)
     }
 
-    /// What it counts for unless told otherwise. `docs/signals.md` has the measurements; a signal
+    /// What it counts for unless told otherwise. `docs/benchmarks.md` has the measurements; a signal
     /// that did not help on its own set stands at 0.
     fn default_weight(self) -> f32 {
         match self {
