@@ -165,7 +165,7 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     assert!(warned.contains("nothing was learned of any tool of this catalog"), "{warned}");
 }
 
-/// The figures of `docs/learning.md`, less what a slip of rounding may take. The built-in encoder knows the tools
+/// The figures of `docs/benchmarks.md`, less what a slip of rounding may take. The built-in encoder knows the tools
 /// of metatool by heart: there the mean of five prompts would be worse than its own vectors, and is not followed.
 #[test]
 fn past_prompts_help_on_public_sets() {

@@ -1,6 +1,6 @@
 //! What somebody who reports falsely can gain, over any honest log.
 //!
-//! `docs/feedback.md` promises the numbers below.
+//! `docs/learning.md` promises the numbers below.
 
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@
 //! `p = (1 − s)·(d + f·g) + s·m`, with the share `s = f·0.9·n/(n + 1)`, the gap `g`, by which prompts
 //! differ from descriptions over all learned tools, and the strength `f` with which history is followed. A
 //! prompt `q` scores `cos(q, p)·reach − handicap`; `calibration.rs` finds strength and handicap.
-//! `docs/learning.md` has what each part is worth.
+//! `docs/benchmarks.md` has what each part is worth.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32])
 
 /// Takes this share of the words' weight and gives it to the meaning. Descriptions are a guess at
 /// what will be asked, and words help it out; what was asked is better than either, and words only
-/// blur it (`docs/learning.md` has both measured).
+/// blur it (`docs/benchmarks.md` has both measured).
 pub(super) fn lean(scores: &mut [(Score, Score)], share: f32) {
     for (semantic, keyword) in scores {
         let taken = keyword.weight * share;
