@@ -4,7 +4,7 @@
 //! finds obligations for. For each, the conductor takes the tools that satisfy it, in the order of the policy, sees whether their inputs are
 //! at hand and their preconditions hold, calls the first that can run, checks its postconditions,
 //! and goes on to the next where they fail. Before it answers it looks at every result again. There
-//! is no model in it and no score: sets, conditions and an order. `docs/conductor.md` has it all.
+//! is no model in it and no score: sets, conditions and an order. `docs/obligations.md` has it all.
 //!
 //! All that it knows stands in the [`Ledger`], so that a process killed anywhere can be gone on with.
 //! Its loops must never know how a tool is reached (a [`Runner`] does that; `Executed` is the one over the
