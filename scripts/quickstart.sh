@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # From a fresh clone to routed prompts: builds, embeds the sample catalog and routes three prompts.
 # The model is part of the program: but for the build's crates nothing is fetched.
+#
+# What is built is complete in what it shows: route, batch, eval, learn, index. The gateway, the HTTP API, calls of
+# tools and candle take twice as long to compile, and are in `cargo install --path . --locked`.
 set -euo pipefail
 
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -20,7 +23,7 @@ prompts=(
 )
 
 say "building toolroute (the first time takes some minutes)"
-cargo build --release --locked
+cargo build --release --locked --package toolroute --no-default-features --features cli,built-in-model
 
 say "indexing $tools"
 "$toolroute" index --tools "$tools"
@@ -29,3 +32,5 @@ for prompt in "${prompts[@]}"; do
     say "toolroute route --tools $tools \"$prompt\""
     "$toolroute" route --tools "$tools" "$prompt"
 done
+
+say "this program ranks; for the gateway, the HTTP API and calls of tools as well: cargo install --path . --locked"
