@@ -9,4 +9,4 @@ pub mod selection;
 use toolroute_catalog as catalog;
 #[cfg(feature = "execution")]
 use toolroute_run::execution;
-use toolroute_vectors::{durable, embedding, index};
+use toolroute_vectors::{embedding, index};

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use toolroute_catalog::Tool;
 
 use super::moves::{Learned, Moved, dot};
 use super::sample::Sampled;
 use super::usage_vectors::UsageVectors;
-use crate::catalog::Tool;
 
 /// What is tried, the usual first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];

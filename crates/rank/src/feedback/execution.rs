@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
+use toolroute_catalog::ToolId;
 
 use super::{Called, StoreError};
-use crate::catalog::ToolId;
 
 /// Bytes of a prompt, a feedback text, and a name (session, error kind, phase, …) at most. A log
 /// that anybody may write to must not be filled by one row.

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use toolroute_catalog::ToolId;
+use toolroute_vectors::durable::{Flaw, HASH, Sealed};
 
 use super::Error;
 use super::calibration::MOST_HANDICAP;
 use super::execution::PromptHash;
 use super::sample::{Sample, Sampled};
 use super::usage_vectors::{History, ONE, UsageModel, UsageVectors};
-use crate::catalog::ToolId;
-use crate::durable::{Flaw, HASH, Sealed};
 
 /// Raise the version with every change to the layout, and check in a file of the old one for a test.
 const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use toolroute_catalog::Tool;
 
 use super::usage_vectors::{History, UsageVectors};
-use crate::catalog::Tool;
 
 /// The share of a tool's prompts in its vector, at most: a tenth of the description stays whatever
 /// was learned.

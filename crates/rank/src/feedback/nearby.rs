@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use toolroute_catalog::ToolId;
+
 use super::Execution;
 use super::evidence::{PER_SESSION_AND_DAY, day};
 use super::rates::Observed;
-use crate::catalog::ToolId;
 
 /// Executions that are kept for comparison: of all tools, and of one. Comparing with ten of a
 /// tool takes 2 µs.

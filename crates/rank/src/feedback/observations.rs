@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toolroute_catalog::ToolId;
 
 use super::StoreError;
 use super::nearby::{self, Nearby, Situation};
@@ -10,7 +11,6 @@ use super::rates::{Observed, history, rates};
 use super::store::ExecutionStore;
 use super::weights::ScoreWeights;
 use super::workflow::{Next, Workflow};
-use crate::catalog::ToolId;
 
 /// Success, latency, similar contexts, workflows and learned weights, as of one moment.
 #[derive(Default)]

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use toolroute_catalog::ToolId;
+
 use super::evidence::{day, is_conversation};
 use super::execution::PromptHash;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
-use crate::catalog::ToolId;
 
 /// Prompts of one tool that are believed on one day of one sender that names no session
 /// ([`super::client_session`]), and of all named sessions together: whoever may report can invent

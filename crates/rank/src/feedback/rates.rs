@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use toolroute_catalog::{LatencyTier, Reliability, Tool, ToolId};
 
 use super::Execution;
 use super::evidence::{self, PER_SESSION_AND_DAY, day};
-use crate::catalog::{LatencyTier, Reliability, Tool, ToolId};
 
 /// Deviations of a normal distribution that a bound of 95 % lies off.
 const Z: f64 = 1.96;

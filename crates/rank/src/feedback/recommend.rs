@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::Serialize;
+use toolroute_catalog::ToolId;
 
 use super::execution::PromptHash;
 use super::rates::{Observed, rates};
 use super::{Execution, evidence};
-use crate::catalog::ToolId;
 
 /// Ordered: the most pressing first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

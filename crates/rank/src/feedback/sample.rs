@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use toolroute_catalog::ToolId;
+
 use super::execution::PromptHash;
-use crate::catalog::ToolId;
 
 /// Prompts kept at most: the mean over so many moves by less than 0.01 from sample to sample, they are ranked
 /// five times in a second, and they take 400 KB.

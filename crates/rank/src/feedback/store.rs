@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
+use toolroute_catalog::ToolId;
 
 use super::{Execution, StoreError};
-use crate::catalog::ToolId;
 use rows::Columns;
 pub use weight_log::WeightRecord;
 

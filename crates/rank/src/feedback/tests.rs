@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tempfile::tempdir;
+use toolroute_catalog::{Tool, ToolId};
 
 use super::layout::{decode, encode};
 use super::*;
-use crate::catalog::{Tool, ToolId};
 
 const DIMENSION: usize = 8;
 

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use toolroute_catalog::{Tool, ToolId};
+use toolroute_vectors::durable::{self, Readers};
 
 use super::execution::PromptHash;
 use super::moves::{Learned, Moved};
 use super::sample::Sample;
 use super::{Error, calibration, layout};
-use crate::catalog::{Tool, ToolId};
-use crate::durable::{self, Readers};
 
 /// Which model made the prompts' vectors: those of another cannot be compared with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
+use toolroute_catalog::ToolId;
 
 use super::Execution;
 use super::evidence::is_conversation;
-use crate::catalog::ToolId;
 
 /// Longest time between two steps of one piece of work.
 const GAP_MS: i64 = 30 * 60 * 1_000;

@@ -113,7 +113,7 @@ pub struct ContextFeatures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{PHASES, TASK_TYPES};
+    use toolroute_catalog::{PHASES, TASK_TYPES};
 
     #[test]
     fn catalogs_know_the_same_words() {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use toolroute_catalog::Tool;
+
 use super::policy::Exclusion;
-use crate::catalog::Tool;
 
 /// Servers and tools whose circuit breakers are open, as whoever calls tools says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

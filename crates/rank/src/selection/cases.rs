@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, covers};
+
 use super::*;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool, covers};
 use crate::feedback::Observed;
 use crate::query::Stage;
 

@@ -1,9 +1,10 @@
 //! How sure it is that any tool fits the prompt.
 
+use toolroute_vectors::embedding::Calibration;
+
 use super::fusion::{Fusion, Normalization};
 use super::hybrid::total_without_name;
 use super::retriever::{Candidate, Retrieved, Score};
-use crate::embedding::Calibration;
 
 /// What the blended score counts for beside the cosine. Over eleven catalogs, prompts of other
 /// catalogs are told apart best between 0.3 and 0.8; either part alone does worse.

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::index::is_unspaced;
+use toolroute_vectors::index::is_unspaced;
 
 /// Names and ids of every tool, lower-cased, with the rows that bear them. A name that several
 /// servers share leads to all of its tools.

@@ -1,12 +1,12 @@
 //! How a score came about, for people and for programs.
 
 use serde::Serialize;
+use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 
 use super::fusion::Fusion;
 use super::order::Criterion;
 use super::retriever::{Candidate, Score};
 use super::signals::Intent;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 use crate::feedback::RowUsage;
 
 /// One summand of a score.

@@ -36,8 +36,8 @@ pub fn settle(asked: Strategy, has_model: bool) -> Strategy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Tool;
-    use crate::index::{FlatIndex, Vectors};
+    use toolroute_catalog::Tool;
+    use toolroute_vectors::index::{FlatIndex, Vectors};
 
     #[test]
     fn what_is_at_hand_decides_which_strategies_there_are() {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use toolroute_vectors::index::Rows;
+
 use super::cover::{cover, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
@@ -12,7 +14,6 @@ use super::retriever::{
 use super::semantic::{NEAREST, SemanticRetriever};
 use super::usage::{lean, learned_share};
 use super::wording::by_wording;
-use crate::index::Rows;
 
 /// Scores by meaning and by words, and fuses the two.
 pub struct HybridRetriever {
@@ -176,9 +177,9 @@ fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Tool;
-    use crate::index::{FlatIndex, Vectors};
     use crate::query::Reading;
+    use toolroute_catalog::Tool;
+    use toolroute_vectors::index::{FlatIndex, Vectors};
 
     #[test]
     fn not_even_a_perfect_tool_comes_level_with_a_named_one() {

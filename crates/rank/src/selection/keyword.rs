@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::prelude::*;
+use toolroute_catalog::{KeywordFields, Tool, keyword_fields};
+use toolroute_vectors::index::{Bm25, Bm25Settings, Field, Hit, Rows};
 
 use super::exact::ExactNames;
 use super::fusion::Fusion;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
-use crate::catalog::{KeywordFields, Tool, keyword_fields};
-use crate::index::{Bm25, Bm25Settings, Field, Hit, Rows};
 use crate::query::without_mentions;
 
 /// Ranks by BM25 over name, server, description and parameters.

@@ -8,9 +8,9 @@ use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use serde::Serialize;
+use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId, covers};
 
 use super::policy::Exclusion;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId, covers};
 use crate::feedback::Observed;
 
 /// One tool that can discharge an obligation.

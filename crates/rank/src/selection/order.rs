@@ -3,9 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 
 use serde::Serialize;
+use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
 use super::retriever::Candidate;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
 
 /// Scores that lie within so much of each other are about equal, on the scale of a cosine: the
 /// policy decides among such tools.

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use toolroute_vectors::index::Rows;
+
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 use super::semantic::SemanticRetriever;
-use crate::index::Rows;
 
 /// One strategy of the plain design.
 pub struct PlainRetriever {

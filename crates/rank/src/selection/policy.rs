@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 use crate::feedback::Observed;
 use crate::query::Stage;
 

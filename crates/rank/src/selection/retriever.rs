@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
+use toolroute_vectors::index::{self, Rows};
 
 use super::order::Preference;
 use super::signals::Signal;
-use crate::index::{self, Rows};
 use crate::query::Reading;
 
 /// How tools are found, as a user names it.

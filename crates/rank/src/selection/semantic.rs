@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use toolroute_vectors::index::{Hit, Rows, VectorIndex};
+
 use super::retriever::{
     Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
 };
 use crate::feedback::UsageRows;
-use crate::index::{Hit, Rows, VectorIndex};
 
 /// Ranks by the cosine between the prompt's vector and each tool's.
 pub struct SemanticRetriever {

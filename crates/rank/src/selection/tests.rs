@@ -1,10 +1,10 @@
 //! Policy, order and fusion over made-up tools.
 
 use proptest::prelude::*;
+use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
 use super::order::order;
 use super::*;
-use crate::catalog::{Cost, LatencyTier, Reliability, Tool};
 
 fn reliability() -> impl Strategy2<Reliability> {
     prop::option::of(prop::sample::select(vec![

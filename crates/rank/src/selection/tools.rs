@@ -1,10 +1,11 @@
 //! Which tools a request lets stand, by name and by what they may do.
 
+use globset::{Glob, GlobMatcher};
+use toolroute_catalog::{Tool, ToolId};
+
 use super::Error;
 use super::policy::Exclusion;
-use crate::catalog::{Tool, ToolId};
 use crate::query::Stage;
-use globset::{Glob, GlobMatcher};
 
 /// One pattern over ids; without signs of a pattern it is an id.
 enum Pattern {

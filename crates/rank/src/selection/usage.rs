@@ -1,8 +1,9 @@
 //! Where past prompts speak for a tool, its words count for less.
 
+use toolroute_vectors::index::Rows;
+
 use super::retriever::Score;
 use crate::feedback::UsageRows;
-use crate::index::Rows;
 
 /// Tools nearest in meaning whose history is looked at: as many as an answer has.
 const LOOKED_AT: usize = 5;

@@ -8,9 +8,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use toolroute_catalog::Tool;
+use toolroute_vectors::index::name_words;
+
 use super::retriever::Candidate;
-use crate::catalog::Tool;
-use crate::index::name_words;
 use crate::query::{Direction, Reading, asks_for_several, directions, is_verb, singular};
 
 /// Verbs of tools that give one thing.

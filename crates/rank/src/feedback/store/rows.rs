@@ -4,9 +4,9 @@ use rusqlite::types::Type;
 use rusqlite::{Row, Statement, named_params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use toolroute_catalog::ToolId;
 
 use super::{StoreOptions, sums};
-use crate::catalog::ToolId;
 use crate::feedback::execution::PromptHash;
 use crate::feedback::{Called, Choice, Execution, LoggedContext, PromptVector};
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use toolroute_vectors::durable;
 
 use super::super::StoreError;
 use super::{sums, told};
-use crate::durable;
 
 /// `TRFB`, in the header of every log: tells ours from other programs' databases.
 const APPLICATION: i64 = 0x5452_4642;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::catalog::{ComplexityRange, Cost, LatencyTier, Tool};
+use toolroute_catalog::{ComplexityRange, Cost, LatencyTier, Tool};
+
 use crate::query::{Categories, CategoryWords, Phase, TaskType};
 
 /// Of one tool; nothing declared is neutral.

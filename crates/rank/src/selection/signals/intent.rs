@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
-
-use crate::catalog::{IntentSignal, Tool};
+use toolroute_catalog::{IntentSignal, Tool};
 
 /// What all patterns of a catalog may take once compiled. Beyond it each stands alone.
 const SET_BYTES: usize = 1 << 26;

@@ -15,12 +15,12 @@ mod weights;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use toolroute_catalog::{Cost, LatencyTier, Tool};
+
 use super::Part;
 use super::retriever::Candidate;
-use crate::catalog::{Cost, LatencyTier, Tool};
 use crate::feedback::Observed;
 use crate::query::{CategoryWords, ContextFeatures, Phase, TaskType};
-
 use facts::{AllFacts, Facts};
 pub use intent::Intent;
 use intent::Intents;

@@ -1,6 +1,7 @@
+use toolroute_catalog::{ComplexityRange, IntentSignal};
+
 use super::super::retriever::Score;
 use super::*;
-use crate::catalog::{ComplexityRange, IntentSignal};
 
 fn tool(name: &str) -> Tool {
     Tool::new(None, name, "")
