@@ -1,7 +1,7 @@
 //! What a context comes to for a request: how many tools, which of them, and how the prompt is read.
 
 use super::{Context, EngineConfig, Error, SelectRequest};
-use crate::query::{KnownWords, Reading, Speaker, Turn};
+use crate::query::{Lexicon, Reading, Speaker, Turn};
 use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
@@ -56,7 +56,7 @@ impl EngineConfig {
 }
 
 /// A request's prompt, read with what the user said before it.
-pub(super) fn read(request: &SelectRequest, words: Option<&impl KnownWords>) -> Reading {
+pub(super) fn read(request: &SelectRequest, words: Option<&impl Lexicon>) -> Reading {
     let context = request.context.as_ref().filter(|context| context.depth > 0);
     let said = context.map(|context| {
         let turns = context.conversation.iter().rev();

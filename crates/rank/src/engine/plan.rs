@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{SelectRequest, Selection, Session};
 use crate::catalog::{Tool, ToolId};
 use crate::execution::{ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report};
-use crate::query::{MAX_CLAUSES, reservation};
+use crate::query::{MAX_CLAUSES, caveat};
 
 /// Why a need is left out.
 const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
@@ -87,7 +87,7 @@ pub struct PlannedCall {
 /// it, make a condition of it, put it off or only ask about it. `None` for a plain order, and for a tool
 /// that only reads.
 pub fn doubt(tool: &Tool, words: &str) -> Option<String> {
-    let word = reservation(words).filter(|_| !tool.effects().reads_only())?;
+    let word = caveat(words).filter(|_| !tool.effects().reads_only())?;
     Some(format!(
         "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, or \
          call the tool by its name",

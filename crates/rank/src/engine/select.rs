@@ -19,7 +19,7 @@ use super::{Error, fingerprint};
 use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
-use crate::query::{self, Reading, then};
+use crate::query::{self, Reading, rewrite};
 use crate::selection::{
     Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Preference,
     Preferred, Prompt, Retrieved, Retriever, StageTimes, Strategy, candidates_for, confidence,
@@ -350,8 +350,8 @@ impl State {
         let is_plain = self.config.fusion.is_plain();
         whole.chain(clauses).map(move |(text, share)| match self.trust(share) {
             _ if is_plain => Cow::Borrowed(text),
-            trust if trust < 1.0 => then(query::latin_part(text), query::without_humps),
-            _ => query::without_humps(text),
+            trust if trust < 1.0 => rewrite(query::latin_part(text), query::split_camel_case),
+            _ => query::split_camel_case(text),
         })
     }
 

@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
 use crate::index::{VectorIndex, Vectors};
-use crate::query::KnownWords;
+use crate::query::Lexicon;
 use crate::selection::{
     KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers,
 };
@@ -150,12 +150,12 @@ pub(super) struct Vocabulary<'a> {
     tools: &'a KeywordRetriever,
 }
 
-impl KnownWords for Vocabulary<'_> {
-    fn reads(&self, word: &str) -> bool {
+impl Lexicon for Vocabulary<'_> {
+    fn contains(&self, word: &str) -> bool {
         self.embedder.knows_word(word)
     }
 
-    fn searched(&self) -> &[(Box<str>, u32)] {
+    fn catalog_words(&self) -> &[(Box<str>, u32)] {
         self.tools.words()
     }
 }

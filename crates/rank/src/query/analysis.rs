@@ -1,21 +1,23 @@
-//! Everything that can be said of a context, put together.
+//! Analyses a context: its features, and how each was found.
 
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::classify::Guess;
+use super::classifier::Guess;
 use super::complexity::complexity;
 use super::context::check_prompt;
-use super::testing::tells_failure;
+use super::phase::{phase_by_files, phase_by_keywords};
+use super::source_language::languages;
+use super::structure::structure;
+use super::testing_status::{reports_failure, testing_status};
 use super::{
     Context, ContextFeatures, Depth, Error, Phase, SourceFile, Speaker, TaskType, TestingStatus,
-    languages, phase_by_files, phase_by_keywords, routing_text, structure, task_by_keywords,
-    testing_status,
+    routing_text, task_by_keywords,
 };
 
-/// What the examples say of a prompt's vector; `None` where there is no model, or none that reads
-/// the prompt's script.
+/// What the classifiers say of a prompt's vector; `None` without a model, or where the model cannot
+/// read the prompt's script.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Guesses {
     pub phase: Option<Guess<Phase>>,
@@ -26,27 +28,27 @@ pub struct Guesses {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Evidence {
-    /// The context says it.
+    /// The caller gave it with the context.
     Given,
-    /// Labelled prompts that the prompt resembles; how sure, 0 to 1.
+    /// The prompt resembles labelled examples; the confidence is 0 to 1.
     Examples { confidence: f32 },
-    /// Words of the prompt.
+    /// Keywords of the prompt.
     Keywords { words: Vec<String> },
     /// Names and contents of the files.
     Files,
-    /// What a tool gave back earlier in the conversation.
+    /// The output of a tool earlier in the conversation.
     Conversation,
-    /// The phase of the work does without it.
+    /// Not computed: the phase of work does not need it.
     NotNeeded,
-    /// The project is too large to read it.
+    /// Not computed: the project is too large to read its files.
     NotRead,
-    /// Nothing at hand says it.
+    /// Nothing at hand tells.
     Unknown,
 }
 
 /// How each feature was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct FeatureEvidence {
     pub phase: Evidence,
     pub task_type: Evidence,
     pub languages: Evidence,
@@ -55,21 +57,21 @@ pub struct Found {
     pub testing: Evidence,
 }
 
-/// The features of a context, how each was found, and how closely was looked.
+/// The features of a context, how each was found, and how much of the files was read.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
     pub features: ContextFeatures,
-    pub found: Found,
+    pub found: FeatureEvidence,
     pub depth: Depth,
-    /// Not serialised: equal contexts give equal bytes, and times differ.
+    /// Not serialised, so that equal contexts give equal bytes.
     #[serde(skip)]
     pub times: AnalysisTimes,
 }
 
-/// Where the time of an analysis went.
+/// How long each stage of an analysis took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnalysisTimes {
-    /// Embedding the prompt and, at the first time, the examples.
+    /// Embedding the prompt and, the first time, the examples.
     pub embed: Duration,
     pub phase: Duration,
     pub task_type: Duration,
@@ -94,11 +96,11 @@ impl AnalysisTimes {
     }
 }
 
-/// The features of a prompt and its context. What the context says is not found out again; complexity
-/// and structure are found only where the phase needs them.
+/// Finds the features of a prompt and its context. Features that the context gives are kept;
+/// complexity and structure are computed only where the phase needs them.
 ///
 /// # Errors
-/// [`Error::EmptyPrompt`], and what [`Context::check`] raises.
+/// [`Error::EmptyPrompt`], and the errors of [`Context::check`].
 ///
 /// ```
 /// use toolroute_rank::query::{Context, Guesses, Phase, analyze};
@@ -122,34 +124,34 @@ pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Anal
         clock = Instant::now();
     };
     let text = routing_text(prompt, &context.conversation);
-    let (phase, by_phase) = either(given.phase, || phase(&text, guesses.phase, files));
+    let (phase, by_phase) = given_or(given.phase, || phase(&text, guesses.phase, files));
     lap(&mut times.phase);
     let (task_type, by_task) =
-        either(given.task_type, || prompt_says(guesses.task_type, || task_by_keywords(&text)));
+        given_or(given.task_type, || by_prompt(guesses.task_type, || task_by_keywords(&text)));
     lap(&mut times.task_type);
     let known = Some(given.languages).filter(|languages| !languages.is_empty());
-    let (languages, by_languages) = either(known, || match languages(files) {
+    let (languages, by_languages) = given_or(known, || match languages(files) {
         none if none.is_empty() => (None, Evidence::Unknown),
         found => (Some(found), Evidence::Files),
     });
     lap(&mut times.languages);
     let (complexity, by_complexity) =
-        either(given.complexity, || match (needs_complexity(phase), depth) {
+        given_or(given.complexity, || match (needs_complexity(phase), depth) {
             (false, _) => (None, Evidence::NotNeeded),
             (true, Depth::Shallow) => (None, Evidence::NotRead),
-            (true, _) => told(complexity(files), Evidence::Files),
+            (true, _) => with_evidence(complexity(files), Evidence::Files),
         });
     lap(&mut times.complexity);
     let (structure, by_structure) =
-        either(given.structure, || match (needs_structure(phase), files.is_empty()) {
+        given_or(given.structure, || match (needs_structure(phase), files.is_empty()) {
             (_, true) => (None, Evidence::Unknown),
             (true, false) => (Some(structure(files)), Evidence::Files),
             (false, false) => (None, Evidence::NotNeeded),
         });
     lap(&mut times.structure);
-    let (testing, by_testing) = either(given.testing, || testing(context, files));
+    let (testing, by_testing) = given_or(given.testing, || testing(context, files));
     lap(&mut times.testing);
-    let found = Found {
+    let found = FeatureEvidence {
         phase: by_phase,
         task_type: by_task,
         languages: by_languages,
@@ -162,26 +164,26 @@ pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Anal
     Ok(Analysis { features, found, depth, times })
 }
 
-/// What the context says, or else what can be found out.
-fn either<T>(
+/// The feature that the caller gave, else what `find` finds.
+fn given_or<T>(
     given: Option<T>,
     find: impl FnOnce() -> (Option<T>, Evidence),
 ) -> (Option<T>, Evidence) {
     if given.is_some() { (given, Evidence::Given) } else { find() }
 }
 
-/// How hard the code is matters where code is designed, outlined or worked on.
+/// Complexity matters where code is designed, outlined or changed.
 fn needs_complexity(phase: Option<Phase>) -> bool {
     !matches!(phase, Some(Phase::Specification | Phase::Completion))
 }
 
-/// How the code is divided matters where it is designed, worked on or shipped.
+/// Structure matters where code is designed, changed or shipped.
 fn needs_structure(phase: Option<Phase>) -> bool {
     !matches!(phase, Some(Phase::Specification | Phase::Pseudocode))
 }
 
-/// A value with its evidence; without a value nothing speaks for it.
-fn told<T>(value: Option<T>, evidence: Evidence) -> (Option<T>, Evidence) {
+/// A value with its evidence, which is [`Evidence::Unknown`] without a value.
+fn with_evidence<T>(value: Option<T>, evidence: Evidence) -> (Option<T>, Evidence) {
     let evidence = if value.is_some() { evidence } else { Evidence::Unknown };
     (value, evidence)
 }
@@ -191,20 +193,22 @@ fn phase(
     guess: Option<Guess<Phase>>,
     files: &[SourceFile],
 ) -> (Option<Phase>, Evidence) {
-    match prompt_says(guess, || phase_by_keywords(text)) {
-        (None, _) => told(phase_by_files(files), Evidence::Files),
+    match by_prompt(guess, || phase_by_keywords(text)) {
+        (None, _) => with_evidence(phase_by_files(files), Evidence::Files),
         found => found,
     }
 }
 
-/// The examples decide where they could be asked, even where they say that a prompt is not about
-/// software: a keyword in such a prompt is chance. Else keywords do.
-fn prompt_says<L>(
+/// What the prompt says: by the examples where there is a model, else by keywords. Examples may say
+/// that a prompt is not about software; then its keywords are chance and do not count.
+fn by_prompt<L>(
     guess: Option<Guess<L>>,
     keywords: impl FnOnce() -> Option<(L, Vec<String>)>,
 ) -> (Option<L>, Evidence) {
     match guess {
-        Some(Guess { label, confidence }) => told(label, Evidence::Examples { confidence }),
+        Some(Guess { label, confidence }) => {
+            with_evidence(label, Evidence::Examples { confidence })
+        }
         None => match keywords() {
             Some((label, words)) => (Some(label), Evidence::Keywords { words }),
             None => (None, Evidence::Unknown),
@@ -212,14 +216,15 @@ fn prompt_says<L>(
     }
 }
 
-/// What the files say of tests, but for a run that failed: that may also have been told last.
+/// The testing status by the files, unless the last tool output of the conversation is a failed test
+/// run.
 fn testing(context: &Context, files: &[SourceFile]) -> (Option<TestingStatus>, Evidence) {
     let last = context.conversation.iter().rev().find(|turn| turn.role == Speaker::Tool);
     match last {
-        Some(turn) if tells_failure(&turn.text) => {
+        Some(turn) if reports_failure(&turn.text) => {
             (Some(TestingStatus::FailingTests), Evidence::Conversation)
         }
-        _ => told(testing_status(files), Evidence::Files),
+        _ => with_evidence(testing_status(files), Evidence::Files),
     }
 }
 

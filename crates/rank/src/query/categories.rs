@@ -8,25 +8,16 @@ use super::keywords::{Keywords, word_at};
 static SHIPPED: LazyLock<Keywords<&'static str>> = LazyLock::new(|| {
     static TEXT: &str = include_str!("data/categories.txt");
     Keywords::parse(TEXT, |heading| {
-        // The heading as it stands in the text, which lives as long as the program.
+        // The label must live as long as the program, so it is taken from the text.
         TEXT.lines().filter_map(|line| line.strip_prefix("# ")).find(|known| *known == heading)
     })
 });
 
-/// Words that speak for categories, beside those that this crate ships (English and Hebrew).
+/// Keywords of categories by name, in addition to those that this crate ships (English and Hebrew).
 pub type CategoryWords = BTreeMap<String, Vec<String>>;
 
-/// The categories that the tools of a catalog are filed under, and the words for each: its own name,
-/// those that a user has for it, and the shipped ones of a category that has its name.
-///
-/// ```
-/// use toolroute_rank::query::{Categories, CategoryWords};
-///
-/// let more = CategoryWords::from([("hr".into(), vec!["חופשה".into()])]);
-/// let known = Categories::new(["weather", "email", "hr"], &more);
-/// assert_eq!(known.spoken_of("email me the forecast, with the rain"), [(0, 1.0), (1, 0.5)]);
-/// assert_eq!(known.spoken_of("אני רוצה חופשה"), [(2, 1.0)]);
-/// ```
+/// The categories of a catalog's tools, and the keywords of each: its name, the user's words for it, and
+/// the shipped words where a shipped category has its name.
 #[derive(Debug, Default)]
 pub struct Categories(Vec<Category>);
 
@@ -34,12 +25,12 @@ pub struct Categories(Vec<Category>);
 struct Category {
     /// In lower case, with spaces.
     name: String,
-    /// The user's, in lower case.
+    /// The user's words, in lower case.
     words: Vec<String>,
 }
 
 impl Categories {
-    /// `names` as the tools have them; `more` are the user's words, by the same names.
+    /// `names` are the categories as the tools spell them; `more` holds the user's words by category.
     pub fn new<'n>(names: impl IntoIterator<Item = &'n str>, more: &CategoryWords) -> Self {
         let category = |name: &str| {
             let name = plain(name);
@@ -54,8 +45,8 @@ impl Categories {
         self.0.is_empty()
     }
 
-    /// The categories that a prompt has words of, by their number in the order of the names, each
-    /// with its words over those of the category that has most.
+    /// The categories with a keyword in the prompt, as indices into the names. The score of each, above 0
+    /// to 1, is its number of keywords over that of the category with the most.
     pub fn spoken_of(&self, prompt: &str) -> Vec<(usize, f32)> {
         if self.is_empty() {
             return Vec::new();
@@ -68,7 +59,7 @@ impl Categories {
             let said = own.filter(|word| word_at(&text, word, false)).cloned();
             let ours = shipped.iter().filter(|(label, _)| *label == category.name);
             let ours = ours.flat_map(|(_, words)| words.iter().cloned());
-            // A word that is the name and in a list is one word.
+            // A word that is both the name and a keyword counts once.
             said.chain(ours).collect::<BTreeSet<String>>().len()
         };
         let counts: Vec<usize> = self.0.iter().map(count).collect();
@@ -88,13 +79,15 @@ mod tests {
 
     #[test]
     fn categories_are_those_of_the_catalog() {
-        let more = CategoryWords::from([("Smart Home".into(), vec!["boiler".into()])]);
+        let more =
+            CategoryWords::from([("Smart Home".into(), vec!["boiler".into(), "חימום".into()])]);
         let known = Categories::new(["Weather", "email", "git", "smart_home"], &more);
         let spoken_of = |prompt| known.spoken_of(prompt);
         assert_eq!(spoken_of("email me the forecast and the rain radar"), [(0, 1.0), (1, 0.5)]);
         assert_eq!(spoken_of("מה מזג האוויר מחר"), [(0, 1.0)]);
         assert_eq!(spoken_of("my smart home is cold"), [(3, 1.0)]);
         assert_eq!(spoken_of("is the Boiler on"), [(3, 1.0)]);
+        assert_eq!(spoken_of("אני רוצה חימום"), [(3, 1.0)]);
         assert!(spoken_of("book a flight").is_empty(), "the catalog has no travel");
         assert!(Categories::default().spoken_of("rain").is_empty());
     }

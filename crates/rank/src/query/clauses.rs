@@ -1,44 +1,41 @@
-//! Cuts a prompt that asks for several things into what it asks for.
+//! Splits a prompt that asks for several things into its requests.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::pattern;
 use super::requests::{content_words, is_polite_filler, is_relative, is_request, without_opener};
 
-/// Clauses at most: each costs an embedding.
+/// The most clauses of a prompt: each costs an embedding.
 pub const MAX_CLAUSES: usize = 8;
 
-/// A request has a verb and an object at least: "get it" hangs on what stands before.
+/// A request has at least a verb and an object: "get it" refers to what comes before.
 const MIN_CONTENT_WORDS: usize = 2;
 
 /// Where a sentence ends.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[.!?;]\s+|\n+"));
 
-/// Where a sentence may go on with another request.
+/// Where another request may begin within a sentence.
 static JOINT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\s*,\s*(?:and then|and also|and|then|also|plus|finally|lastly)?\s+|\s+(?:and then|and also|and|then|as well as|after that|followed by)\s+",
     )
 });
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
-}
-
-/// What a prompt asks for, request by request: at most [`MAX_CLAUSES`], and one (nearly the prompt
-/// itself) where it asks for one thing.
+/// Splits a prompt into its requests, at most [`MAX_CLAUSES`]. A prompt with one request comes back as
+/// one clause, nearly unchanged.
 ///
-/// A cut is made only where what follows begins like a request, so that lists ("bread and butter")
-/// stay whole. A statement ahead of the first request goes with it; one behind a request
-/// belongs to that. English only: in other languages the prompt comes back whole.
+/// The prompt is split only where the next part begins like a request, so that lists ("bread and
+/// butter") stay whole. A statement belongs to the request before it, or to the first request where
+/// none comes before. English only: a prompt in another language comes back whole.
 pub fn clauses(prompt: &str) -> Vec<String> {
     let mut clauses = all_clauses(prompt);
     clauses.truncate(MAX_CLAUSES);
     clauses
 }
 
-/// The same, however many there are.
+/// Like [`clauses`], without a limit on their number.
 pub fn all_clauses(prompt: &str) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
     let mut ahead = String::new();
@@ -75,7 +72,7 @@ fn join(text: &mut String, more: &str) {
 fn sentences(prompt: &str) -> Vec<&str> {
     let (mut sentences, mut start) = (Vec::new(), 0);
     for end in SENTENCE.find_iter(prompt) {
-        // The punctuation mark stays with its sentence: a `?` tells a question.
+        // The sentence keeps its punctuation mark: `?` marks a question.
         let cut = end.start() + usize::from(!end.as_str().starts_with('\n'));
         sentences.push(&prompt[start..cut]);
         start = end.end();
@@ -84,7 +81,7 @@ fn sentences(prompt: &str) -> Vec<&str> {
     sentences.into_iter().map(without_opener).filter(|sentence| !sentence.is_empty()).collect()
 }
 
-/// The requests of one sentence, in pieces; one piece where it holds one.
+/// Splits one sentence into its requests.
 fn requests_of(sentence: &str) -> Vec<&str> {
     let (mut pieces, mut start) = (Vec::new(), 0);
     for joint in JOINT.find_iter(sentence) {

@@ -1,22 +1,22 @@
-//! How hard the files at hand are to work on, as a number.
+//! How hard the given files are to work on, as a number.
 
 use super::SourceFile;
 use super::features::Grade;
-use super::language::language;
+use super::source_language::language;
 
-/// What of the files makes them hard.
+/// The counts that complexity is computed from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     files: usize,
-    /// Lines that are neither blank nor a comment of their own.
+    /// Lines that are neither blank nor only a comment.
     lines: usize,
-    /// Words and signs at which the code goes one way or another.
+    /// Keywords and operators at which the code branches.
     branches: usize,
-    /// The deepest block.
+    /// The deepest nesting of blocks.
     depth: usize,
 }
 
-/// Words and signs at which code branches, in any of the usual languages.
+/// Keywords at which code branches, of all common languages.
 const BRANCHES: &[&str] = &[
     "if", "elif", "elsif", "for", "foreach", "while", "case", "when", "match", "switch", "catch",
     "except", "rescue", "unless", "until",
@@ -24,11 +24,11 @@ const BRANCHES: &[&str] = &[
 
 const COMMENTS: &[&str] = &["//", "#", "--", "*", "/*", ";", "%", "'''", "\"\"\""];
 
-/// What counts as the most there is, and how much each count weighs.
+/// The count that scores 1, and the weight of each count.
 ///
-/// Sizes of code are spread over powers of ten, so each count is taken by its logarithm, and 1 is
-/// what a project has that no one person knows: 50,000 lines, 5,000 branches, 500 files. Blocks
-/// eleven deep are as deep as reviewed code goes. Branches weigh most: they are McCabe's measure.
+/// Code sizes span powers of ten, so each count is taken by its logarithm. A count scores 1 for a
+/// project that is too large for one person to know: 50,000 lines, 5,000 branches, 500 files. Reviewed
+/// code rarely nests deeper than eleven blocks. Branches weigh most: they are McCabe's measure.
 const MOST: Weights = Weights {
     branches: (5_000.0, 0.35),
     lines: (50_000.0, 0.30),
@@ -36,7 +36,7 @@ const MOST: Weights = Weights {
     files: (500.0, 0.15),
 };
 
-/// Of each count, the most there is, and its weight.
+/// For each count, the value that scores 1, and its weight.
 struct Weights {
     branches: (f32, f32),
     lines: (f32, f32),
@@ -47,7 +47,7 @@ struct Weights {
 /// The complexity of the code among `files`, from 0 (none at all) to 1; `None` without code.
 ///
 /// The weighted mean of branches, lines, depth of blocks and files, each as
-/// `ln(1 + count) / ln(1 + most)` and at most 1. More files and more lines never make it less.
+/// `ln(1 + count) / ln(1 + most)` and at most 1. More files and more lines never lower it.
 pub fn complexity(files: &[SourceFile]) -> Option<f32> {
     let counts =
         files.iter().filter(|file| language(file).is_some()).map(|file| count(&file.content));
@@ -88,7 +88,7 @@ fn count(content: &str) -> Counts {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         counts.branches += words.filter(|word| BRANCHES.contains(word)).count();
         counts.branches += text.matches("&&").count() + text.matches("||").count();
-        // By braces where a language has them, by indentation where it has not.
+        // Braces where a language has them, else indentation.
         counts.depth = counts.depth.max(indentation(line));
         for sign in text.bytes() {
             match sign {
@@ -102,7 +102,7 @@ fn count(content: &str) -> Counts {
     counts
 }
 
-/// Blocks around a line, taken four spaces or a tab for one.
+/// The nesting of a line, one level for four spaces or a tab.
 fn indentation(line: &str) -> usize {
     let blank = line.len() - line.trim_start().len();
     let tabs = line[..blank].matches('\t').count();

@@ -1,7 +1,6 @@
-//! What is known when tools are asked for: the prompt, the files at hand, what was said before.
+//! What is known around a prompt: the files at hand, the conversation, the caller's wishes.
 
 use std::collections::HashSet;
-
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextFeatures, Error, Phase, TaskType};
 
-/// What is known around a prompt: the conversation, the files at hand, the stage of work, and the
-/// caller's own wishes. All of it is optional, and the same for library, command line, HTTP and MCP.
+/// What is known around a prompt: the conversation, the files at hand, the stage of work and the
+/// caller's wishes. All members are optional, and are the same for library, command line, HTTP and MCP.
 ///
 /// ```
 /// use toolroute_rank::query::Context;
@@ -25,54 +24,56 @@ use super::{ContextFeatures, Error, Phase, TaskType};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Context {
-    /// The prompt itself, where it is not said elsewhere.
+    /// The prompt itself, where the caller does not give it separately.
     #[serde(alias = "input", skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// What was said before the prompt, oldest first; the prompt is no part of it.
+    /// The turns before the prompt, oldest first; the prompt is not one of them.
     #[serde(alias = "history", alias = "conversation_history")]
     pub conversation: Vec<Turn>,
     /// Turns of the user that a prompt such as "now the same for Berlin" is read with; 0 reads each
     /// prompt by itself.
     pub depth: usize,
-    /// Files in sight. With files the prompt is analysed, and tools' facets are compared with it.
+    /// The files at hand. With files the context is analysed, and its features are compared with tools'
+    /// facets.
     pub files: Vec<SourceFile>,
-    /// Files of the project, where `files` holds only some of them.
+    /// The number of files in the project, where `files` holds only some of them.
     pub project_files: Option<usize>,
-    /// Whether the prompt is analysed also without files.
+    /// Whether to analyse the context even without files.
     pub analyze: bool,
-    /// Where the work stands. Stages of looking get tools that only read.
+    /// The stage of the agent's work. Read-only stages get only tools that read.
     #[serde(alias = "conversation_stage")]
     pub stage: Option<Stage>,
-    /// What is known of the work already; it is not found out again.
+    /// The phase of work, where the caller knows it.
     pub phase: Option<Phase>,
+    /// The kind of work, where the caller knows it.
     pub task_type: Option<TaskType>,
-    /// The same of all features, as an earlier analysis gave them.
+    /// Features that are known, such as those of an earlier analysis.
     pub features: Option<ContextFeatures>,
-    /// Ids of tools that the caller means to use.
+    /// Ids of tools that the caller plans to use.
     pub planned_tools: Vec<String>,
-    /// The id of the tool used last: what tends to follow it is lifted.
+    /// The id of the tool used last. Tools that tend to follow it rank higher.
     pub last_tool: Option<String>,
-    /// Tools in an answer at most, whatever the limit.
+    /// The most tools in an answer, whatever the request's limit.
     pub max_tools: Option<usize>,
-    /// Tokens of the definitions in an answer at most; the best tool is given in any case.
+    /// The most tokens of the definitions in an answer. The best tool is always given.
     pub budget_tokens: Option<usize>,
-    /// The name of the model that will call the tools: a small one gets fewer.
+    /// The name of the model that will call the tools. A small model gets fewer tools.
     pub model: Option<String>,
-    /// Whether dear tools are lowered.
+    /// Whether expensive tools rank lower.
     #[serde(alias = "use_cost_aware")]
     pub cost_aware: bool,
-    /// Whether slow tools are lowered; without it the prompt's words tell.
+    /// Whether slow tools rank lower; `None` decides by the words of the prompt.
     pub urgent: Option<bool>,
-    /// The name of one of the configuration's profiles: the tools of a line of work.
+    /// The name of a profile of the configuration, which restricts the tools.
     #[serde(alias = "vertical")]
     pub profile: Option<String>,
-    /// Patterns over ids, of which a tool must match one; within those of the profile.
+    /// Patterns of ids, one of which a tool must match, in addition to those of the profile.
     pub enabled_tools: Option<Vec<String>>,
-    /// Patterns over ids that are left out.
+    /// Patterns of ids to leave out.
     pub excluded_tools: Vec<String>,
 }
 
-/// Turns that a follow-up is read with where nothing else is said.
+/// The default of [`Context::depth`].
 const DEPTH: usize = 2;
 
 impl Default for Context {
@@ -112,7 +113,7 @@ pub struct SourceFile {
     pub content: String,
 }
 
-/// One thing that was said.
+/// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
@@ -121,18 +122,18 @@ pub struct Turn {
     pub text: String,
 }
 
-/// Who said it.
+/// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
     System,
     User,
     Assistant,
-    /// What a tool gave back.
+    /// The output of a tool.
     Tool,
 }
 
-/// Where an agent stands in its work.
+/// The stage of an agent's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -168,7 +169,7 @@ impl Stage {
         }
     }
 
-    /// Whether it is for looking, not for changing: then tools that only read are enough.
+    /// Whether work at this stage changes nothing, so that tools that only read are enough.
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Planning | Self::Reading | Self::Analysis)
     }
@@ -192,35 +193,37 @@ impl FromStr for Stage {
     }
 }
 
-/// Bytes of a prompt or of a turn. A megabyte of prompt is no prompt.
+/// The most bytes of a prompt or a turn: a longer text is no request.
 const TEXT_BYTES: usize = 1 << 20;
-/// Bytes of a path: Linux's limit.
+/// The most bytes of a path: the limit of Linux.
 const PATH_BYTES: usize = 4_096;
-/// Bytes of a file; generated ones are the only larger.
+/// The most bytes of a file: only generated files are larger.
 const FILE_BYTES: usize = 16 << 20;
-/// Bytes of all files together.
+/// The most bytes of all files together.
 const ALL_FILES_BYTES: usize = 256 << 20;
 const FILES: usize = 20_000;
 const TURNS: usize = 10_000;
 const PLANNED_TOOLS: usize = 1_000;
 
 impl Context {
+    /// Adds a file.
     #[must_use]
     pub fn file(mut self, path: impl Into<String>, content: impl Into<String>) -> Self {
         self.files.push(SourceFile { path: path.into(), content: content.into() });
         self
     }
 
+    /// Adds a turn to the conversation.
     #[must_use]
     pub fn said(mut self, role: Speaker, text: impl Into<String>) -> Self {
         self.conversation.push(Turn { role, text: text.into() });
         self
     }
 
-    /// A checked context from its JSON.
+    /// Parses and checks a context.
     ///
     /// # Errors
-    /// [`Error::BadJson`], and what [`Context::check`] raises.
+    /// [`Error::BadJson`], and the errors of [`Context::check`].
     pub fn from_json(json: &str) -> Result<Self, Error> {
         let parsed: Result<Self, _> = serde_json::from_str(json);
         let context = parsed.map_err(|error| Error::BadJson { because: error.to_string() })?;
@@ -228,12 +231,12 @@ impl Context {
         Ok(context)
     }
 
-    /// Whether the features of the prompt are to be found out.
+    /// Whether the context is to be analysed.
     pub fn wants_analysis(&self) -> bool {
         self.analyze || !self.files.is_empty()
     }
 
-    /// The features that are known already.
+    /// The features that the caller gave. `phase` and `task_type` take precedence over `features`.
     pub fn given(&self) -> ContextFeatures {
         let features = self.features.clone().unwrap_or_default();
         let (phase, task_type) =
@@ -241,20 +244,20 @@ impl Context {
         ContextFeatures { phase, task_type, ..features }
     }
 
-    /// Whether the prompt that is given is the context's own, where it has one.
+    /// Checks a prompt that is given beside the context.
     ///
     /// # Errors
-    /// [`Error::TwoPrompts`].
+    /// [`Error::TwoPrompts`] where the context has another prompt.
     pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
         let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
         if is_other { Err(Error::TwoPrompts) } else { Ok(()) }
     }
 
-    /// Whether it can be used.
+    /// Checks that the context can be used.
     ///
     /// # Errors
-    /// Where the prompt is empty, a file has no path or comes twice, and where anything is larger
-    /// than what is read: nothing is cut off in silence.
+    /// Where the prompt is empty, `max_tools` is 0, a file has no path, two files have the same path, or
+    /// anything exceeds a limit: no text is cut silently.
     pub fn check(&self) -> Result<(), Error> {
         if let Some(prompt) = &self.prompt {
             check_prompt(prompt)?;
@@ -284,7 +287,7 @@ impl Context {
     }
 }
 
-/// Whether a prompt can be analysed.
+/// Checks that a prompt is neither empty nor too long.
 pub(super) fn check_prompt(prompt: &str) -> Result<(), Error> {
     if prompt.trim().is_empty() {
         return Err(Error::EmptyPrompt);

@@ -1,4 +1,4 @@
-//! How closely the files are looked at: the larger the project, the less.
+//! How much of the files is read: the larger the project, the less.
 
 use std::borrow::Cow;
 
@@ -18,9 +18,9 @@ pub enum Depth {
     Deep,
 }
 
-/// Up to here everything is read.
+/// The largest project of which everything is read.
 const DEEP: Size = Size { files: 200, bytes: 2_000_000 };
-/// Up to here the beginning of each file is: 2,000 of them are at most 32 MB.
+/// The largest project of which the beginning of each file is read: at most 32 MB of 2,000 files.
 const MEDIUM: Size = Size { files: 2_000, bytes: 40_000_000 };
 /// Bytes of a file that [`Depth::Medium`] reads.
 const BEGINNING: usize = 16 * 1_024;
@@ -33,8 +33,8 @@ struct Size {
 }
 
 impl Depth {
-    /// By the number of the project's files, of which `files` may be a part, and by the bytes at
-    /// hand: up to 200 files and 2 MB deep, up to 2,000 and 40 MB medium, then shallow.
+    /// The depth for a project: deep up to 200 files and 2 MB, medium up to 2,000 files and 40 MB, else
+    /// shallow. `project_files` is the number of files in the project, of which `files` may be a part.
     pub fn of(files: &[SourceFile], project_files: Option<usize>) -> Self {
         let bytes = files.iter().map(|file| file.content.len()).sum();
         let size = Size { files: files.len().max(project_files.unwrap_or(0)), bytes };
@@ -46,7 +46,7 @@ impl Depth {
         }
     }
 
-    /// The files with as much of their content as is read.
+    /// The files, with as much of their content as this depth reads.
     pub(super) fn read(self, files: &[SourceFile]) -> Cow<'_, [SourceFile]> {
         let bytes = match self {
             Self::Deep => return Cow::Borrowed(files),

@@ -1,24 +1,16 @@
-//! "Speech to text" and "text to speech": what goes where.
+//! Directions of conversion: "speech to text" or "text to speech".
 
-use super::number::singular;
+use super::plural::singular;
 use super::requests::is_content;
 
-/// What something is made of, and into: single words, in lower case and the singular.
+/// The source and the target of a conversion: single words in lower case and the singular.
 pub type Direction = (String, String);
 
-/// Words before a "to", and behind it, that are looked at: "this audio file to plain text".
+/// How many words before and after a "to" are looked at: "this audio file to plain text".
 const REACH: usize = 2;
 
-/// The directions that a text names by "to" or "into": each word that says something just before
-/// with each just behind. Verbs are none: what they are done to has a word of its own.
-///
-/// ```
-/// use toolroute_rank::query::directions;
-///
-/// let way = |from: &str, to: &str| (from.to_owned(), to.to_owned());
-/// assert_eq!(directions("translate English texts into French"), [way("english", "french"), way("text", "french")]);
-/// assert!(directions("send it to Dana").is_empty());
-/// ```
+/// The directions that a text names by "to" or "into": each content word just before it paired with
+/// each just after it. Verbs do not count.
 pub fn directions(text: &str) -> Vec<Direction> {
     let is_joint =
         |word: &&str| word.eq_ignore_ascii_case("to") || word.eq_ignore_ascii_case("into");
@@ -51,6 +43,11 @@ mod tests {
         let way = |from: &str, to: &str| (from.to_owned(), to.to_owned());
         for (text, expected) in [
             ("hex to HSL", vec![way("hex", "hsl")]),
+            (
+                "translate English texts into French",
+                vec![way("english", "french"), way("text", "french")],
+            ),
+            ("send it to Dana", vec![]),
             ("Convert USD to EUR today", vec![way("usd", "eur"), way("usd", "today")]),
             ("to", vec![]),
             ("I want to go", vec![]),

@@ -1,10 +1,10 @@
-//! What a prompt and the files around it are about, in words that tools' facets use too.
+//! The features of a prompt and its context, in the words that tools' facets use.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An enum with the word of each variant, as catalogs and JSON spell it.
+/// Defines an enum whose variants each have a word in catalogs and JSON.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident => $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -15,12 +15,12 @@ macro_rules! words {
         impl $name {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The variant of a word.
+            /// The variant with this word.
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.as_str() == word)
             }
 
-            /// The word for it in catalogs and JSON.
+            /// The word in catalogs and JSON.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -35,7 +35,7 @@ macro_rules! words {
 }
 
 words! {
-    /// A phase of SPARC, the method of one of the source documents.
+    /// A phase of work of the SPARC method.
     Phase {
         Specification => "specification",
         Pseudocode => "pseudocode",
@@ -60,7 +60,7 @@ words! {
 }
 
 words! {
-    /// How far the files at hand are tested.
+    /// How well the given files are tested.
     TestingStatus {
         NoTests => "no_tests",
         PartialTests => "partial_tests",
@@ -70,7 +70,7 @@ words! {
 }
 
 words! {
-    /// How the code at hand is divided.
+    /// How the code is divided into parts.
     Structure {
         Monolith => "monolith",
         Modular => "modular",
@@ -80,23 +80,23 @@ words! {
 }
 
 words! {
-    /// A grade of a thing that has no unit.
+    /// A grade of something that has no unit.
     Grade { Low => "low", Medium => "medium", High => "high" }
 }
 
-/// What can be seen of the code's structure.
+/// The structure of the code, as far as the files show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CodeStructure {
     #[serde(rename = "type")]
     pub kind: Structure,
-    /// Names of patterns that the files show, such as `repository` or `observer`.
+    /// Names of the design patterns in the files, such as `repository` or `observer`.
     pub patterns: Vec<String>,
     pub complexity: Grade,
     pub testability: Grade,
 }
 
-/// What tools' facets are compared with. What cannot be told is `None` or empty and counts for no
-/// tool and against none.
+/// What tools' facets are compared with. An unknown feature is `None` or empty, and counts neither for
+/// nor against a tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextFeatures {

@@ -1,4 +1,4 @@
-//! Prompts that hang on what was said before: "and for tomorrow?", "now do the same for Berlin".
+//! Follow-up prompts, which need an earlier one: "and for tomorrow?", "now do the same for Berlin".
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::context::{Speaker, Turn};
+use super::pattern;
 use super::requests::content_words;
 
-/// Beginnings of a sentence that goes on with an earlier one. Hebrew joins its "and" to the word.
+/// Beginnings of a prompt that continues an earlier one. Hebrew joins its "and" to the word.
 static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)^\W*(?:(?:ok|okay|great|thanks|thank you|good|perfect|nice|cool|yes|yep|sure|fine|super)[\s,.!:]+)*(?:",
@@ -25,44 +26,39 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Words that point at something said before, where a prompt is too short to say what.
+/// Words that refer to something said before.
 static POINTS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
     )
 });
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
-}
-
-/// An "and" with nothing before it, in front of a few words: "and todo.txt".
+/// A leading conjunction: "and todo.txt".
 static JOINS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\W*(?:and|or|but|also|plus)\b"));
 
-/// Words with meaning from which a prompt stands on its own, whatever it points at.
+/// With so many content words a prompt stands on its own, whatever it refers to.
 const ENOUGH_WORDS: usize = 5;
-/// Words with meaning up to which a prompt can be the continuation of another.
+/// The most content words of a prompt that continues another.
 const MOST_WORDS: usize = 12;
-/// Prompts of the user that are looked back through, until one stands on its own.
+/// The most earlier prompts to look through for one that stands on its own.
 const BACK: usize = 4;
-/// Characters of an earlier prompt that are taken.
+/// The most characters that are taken from an earlier prompt.
 const EARLIER_CHARS: usize = 600;
 
-/// Whether a prompt hangs on what was said before it. English, Hebrew, and the commonest ways of
-/// German, French, Spanish, Italian, Russian and Chinese.
+/// Whether a prompt needs what was said before it. Covers English and Hebrew, and the most common
+/// phrases of German, French, Spanish, Italian, Russian and Chinese.
 pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
     words <= MOST_WORDS && CONTINUES.is_match(prompt)
         || words < ENOUGH_WORDS && (POINTS.is_match(prompt) || JOINS.is_match(prompt))
 }
 
-/// The text by which tools are found for a prompt: the prompt itself, or, where it hangs on what the
-/// user said before, that and the prompt.
+/// The text to find tools by: the prompt and, for a follow-up, the prompt that it refers to before it.
 ///
-/// What assistants and tools said is left out: it is about results, not about what is wanted.
+/// Turns of assistants and tools are left out: they tell results, not what is wanted.
 pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> {
     let mut said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User).peekable();
-    // Most prompts have nothing before them, and need not be read.
+    // Most prompts have no earlier turn, and the patterns need not run.
     if said.peek().is_none() || !is_follow_up(prompt) {
         return Cow::Borrowed(prompt);
     }
@@ -76,7 +72,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
     if earlier.is_empty() {
         return Cow::Borrowed(prompt);
     }
-    // The one that stands on its own says what kind of tool it is; those between only vary it.
+    // The one that stands on its own tells the kind of tool; those after it only vary it.
     let first = earlier.last().copied().unwrap_or_default();
     let first: String = first.chars().take(EARLIER_CHARS).collect();
     Cow::Owned(format!("{first}\n{prompt}"))

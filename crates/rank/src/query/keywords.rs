@@ -1,14 +1,12 @@
-//! Words that speak for a label: rules for prompts that no example resembles, and for engines
-//! without a model.
+//! Labels a text by its keywords: for prompts that resemble no example, and for engines without a
+//! model.
 
-use super::labelled;
-
-/// Keywords with their labels, in the order of the labels.
+/// Keywords with their labels, in the order of the file.
 pub(super) struct Keywords<L> {
     rules: Vec<(Keyword, L)>,
 }
 
-/// A word or phrase in lower case. One that ends with `*` stands for every word that begins so.
+/// A word or phrase in lower case. An open one (`gre*` in the file) also matches the beginning of a word.
 struct Keyword {
     text: &'static str,
     open: bool,
@@ -20,17 +18,18 @@ impl<L: Copy + PartialEq> Keywords<L> {
             let open = text.ends_with('*');
             Some((Keyword { text: text.trim_end_matches('*'), open }, label?))
         };
-        Self { rules: labelled::parse(file, label).into_iter().filter_map(rule).collect() }
+        Self { rules: lines_by_label(file, label).into_iter().filter_map(rule).collect() }
     }
 
-    /// The label with the most keywords in the text, and these; of equals the earlier label.
+    /// The label with the most keywords in the text, and those keywords. Among equals the first label
+    /// wins.
     pub fn best(&self, text: &str) -> Option<(L, Vec<String>)> {
         let found = self.all(text);
         let most = found.iter().map(|(_, words)| words.len()).max()?;
         found.into_iter().find(|(_, words)| words.len() == most)
     }
 
-    /// Every label with a keyword in the text, and its keywords there.
+    /// Every label with a keyword in the text, and those keywords.
     pub fn all(&self, text: &str) -> Vec<(L, Vec<String>)> {
         let text = text.to_lowercase();
         let mut found: Vec<(L, Vec<String>)> = Vec::new();
@@ -51,11 +50,28 @@ impl Keyword {
     }
 }
 
-/// Whether `word` stands in a lower-case text as a word of its own or, where it is `open`, as the
-/// beginning of one.
+/// Parses a data file of `# label` headings, each followed by texts, one per line. Texts under a heading
+/// for which `label` gives nothing (`none`) have no label.
+pub(super) fn lines_by_label<L: Copy>(
+    file: &'static str,
+    label: impl Fn(&str) -> Option<L>,
+) -> Vec<(&'static str, Option<L>)> {
+    let mut under = None;
+    let mut texts = Vec::new();
+    for line in file.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match line.strip_prefix("# ") {
+            Some(heading) => under = label(heading),
+            None => texts.push((line, under)),
+        }
+    }
+    texts
+}
+
+/// Whether a lower-case text contains `word` as a whole word or, where it is `open`, as the beginning of
+/// one.
 ///
-/// Hebrew and Arabic join "the", "in", "to" to the front of a word, and Chinese and Japanese put
-/// nothing between words: there a word counts wherever it stands.
+/// Hebrew and Arabic prefix "the", "in" and "to" to a word, and Chinese and Japanese put nothing between
+/// words: in these scripts a word counts anywhere.
 pub(super) fn word_at(text: &str, word: &str, open: bool) -> bool {
     if word.chars().any(is_joined_script) {
         return text.contains(word);

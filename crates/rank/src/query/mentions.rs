@@ -1,42 +1,38 @@
-//! "rename the function create_issue": a name that a prompt talks about, and does not call. The tool
-//! of that name is no nearer to what is wanted than its words make it.
+//! Names that a prompt only mentions, such as "rename the function create_issue". A mention does not ask
+//! for the tool of that name, so it must not count as an exact name.
 
 use std::borrow::Cow;
 
-/// What a name in a program or a store may be the name of.
+use super::is_listed;
+
+/// Kinds of things in a program or a store that have names.
 const KINDS: &str = "branch class column component constant decorator directory endpoint enum field file folder \
     function hook identifier interface macro method module parameter property struct symbol table test trait variable \
     view";
 
-/// Kinds that nobody says of a tool: they need no article.
+/// Kinds that never refer to a tool, so that they need no article before them.
 const PLAIN_KINDS: &str =
     "branch class column directory enum field file folder struct table trait variable";
 
 const ARTICLES: &str = "the this that these those our my your its a an every each all";
 
-/// Behind these a name is called, whatever kind of thing it is.
+/// Words after which a name is called, whatever its kind.
 const CALLS: &str = "call calling use using run running invoke invoking execute executing try trigger via with through by";
 
-/// Verbs whose object is a text or a program, and no tool.
+/// Verbs whose object is a text or a program, not a tool.
 const TELLS: &str = "rename refactor document explain describe grep";
 
-/// Said of a name, with "of", "for" or "to" behind it.
+/// Nouns that relate to a name by "of", "for" or "to".
 const PARTS: &str = "callers definition docstring documentation implementation occurrences references signature source \
     usages";
 
-/// What is said behind a name that somebody asks about: "what does it do", "where is it defined".
+/// Verbs after a name in a question about it: "what does it do".
 const DOES: &str = "do does mean return work";
+/// The same in the passive: "where is it defined".
 const DONE: &str = "called declared defined documented implemented imported used";
 
-/// The prompt without the names that it talks about as parts of a text or a program; names that it
-/// calls, and those of which it is not clear, stay. English only.
-///
-/// ```
-/// use toolroute_rank::query::without_mentions;
-///
-/// assert_eq!(without_mentions("what does create_issue do?"), "what does  do?");
-/// assert_eq!(without_mentions("call create_issue for it"), "call create_issue for it");
-/// ```
+/// The prompt without the names that it only mentions. Names that it calls stay, and so do unclear
+/// cases. English only.
 pub fn without_mentions(prompt: &str) -> Cow<'_, str> {
     let tokens: Vec<&str> = prompt.split_whitespace().collect();
     let words: Vec<String> = tokens.iter().map(|token| word(token)).collect();
@@ -61,7 +57,7 @@ pub fn without_mentions(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text without these parts of it, which follow one another.
+/// Removes parts from a text; they are in the order of the text.
 fn without(text: &str, parts: &[&str]) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     for part in parts {
@@ -79,58 +75,56 @@ fn without(text: &str, parts: &[&str]) -> String {
     kept
 }
 
-/// A token's letters and digits, small.
+/// A token in lower case, without the punctuation around it.
 fn word(token: &str) -> String {
     token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
 }
 
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
-
-/// Whether it is one of the kinds, or several of one.
+/// Whether a word is one of the kinds, in the singular or the plural.
 fn is_kind(kinds: &str, word: &str) -> bool {
     let one = word.strip_suffix('s').unwrap_or(word);
-    is_in(kinds, word) || is_in(kinds, one.strip_suffix('e').unwrap_or(one)) || is_in(kinds, one)
+    is_listed(kinds, word)
+        || is_listed(kinds, one.strip_suffix('e').unwrap_or(one))
+        || is_listed(kinds, one)
 }
 
-/// Whether a token looks like a name: quoted as code, or joined of several words.
+/// Whether a token looks like a name: quoted as code, or several words in one.
 fn is_name(token: &str) -> bool {
     let name = token.trim_matches(|c: char| !c.is_alphanumeric());
     let bytes = name.as_bytes();
     let is_joined = |three: &[u8]| three[0].is_ascii_alphanumeric() && b"_:./".contains(&three[1]);
-    let is_hump = |two: &[u8]| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase();
+    let is_camel_case = |two: &[u8]| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase();
     let quoted = token.matches('`').count();
     quoted.is_multiple_of(2)
-        && (quoted > 0 || bytes.windows(3).any(is_joined) || bytes.windows(2).any(is_hump))
+        && (quoted > 0 || bytes.windows(3).any(is_joined) || bytes.windows(2).any(is_camel_case))
 }
 
-/// "rename a_b to c_d", "explain a_b and c_d", "explain a_b, c_d".
+/// Whether a name continues a list of mentions: "rename a_b to c_d", "explain a_b, c_d".
 fn goes_on(tokens: &[&str], last: usize, at: usize) -> bool {
-    let joint = || is_in("and or to into as", &word(tokens[at - 1]));
+    let joint = || is_listed("and or to into as", &word(tokens[at - 1]));
     (last + 1 == at && tokens[last].ends_with(',')) || (last + 2 == at && joint())
 }
 
-/// Whether a name that stands between these words of a sentence is talked about.
+/// Whether a name between these words of a sentence is only mentioned.
 fn is_mention(before: &[String], after: &[String]) -> bool {
     let mut words = before.iter().rev().map(String::as_str).peekable();
     let named = words.next_if(|word| matches!(*word, "named" | "called")).is_some();
     let kind = words.next_if(|word| is_kind(KINDS, word));
-    let article = words.next_if(|word| is_in(ARTICLES, word)).is_some();
+    let article = words.next_if(|word| is_listed(ARTICLES, word)).is_some();
     let (verb, earlier) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    if named && kind.is_none() || is_in(CALLS, verb) {
+    if named && kind.is_none() || is_listed(CALLS, verb) {
         return false;
     }
     let mut after = after.iter().map(String::as_str).peekable();
     after.next_if(|word| is_kind(KINDS, word));
     let (next, then) = (after.next().unwrap_or_default(), after.next().unwrap_or_default());
     match verb {
-        verb if is_in(TELLS, verb) => true,
+        verb if is_listed(TELLS, verb) => true,
         "for" if earlier == "grep" => true,
-        "of" | "for" | "to" if is_in(PARTS, earlier) => true,
-        "do" | "does" | "did" if is_in("what how why", earlier) => is_in(DOES, next),
-        "is" | "are" if earlier == "where" => is_in(DONE, next),
-        "where" | "how" => is_in("is are gets", next) && is_in(DONE, then),
+        "of" | "for" | "to" if is_listed(PARTS, earlier) => true,
+        "do" | "does" | "did" if is_listed("what how why", earlier) => is_listed(DOES, next),
+        "is" | "are" if earlier == "where" => is_listed(DONE, next),
+        "where" | "how" => is_listed("is are gets", next) && is_listed(DONE, then),
         _ => kind.is_some_and(|kind| article || is_kind(PLAIN_KINDS, kind)),
     }
 }
@@ -174,6 +168,7 @@ mod tests {
             assert_eq!(read.matches(NAME).count(), expected, "{prompt}: {read}");
         }
         assert_eq!(without_mentions("rename create_issue to open_ticket"), "rename  to ");
+        assert_eq!(without_mentions("what does create_issue do?"), "what does  do?");
         let read = without_mentions("call create_issue_for, then explain create_issue");
         assert_eq!(read, "call create_issue_for, then explain ");
     }
@@ -183,6 +178,7 @@ mod tests {
         for prompt in [
             "create_issue",
             "call create_issue",
+            "call create_issue for it",
             "call the function create_issue",
             "please use create_issue for the bug",
             "use the method create_issue",

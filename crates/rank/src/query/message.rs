@@ -1,17 +1,17 @@
-//! What a message says besides its request: whether it needs the web, how urgent it is; and whether
-//! the model that will read the tools is a small one.
+//! Whether a message needs the web, how urgent it is, and whether the model that will read the tools is
+//! small.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::keywords::Keywords;
-use super::labelled;
+use super::keywords::{Keywords, lines_by_label};
+use super::pattern;
 
 static WEB: LazyLock<Keywords<()>> =
     LazyLock::new(|| Keywords::parse(include_str!("data/web.txt"), |_| Some(())));
-/// Labels are hundredths.
+/// The labels are hundredths.
 static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
     Keywords::parse(include_str!("data/urgency.txt"), |heading| {
         heading.parse::<f32>().ok().map(|urgency| (urgency * 100.0) as u8)
@@ -21,16 +21,12 @@ static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
 static SMALL: LazyLock<Vec<Regex>> = LazyLock::new(|| small().into_iter().map(pattern).collect());
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bhttps?://|\bwww\.[a-z0-9]"));
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
-}
-
 fn small() -> Vec<&'static str> {
-    let texts = labelled::parse(include_str!("data/small_models.txt"), |_| Some(()));
+    let texts = lines_by_label(include_str!("data/small_models.txt"), |_| Some(()));
     texts.into_iter().map(|(text, _)| text).collect()
 }
 
-/// Which models are small, by their names, and how many tools they are given at most.
+/// Which models are small, by name, and how many tools they get at most.
 ///
 /// ```
 /// use toolroute_rank::query::SmallModels;
@@ -43,22 +39,23 @@ fn small() -> Vec<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmallModels {
-    /// Regular expressions, looked for anywhere in the lower-case name. One that does not compile
+    /// Regular expressions that match anywhere in the lower-case name. One that does not compile
     /// matches nothing; [`SmallModels::bad_pattern`] finds it.
     pub patterns: Vec<String>,
-    /// Tools that such a model is given at most.
+    /// The most tools for a small model.
     pub max_tools: usize,
 }
 
 impl Default for SmallModels {
-    /// Up to eight billion parameters in the name, or a word such as `mini`; 10 tools, as Victor.
+    /// Models with up to eight billion parameters in their name, or a word such as `mini`, get 10 tools.
+    /// The limit is that of the source document.
     fn default() -> Self {
         Self { patterns: small().into_iter().map(str::to_owned).collect(), max_tools: 10 }
     }
 }
 
 impl SmallModels {
-    /// Whether a model of this name is a small one.
+    /// Whether the model of this name is small.
     pub fn is_small(&self, model: &str) -> bool {
         let model = model.to_lowercase();
         if self.patterns == small() {
@@ -68,13 +65,12 @@ impl SmallModels {
         regexes.any(|regex| regex.is_match(&model))
     }
 
-    /// The number of tools for a model, where others would get `most`.
+    /// The limit on tools for a model, where other models get `most`.
     pub fn cap(&self, model: &str, most: usize) -> usize {
         if self.is_small(model) { most.min(self.max_tools) } else { most }
     }
 
-    /// The first pattern that is no regular expression, with what is wrong. Those that this crate ships
-    /// are known to be some.
+    /// The first pattern that is not a regular expression, and why. Shipped patterns are not checked.
     pub fn bad_pattern(&self) -> Option<(&str, String)> {
         let ours = small();
         let others = self.patterns.iter().filter(|text| !ours.contains(&text.as_str()));
@@ -84,13 +80,13 @@ impl SmallModels {
     }
 }
 
-/// Whether a message asks for what only the web has: an address, the news, the latest.
+/// Whether a message needs the web: it has an address, or asks for news or the latest.
 pub fn needs_web(message: &str) -> bool {
     ADDRESS.is_match(message) || WEB.best(message).is_some()
 }
 
-/// How urgent a message says it is, from 0 to 1: 1 for "urgent" and "right now", 0.6 for "quickly",
-/// 0 where it says nothing or that there is no hurry.
+/// The urgency that a message states, 0 to 1: 1 for "urgent" and "right now", 0.6 for "quickly", and 0
+/// where it says nothing or that there is no hurry.
 pub fn urgency(message: &str) -> f32 {
     let found = URGENCY.all(message);
     if found.iter().any(|(label, _)| *label == 0) {

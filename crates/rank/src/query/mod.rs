@@ -1,9 +1,9 @@
-//! What is asked: what a prompt, the files around it and what was said before say by themselves,
-//! before any tool is looked at.
+//! What is asked: what a prompt, the conversation before it and the files around it say, before any
+//! tool is considered.
 //!
-//! This room never knows a tool's score, an index or a model. It reads texts as words, compares
-//! vectors that somebody else made ([`Classifier`]), and gives back plain values that `selection`
-//! decides with. [`analyze`] puts them together.
+//! This room must never know a tool's score, an index or a model. It reads texts as words, compares
+//! vectors that the caller made ([`Classifier`]), and returns plain values that `selection` decides
+//! with. [`Reading`] holds what a prompt says, [`analyze`] finds the features of a whole context.
 //!
 //! ```
 //! use toolroute_rank::query::clauses;
@@ -17,8 +17,10 @@
 //! ```
 
 mod analysis;
+mod camel_case;
 mod categories;
-mod classify;
+mod caveat;
+mod classifier;
 mod clauses;
 mod complexity;
 mod context;
@@ -27,54 +29,58 @@ mod direction;
 mod error;
 mod features;
 mod follow_up;
-mod foreign;
-mod humps;
 mod keywords;
-mod labelled;
-mod language;
 mod mentions;
 mod message;
+mod natural_language;
 mod negation;
-mod number;
-mod ordered;
 mod phase;
+mod plural;
 mod reading;
 mod requests;
-mod reservation;
-mod script;
+mod source_language;
 mod spelling;
 mod structure;
 mod task;
-mod testing;
+mod testing_status;
 
-pub use analysis::{Analysis, AnalysisTimes, Evidence, Found, Guesses, analyze};
-pub use categories::{Categories, CategoryWords};
-pub use classify::{Classifier, Guess};
-pub use clauses::{MAX_CLAUSES, all_clauses, clauses};
-pub use complexity::complexity;
+use regex::Regex;
+
+pub use analysis::{Analysis, AnalysisTimes, Evidence, FeatureEvidence, Guesses, analyze};
+pub use categories::CategoryWords;
+pub use classifier::{Classifier, Guess};
+pub use clauses::clauses;
 pub use context::{Context, SourceFile, Speaker, Stage, Turn};
 pub use depth::Depth;
-pub use direction::{Direction, directions};
 pub use error::Error;
 pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
 pub use follow_up::{is_follow_up, routing_text};
-pub use foreign::is_foreign;
-pub use humps::without_humps;
-pub use language::{language, language_name, languages};
-pub use mentions::without_mentions;
-pub use message::{SmallModels, needs_web, urgency};
-pub use negation::without_negated;
-pub use number::{asks_for_several, singular};
-pub use ordered::ordered;
-pub use phase::{phase_by_files, phase_by_keywords, phase_examples};
+pub use message::SmallModels;
+pub use phase::{phase_by_keywords, phase_examples};
 pub use reading::Reading;
-pub(crate) use reading::then;
-pub use requests::is_verb;
-pub use reservation::reservation;
-pub use script::{latin_part, latin_share};
-pub use spelling::{KnownWords, without_typos};
-pub use structure::structure;
+pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
-pub use testing::testing_status;
+
+pub(crate) use camel_case::split_camel_case;
+pub(crate) use categories::Categories;
+pub(crate) use caveat::caveat;
+pub(crate) use clauses::{MAX_CLAUSES, all_clauses};
+pub(crate) use direction::{Direction, directions};
+pub(crate) use mentions::without_mentions;
+pub(crate) use natural_language::{latin_part, latin_share};
+pub(crate) use plural::{asks_for_several, singular};
+pub(crate) use reading::rewrite;
+pub(crate) use requests::is_verb;
+pub(crate) use spelling::Lexicon;
+
+/// A constant of this crate as a regular expression.
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+}
+
+/// Whether a list of words, with spaces between them, has a word, in any case.
+fn is_listed(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed.eq_ignore_ascii_case(word))
+}

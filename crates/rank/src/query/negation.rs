@@ -1,41 +1,34 @@
-//! What a prompt says not to do: "don't delete it, archive it". Both scorers read a word as a sign for
-//! what it names, so that the verb behind a "not" would lift the very tools that are not wanted.
+//! Removes what a prompt says not to do: "don't delete it, archive it". Meaning and keywords both ignore
+//! the "not", so that its verb would lift exactly the tools that are not wanted.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::pattern;
 use super::requests::{content_words, is_verb};
 
-/// A "don't" with what stands around it: somebody of whom it tells ("they don't update it" is no
-/// order), "want you to", and one or two verbs or names.
+/// A "don't" and what is around it: a subject ("they don't update it" is no order), "want you to", and
+/// one or two verbs or names.
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
-    let text = concat!(
+    pattern(concat!(
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
         r"\b(?:do not|don['’]?t|never)\s+(?P<wish>(?:want|wish|need)\s+(?:you\s+)?to\s+)?",
         r"(?P<first>`?[a-z][a-z0-9_]*`?)(?:\s+or\s+(?P<second>[a-z]+)\b)?(?P<name>\s+`?[a-z0-9-]*_[a-z0-9_-]+`?)?",
-    );
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
+    ))
 });
 
-/// Verbs that stand in figures of speech behind a "don't".
+/// Verbs of figures of speech with "don't".
 const FIGURES: [&str; 3] = ["let", "look", "start"];
 
-/// Verbs whose object is the tool itself.
+/// Verbs whose object is a tool.
 const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
 
-/// The prompt without the verbs, and names of tools, that it says not to use; what they were to be done
-/// to stays, because what is wanted instead is done to that. English only.
-///
-/// ```
-/// use toolroute_rank::query::without_negated;
-///
-/// assert_eq!(without_negated("don't cancel order 5512, just pause it"), "order 5512, just pause it");
-/// assert_eq!(without_negated("they don't update it, find out why"), "they don't update it, find out why");
-/// ```
-pub fn without_negated(prompt: &str) -> Cow<'_, str> {
-    // Most prompts negate nothing, and need no expression.
+/// The prompt without the verbs and the tool names that it negates. The objects of these verbs stay,
+/// because the wanted action has the same object. English only.
+pub fn without_negations(prompt: &str) -> Cow<'_, str> {
+    // Most prompts negate nothing, and the regular expression need not run.
     let hint =
         |word: &[u8]| word.eq_ignore_ascii_case(b"not") || word.eq_ignore_ascii_case(b"never");
     let words = prompt.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
@@ -54,7 +47,7 @@ pub fn without_negated(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// What is left of a "don't" and what follows it.
+/// What remains of a match.
 fn kept(found: &Captures<'_>) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
     let first = part("first").trim_matches('`').to_ascii_lowercase();
@@ -90,8 +83,9 @@ mod tests {
             ("do not use delete_email, archive it instead", "archive it instead"),
             ("don't call `delete_email`; archive it", "archive it"),
             ("don't delete_email, archive it", "archive it"),
+            ("don't cancel order 5512, just pause it", "order 5512, just pause it"),
         ] {
-            assert_eq!(without_negated(prompt), read, "{prompt}");
+            assert_eq!(without_negations(prompt), read, "{prompt}");
         }
     }
 
@@ -109,15 +103,15 @@ mod tests {
             "не удаляй, don't",
             "",
         ] {
-            assert!(matches!(without_negated(prompt), Cow::Borrowed(_)), "{prompt}");
-            assert_eq!(without_negated(prompt), prompt);
+            assert!(matches!(without_negations(prompt), Cow::Borrowed(_)), "{prompt}");
+            assert_eq!(without_negations(prompt), prompt);
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_makes_it_panic_or_come_back_empty(text in "(don't |do not |never |use |delete |_|`|[a-z]{1,4} |\\PC){0,12}") {
-            let read = without_negated(&text);
+            let read = without_negations(&text);
             proptest::prop_assert!(text.trim().is_empty() || !read.trim().is_empty());
         }
     }

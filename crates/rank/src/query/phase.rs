@@ -1,28 +1,28 @@
-//! In which phase of a project a prompt is asked: its examples, its keywords, and what files say.
+//! The phase of work of a prompt: examples, keywords and rules by files.
 
 use std::sync::LazyLock;
 
-use super::keywords::Keywords;
-use super::language::language;
-use super::testing::is_test;
-use super::{Phase, SourceFile, labelled};
+use super::keywords::{Keywords, lines_by_label};
+use super::source_language::language;
+use super::testing_status::is_test;
+use super::{Phase, SourceFile};
 
 static KEYWORDS: LazyLock<Keywords<Phase>> =
     LazyLock::new(|| Keywords::parse(include_str!("data/phase_keywords.txt"), Phase::from_word));
 
-/// Prompts with their phases; `None` for those that are not about software.
+/// Example prompts with their phases; `None` for prompts that are not about software.
 pub fn phase_examples() -> Vec<(&'static str, Option<Phase>)> {
-    labelled::parse(include_str!("data/phase.txt"), Phase::from_word)
+    lines_by_label(include_str!("data/phase.txt"), Phase::from_word)
 }
 
-/// The phase that most of a prompt's keywords speak for, and these.
+/// The phase with the most keywords in the prompt, and those keywords.
 pub fn phase_by_keywords(prompt: &str) -> Option<(Phase, Vec<String>)> {
     KEYWORDS.best(prompt)
 }
 
-/// The phase that the files at hand suggest: tests are there while code is refined; code without
-/// tests is still being designed; documents alone are requirements; and where there is nothing but
-/// files for operation, a product is completed. SPARC2's rules, in SPARC2's order.
+/// The phase that the files suggest: refinement with tests, architecture with code but no tests,
+/// specification with documents but no code, and completion with deployment files only. The rules and
+/// their order are those of SPARC2.
 pub fn phase_by_files(files: &[SourceFile]) -> Option<Phase> {
     let code = |file: &SourceFile| language(file).is_some() && !is_deployment(&file.path);
     if files.iter().any(is_test) {
@@ -44,7 +44,7 @@ fn is_document(path: &str) -> bool {
     written.iter().any(|extension| path.ends_with(extension)) || path.starts_with("docs/")
 }
 
-/// What runs or ships a program, and is no part of it.
+/// Whether a file runs or ships a program without being part of it.
 pub(super) fn is_deployment(path: &str) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);

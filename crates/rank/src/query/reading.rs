@@ -1,45 +1,50 @@
-//! A prompt as it was read, once.
+//! What a prompt says by itself, read once.
 
 use std::borrow::Cow;
 
-use super::{
-    Direction, KnownWords, Turn, clauses, directions, is_foreign, latin_share, needs_web, ordered,
-    routing_text, urgency, without_negated, without_typos,
-};
+use super::Turn;
+use super::clauses::clauses;
+use super::direction::{Direction, directions};
+use super::follow_up::routing_text;
+use super::message::{needs_web, urgency};
+use super::natural_language::{is_foreign, latin_share};
+use super::negation::without_negations;
+use super::requests::command_verbs;
+use super::spelling::{Lexicon, without_typos};
 
-/// What a prompt says by itself. It is made once a request, and all that comes after it (embedding,
-/// retrieval, signals) looks here and not at the prompt.
+/// What a prompt says by itself. It is made once per request; later steps (embedding, retrieval,
+/// signals) use it instead of the prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The prompt with what was said before where it hangs on that, without slips of the fingers, and
-    /// without what it says not to do.
+    /// The prompt with typos corrected and negations removed, after the earlier prompt that it refers to
+    /// where it is a follow-up.
     pub text: String,
-    /// The requests in it; one where it asks for one thing.
+    /// Its requests, one or more.
     pub clauses: Vec<String>,
-    /// The share of Latin ones among its letters, 0 to 1; 1 without letters.
+    /// The share of Latin letters among its letters, 0 to 1; 1 without letters.
     pub latin_share: f32,
-    /// It says that it is in a hurry.
+    /// Whether it says that it is urgent.
     pub is_urgent: bool,
-    /// It asks for something that only the web has, such as news.
+    /// Whether it asks for something that only the web has, such as news.
     pub needs_web: bool,
-    /// From what to what, as in "speech to text".
+    /// Its directions of conversion, as in "speech to text".
     pub directions: Vec<Direction>,
-    /// The verbs by which it asks.
+    /// The verbs of its requests.
     pub verbs: Vec<String>,
 }
 
 impl Reading {
-    /// Reads a prompt. `said` is what was said before it, the latest last; slips are mended where
-    /// `words` are known.
-    pub fn new(prompt: &str, said: &[Turn], words: Option<&impl KnownWords>) -> Self {
+    /// Reads a prompt. `said` holds the turns before it, the latest last. Typos are corrected where there
+    /// is a lexicon.
+    pub(crate) fn new(prompt: &str, said: &[Turn], lexicon: Option<&impl Lexicon>) -> Self {
         let mut text = routing_text(prompt, said);
-        if let Some(words) = words {
-            text = then(text, |text| without_typos(text, words));
+        if let Some(lexicon) = lexicon {
+            text = rewrite(text, |text| without_typos(text, lexicon));
         }
-        Self::verbatim(&then(text, without_negated))
+        Self::verbatim(&rewrite(text, without_negations))
     }
 
-    /// Reads a prompt as it is written.
+    /// Reads a prompt as it is written, without corrections.
     pub fn verbatim(text: &str) -> Self {
         Self {
             clauses: clauses(text),
@@ -47,19 +52,19 @@ impl Reading {
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             directions: directions(text),
-            verbs: ordered(text),
+            verbs: command_verbs(text),
             text: text.to_owned(),
         }
     }
 
-    /// Whether it is in a language of Latin letters that is not English.
+    /// Whether it is in Latin letters and not in English.
     pub fn is_foreign(&self) -> bool {
         is_foreign(&self.text)
     }
 }
 
-/// What a further step makes of a text, which stays as it is where the step changes nothing.
-pub(crate) fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+/// Applies a further step to a text, without a copy where the step changes nothing.
+pub(crate) fn rewrite<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     match step(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(changed) => Cow::Owned(changed),
@@ -88,12 +93,12 @@ mod tests {
 
     struct NoWords;
 
-    impl KnownWords for NoWords {
-        fn reads(&self, _: &str) -> bool {
+    impl Lexicon for NoWords {
+        fn contains(&self, _: &str) -> bool {
             true
         }
 
-        fn searched(&self) -> &[(Box<str>, u32)] {
+        fn catalog_words(&self) -> &[(Box<str>, u32)] {
             &[]
         }
     }

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Verbs that begin an order to an assistant.
+use super::pattern;
+
+/// Verbs that begin a request to an assistant.
 const VERBS: &str = "access accept activate add adjust alert align allocate analyze analyse annotate append apply approve \
     archive arrange ask assess assign attach authenticate backup begin block book browse build buy calculate call \
     cancel capture categorize change charge check choose classify clean clear clone close collect combine comment \
@@ -24,17 +26,13 @@ const VERBS: &str = "access accept activate add adjust alert align allocate anal
     start stop store stream submit subscribe subtract suggest summarize sync take tell test track train transcribe \
     transfer translate trim turn uninstall unlock update upgrade upload use validate verify view visit watch write zip";
 
-/// Words that say nothing about what is wanted.
+/// Words without content of their own.
 const EMPTY: &str = "a an the of to in on for with and or is are was be i i'm im my me you your it this that these those \
     please can could would will do does at by from as we us our what which who how when where there have has had need \
     want like some any so if then also";
 
 static VERB: LazyLock<HashSet<&str>> = LazyLock::new(|| VERBS.split_whitespace().collect());
 static EMPTY_WORD: LazyLock<HashSet<&str>> = LazyLock::new(|| EMPTY.split_whitespace().collect());
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
-}
 
 static OPENER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -55,49 +53,73 @@ static POLITE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a word, in lower case, begins orders to an assistant.
+/// Whether a word in lower case is one of the verbs that begin a request.
 pub fn is_verb(word: &str) -> bool {
     VERB.contains(word)
 }
 
-/// The verbs that begin orders to an assistant.
+/// The verbs that begin a request.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
     VERBS.split_whitespace()
 }
 
-/// The text without "and then", "please", "finally" and their like at its beginning.
+/// The text without a leading "and then", "please", "finally" and the like.
 pub(super) fn without_opener(text: &str) -> &str {
     let text = text.trim();
     OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
 }
 
-/// Whether a text, its opener aside, begins as a request does.
+/// Whether a text begins like a request, apart from its opener.
 pub(super) fn is_request(text: &str) -> bool {
     let text = without_opener(text);
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     ASKING.is_match(text) || is_verb(&word.to_ascii_lowercase())
 }
 
-/// "Which …", "is …": a question where a sentence begins, but seldom behind a comma.
+/// Whether a text begins with "which", "is" and the like: after a comma that is rarely a question.
 pub(super) fn is_relative(text: &str) -> bool {
     RELATIVE.is_match(without_opener(text))
 }
 
-/// "Can you help me with that?": asks for nothing that was not asked for already.
+/// Whether a text only asks for help with what was said: "Can you help me with that?"
 pub(super) fn is_polite_filler(text: &str) -> bool {
     POLITE.is_match(text)
 }
 
-/// Whether a word, in lower case, names something: neither an order nor empty.
+/// Whether a word in lower case names something: neither a request verb nor a word without content.
 pub(super) fn is_content(word: &str) -> bool {
     !is_verb(word) && !EMPTY_WORD.contains(word)
 }
 
-/// Words that carry meaning.
+/// The number of content words in a text.
 pub(super) fn content_words(text: &str) -> usize {
     let joins = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '_' | '-');
     let words = text.split(|c| !joins(c)).filter(|word| word.chars().any(char::is_alphanumeric));
     words.filter(|word| !EMPTY_WORD.contains(word.to_lowercase().as_str())).count()
+}
+
+/// Words after which a verb is a command.
+const BEFORE: [&str; 9] = ["to", "and", "then", "please", "now", "just", "you", "also", "or"];
+
+/// Words before a "to" that negate the command.
+const AGAINST: [&str; 3] = ["not", "never", "without"];
+
+/// The verbs by which a prompt commands, in lower case and in order: those that begin a sentence or a
+/// part of it, or follow "to", "please" and the like. English only.
+pub fn command_verbs(prompt: &str) -> Vec<String> {
+    let (mut before, mut one_more) = (String::new(), String::new());
+    let (mut begins, mut found) = (true, Vec::new());
+    for token in prompt.split_whitespace() {
+        let word = token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let is_command = begins || BEFORE.contains(&before.as_str());
+        let is_against = before == "to" && AGAINST.contains(&one_more.as_str());
+        if is_command && !is_against && is_verb(&word) {
+            found.push(word.clone());
+        }
+        begins = token.ends_with(['.', ':', '!', '?', ',', ';']);
+        one_more = std::mem::replace(&mut before, word);
+    }
+    found
 }
 
 #[cfg(test)]
@@ -127,5 +149,22 @@ mod tests {
         assert!(is_polite_filler("Can you help me with that?"));
         assert!(!is_polite_filler("Can you help me find a dentist?"));
         assert_eq!(content_words("can you book a table for 4"), 3);
+    }
+
+    #[test]
+    fn verbs_are_orders_by_their_place() {
+        for (prompt, expected) in [
+            ("Create a VM", vec!["create"]),
+            ("Create a policy, and I want to cancel the update", vec!["create", "cancel"]),
+            ("not to delete: how many updates are there?", vec![]),
+            ("please update it", vec!["update"]),
+            ("ask it to retrieve what it knows", vec!["ask", "retrieve"]),
+            ("Hi! Delete the file; then stop.", vec!["delete", "stop"]),
+            ("the create button and the update", vec![]),
+            ("I prefer not to delete it", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(command_verbs(prompt), expected, "{prompt}");
+        }
     }
 }

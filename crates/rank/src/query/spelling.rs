@@ -1,9 +1,9 @@
-//! "delte the brnach", as the words that were meant. A misspelt word falls into pieces that mean
-//! nothing to an encoder, and no word of any tool is equal to it.
+//! Corrects typos: "delte the brnach". An encoder splits a misspelt word into pieces without meaning,
+//! and no tool has the word.
 //!
-//! A prompt is full of words that nobody knows and that are right all the same: names, products,
-//! other languages, what the caller's own systems are called. So only one slip of the fingers is
-//! mended, and only into a word that the tools or our verbs have.
+//! Many unknown words of a prompt are correct: names, products, other languages, the caller's own
+//! systems. So only a single typo in a word is corrected, and only into a word of the tools or a
+//! request verb.
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
@@ -11,37 +11,37 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::foreign::foreign_words;
+use super::natural_language::foreign_words;
 use super::requests::{is_verb, verbs};
 
-/// What is known of words. All of them are in lower case.
-pub trait KnownWords {
-    /// Whether who reads the prompt has the word in its vocabulary. Asked of nearly every word, so
-    /// it must be quick.
-    fn reads(&self, word: &str) -> bool;
+/// The words that are known to be correct, in lower case.
+pub trait Lexicon {
+    /// Whether the encoder has the word in its vocabulary. Called for nearly every word of a prompt, so
+    /// it must be fast.
+    fn contains(&self, word: &str) -> bool;
 
-    /// The words that are searched, in alphabetical order, and how often each is said. Asked only
-    /// for a prompt with a word that is not read.
-    fn searched(&self) -> &[(Box<str>, u32)];
+    /// The words of the catalog's tools in alphabetical order, each with its number of tools. Called only
+    /// for a prompt with an unknown word.
+    fn catalog_words(&self) -> &[(Box<str>, u32)];
 }
 
-/// Letters of the shortest word that is looked at: among shorter ones, any is next to any.
+/// The least letters of a word to correct: shorter words are all close to one another.
 const LEAST: usize = 4;
 
-/// Letters from which a word may have one too many, or another vowel: `latte` is not `late`.
+/// The least letters of a word with an extra letter or a wrong vowel: `latte` is not `late`.
 const SURE: usize = 6;
 
-/// Bytes of the longest prompt that is looked at: more is pasted rather than typed.
+/// The most bytes of a prompt to correct: longer text is pasted, not typed.
 const LONGEST: usize = 2_000;
 
-/// Words in a prompt that are not read, at most: more are code, a log or another language.
+/// The most unknown words in a prompt to correct: with more it is code, a log or another language.
 const MOST: usize = 16;
 
-/// Unknown words that come near nothing, from which they count against those that do.
+/// With so many unknown words that resemble no known word, these must not outnumber the corrections.
 const STRANGE: usize = 3;
 
-/// Words of the trade that small vocabularies lack, as far as they are near to words of tools.
-const TRADE: &str = "admin agile airtable alexa ansible asana async auth avro backlog bash bitbucket blog bool boolean \
+/// Technical words that small vocabularies lack and that resemble words of tools.
+const TECHNICAL: &str = "admin agile airtable alexa ansible asana async auth avro backlog bash bitbucket blog bool boolean \
     bot calendly changelog chmod chown chroma codec config cors cron crontab csv curl datadog debit dev devops django \
     docker docs emacs enum env epic figma flask fork gcloud gist github gitlab gmail golang grafana grep gzip heroku \
     hubspot iframe ipad jenkins jira json kafka kanban kubectl lambda latex linter login lua macos maven mermaid mongo \
@@ -51,11 +51,11 @@ const TRADE: &str = "admin agile airtable alexa ansible asana async auth avro ba
     telnet terraform todo todoist todos trello twilio twitch typo typos ubuntu undo unix utils uuid vercel vite \
     webhook webhooks webpack wget whatsapp wifi wiki xcode yaml yarn zapier zendesk zip zoom zsh";
 
-/// Words of English that small vocabularies lack and that are a slip away from words of tools and
-/// verbs: `unblock` is not `unlock`, and nobody books a branch for lunch. Found by reading a list of
-/// English words and names of packages against the catalogs at hand. Words that are more often a slip
-/// than meant (`sever`, `inset`) are not among them.
-const RIGHT: &str = "aloe backend bake bleach blunder brie brunch carb carton certify chai chic clam classifier \
+/// English words that small vocabularies lack and that are one typo away from words of tools and verbs:
+/// `unblock` is not `unlock`, and `brunch` is not `branch`. Found by comparing a list of English words
+/// and package names with the catalogs of the evaluation sets. Words that are more often a typo than
+/// meant (`sever`, `inset`) are left out.
+const ENGLISH: &str = "aloe backend bake bleach blunder brie brunch carb carton certify chai chic clam classifier \
     clot collage comms cram crds cull cusp deduce deflect deli deplete depletion deprecate deprecation dilute \
     discord dividend exert facet falter forage franc gif gifs grad gradle grate hoard hsts hypotheses impart instill \
     jest lag lager linkerd lint malt mince miro modem modifier modulus mop mousse openapi palate pane parity pastel \
@@ -64,73 +64,56 @@ const RIGHT: &str = "aloe backend bake bleach blunder brie brunch carb carton ce
     sprintf stationery struct stylus suction swatch synopsis tart temp tirade tropic trot unblock unseat util vigil \
     vocation";
 
-/// Both, to look a word up in.
-static RIGHT_WORDS: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| TRADE.split_whitespace().chain(RIGHT.split_whitespace()).collect());
+/// The technical and the English words together.
+static CORRECT_WORDS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| TECHNICAL.split_whitespace().chain(ENGLISH.split_whitespace()).collect());
 
-/// Endings that words of English may take on, in place of a last `e` or behind a doubled letter.
+/// Endings of English words that may replace a final `e` or follow a doubled letter.
 const OPEN: [&str; 16] = [
     "es", "ed", "ing", "ings", "er", "ers", "or", "ors", "ion", "ions", "able", "al", "ist", "ive",
     "y", "ied",
 ];
 
-/// Endings that stand behind the whole word.
+/// Endings of English words that follow the whole word.
 const SHUT: [&str; 7] = ["s", "ly", "ment", "ments", "ness", "ful", "less"];
 
-/// The prompt with each word that nobody knows as the word of the tools, or the verb, that it is one
-/// slip of the fingers away from: two letters changed places, one is missing or, in words of six
-/// letters or more, one is too many or another vowel. English only.
+/// Replaces each unknown word of a prompt that is one typo away from a word of the tools or a request
+/// verb. A typo is two swapped letters, a missing letter or, in words of six letters or more, an extra
+/// letter or a wrong vowel. English only.
 ///
-/// What stands in quotes or among other signs (paths, identifiers, addresses) is content, capitals
-/// within a sentence are names, and both stay.
-///
-/// ```
-/// use toolroute_rank::query::{KnownWords, without_typos};
-///
-/// struct Words(Vec<(Box<str>, u32)>);
-/// impl KnownWords for Words {
-///     fn reads(&self, word: &str) -> bool {
-///         word == "release"
-///     }
-///     fn searched(&self) -> &[(Box<str>, u32)] {
-///         &self.0
-///     }
-/// }
-/// let words = Words(vec![("branch".into(), 2)]);
-/// let read = without_typos("Delte the brnach release of Kowalsky", &words);
-/// assert_eq!(read, "Delete the branch release of Kowalsky");
-/// ```
-pub fn without_typos<'a>(prompt: &'a str, known: &impl KnownWords) -> Cow<'a, str> {
+/// Quoted text, tokens with other characters (paths, identifiers, addresses) and capitalised words
+/// within a sentence stay as they are.
+pub fn without_typos<'a>(prompt: &'a str, lexicon: &impl Lexicon) -> Cow<'a, str> {
     if prompt.len() > LONGEST {
         return Cow::Borrowed(prompt);
     }
-    let unread = unread(prompt, known);
-    if unread.is_empty() || unread.len() > MOST || !may_be_english(prompt) {
+    let unknown = unknown_words(prompt, lexicon);
+    if unknown.is_empty() || unknown.len() > MOST || !may_be_english(prompt) {
         return Cow::Borrowed(prompt);
     }
-    let words = Lexicon { known, searched: known.searched() };
-    let (mut mended, mut strange) = (Vec::new(), 0);
-    for place in unread {
+    let words = Dictionary { lexicon, catalog: lexicon.catalog_words() };
+    let (mut corrected, mut strange) = (Vec::new(), 0);
+    for place in unknown {
         let word = prompt[place.clone()].to_ascii_lowercase();
         let is_right = words.knows(&word) || words.is_inflected(&word) || words.has_forms(&word);
-        if is_right || is_compound(&word, known) {
+        if is_right || is_compound(&word, lexicon) {
             continue;
         }
         match words.meant(&word) {
-            Some(meant) => mended.push((place, meant)),
+            Some(meant) => corrected.push((place, meant)),
             None => strange += 1,
         }
     }
-    if mended.is_empty() || (strange >= STRANGE && strange > mended.len()) {
+    if corrected.is_empty() || (strange >= STRANGE && strange > corrected.len()) {
         return Cow::Borrowed(prompt);
     }
-    Cow::Owned(with(prompt, &mended))
+    Cow::Owned(with(prompt, &corrected))
 }
 
-/// The prompt with words in other words' places; a capital stays one.
-fn with(prompt: &str, mended: &[(Range<usize>, &str)]) -> String {
-    let (mut text, mut at) = (String::with_capacity(prompt.len() + mended.len()), 0);
-    for (place, meant) in mended {
+/// Puts the corrections into the prompt and keeps capitals.
+fn with(prompt: &str, corrected: &[(Range<usize>, &str)]) -> String {
+    let (mut text, mut at) = (String::with_capacity(prompt.len() + corrected.len()), 0);
+    for (place, meant) in corrected {
         text.push_str(&prompt[at..place.start]);
         let first = text.len();
         text.push_str(meant);
@@ -143,8 +126,8 @@ fn with(prompt: &str, mended: &[(Range<usize>, &str)]) -> String {
     text
 }
 
-/// The places of the words that may be misspelt: words of prose that are not read.
-fn unread(prompt: &str, known: &impl KnownWords) -> Vec<Range<usize>> {
+/// The ranges of the words that may be misspelt: words of prose that the encoder does not know.
+fn unknown_words(prompt: &str, lexicon: &impl Lexicon) -> Vec<Range<usize>> {
     let (mut found, mut quotes, mut begins) = (Vec::new(), Quotes::default(), true);
     let (mut at, mut lower) = (0, String::new());
     for token in prompt.split_inclusive(char::is_whitespace) {
@@ -155,7 +138,7 @@ fn unread(prompt: &str, known: &impl KnownWords) -> Vec<Range<usize>> {
             lower.clear();
             lower.push_str(word);
             lower.make_ascii_lowercase();
-            if !known.reads(&lower) {
+            if !lexicon.contains(&lower) {
                 let start = at + text.len() - opened.len();
                 found.push(start..start + word.len());
             }
@@ -166,7 +149,7 @@ fn unread(prompt: &str, known: &impl KnownWords) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether it is a word of small letters, or of one capital where a sentence begins.
+/// Whether a word is in lower case, or capitalised at the beginning of a sentence.
 fn is_prose(word: &str, begins: bool) -> bool {
     let Some((first, rest)) = word.as_bytes().split_first() else { return false };
     word.len() >= LEAST
@@ -174,7 +157,7 @@ fn is_prose(word: &str, begins: bool) -> bool {
         && rest.iter().all(u8::is_ascii_lowercase)
 }
 
-/// Quotes that are open.
+/// Which quotes are open.
 #[derive(Default)]
 struct Quotes {
     double: bool,
@@ -183,7 +166,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Whether the next token of the text stands in quotes, or has one.
+    /// Whether the next token of the text is within quotes or contains one.
     fn cover(&mut self, token: &str) -> bool {
         let was_open = self.double || self.code || self.single;
         let double = token.matches(['"', '“', '”']).count();
@@ -199,73 +182,73 @@ impl Quotes {
     }
 }
 
-/// Endings of the forms of a word.
+/// Endings of the other forms of a word.
 const FORMS: [&str; 4] = ["ed", "ing", "er", "es"];
 
-/// Whether nothing in the text says that it is not.
+/// Whether nothing in the text shows that it is not English.
 fn may_be_english(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii() || !c.is_alphabetic()) && foreign_words(text) == 0
 }
 
-/// Whether it is two words in one, of four letters each at least: `snapshot`.
-fn is_compound(word: &str, known: &impl KnownWords) -> bool {
+/// Whether a word is a compound of two known words of at least four letters each: `snapshot`.
+fn is_compound(word: &str, lexicon: &impl Lexicon) -> bool {
     let cuts = LEAST..=word.len().saturating_sub(LEAST);
-    cuts.into_iter().any(|at| known.reads(&word[..at]) && known.reads(&word[at..]))
+    cuts.into_iter().any(|at| lexicon.contains(&word[..at]) && lexicon.contains(&word[at..]))
 }
 
-/// Everything that a prompt's word may be.
-struct Lexicon<'a, K> {
-    known: &'a K,
-    searched: &'a [(Box<str>, u32)],
+/// All words that a prompt may contain.
+struct Dictionary<'a, K> {
+    lexicon: &'a K,
+    catalog: &'a [(Box<str>, u32)],
 }
 
-impl<'a, K: KnownWords> Lexicon<'a, K> {
+impl<'a, K: Lexicon> Dictionary<'a, K> {
     fn knows(&self, word: &str) -> bool {
-        self.searched.binary_search_by(|(known, _)| (**known).cmp(word)).is_ok()
+        self.catalog.binary_search_by(|(known, _)| (**known).cmp(word)).is_ok()
             || is_verb(word)
-            || RIGHT_WORDS.contains(word)
-            || self.known.reads(word)
+            || CORRECT_WORDS.contains(word)
+            || self.lexicon.contains(word)
     }
 
-    /// Whether the word is a known one with another ending.
+    /// Whether the word is a known word with another ending.
     fn is_inflected(&self, word: &str) -> bool {
-        // Vocabularies have pieces of three letters: `emial` is no form of `emi`.
+        // Vocabularies contain word pieces of three letters: `emial` is no form of `emi`.
         let least = if word.ends_with("al") { LEAST } else { 3 };
         is_inflected(word, |base| base.len() >= least && self.knows(base))
     }
 
-    /// Whether another form of the word is read: `baked` says that `bake` is one. Behind other letters
-    /// than `e` such endings make other words (`crat`, `crater`).
+    /// Whether the encoder knows another form of a word that ends in `e`: `baked` shows that `bake` is a
+    /// word. After other letters such endings make other words (`crat`, `crater`).
     fn has_forms(&self, word: &str) -> bool {
         let Some(stem) = word.strip_suffix('e') else { return false };
-        FORMS.iter().any(|ending| self.known.reads(&format!("{stem}{ending}")))
+        FORMS.iter().any(|ending| self.lexicon.contains(&format!("{stem}{ending}")))
     }
 
-    /// The word that is one slip away; of several the one that is said most, then by the alphabet.
+    /// The word that is one typo away. Among several the most frequent wins, then alphabetical order.
     fn meant(&self, word: &str) -> Option<&'a str> {
         let first = &word[..1];
-        let from = self.searched.partition_point(|(known, _)| &**known < first);
+        let from = self.catalog.partition_point(|(known, _)| &**known < first);
         let searched =
-            self.searched[from..].iter().take_while(|(known, _)| known.starts_with(first));
+            self.catalog[from..].iter().take_while(|(known, _)| known.starts_with(first));
         let searched = searched.map(|(known, count)| (&**known, *count));
         let verbs = verbs().filter(|verb| verb.starts_with(first)).map(|verb| (verb, 0));
         let letters = letters(word);
         let near = searched.chain(verbs).filter(|(meant, _)| {
             word.len().abs_diff(meant.len()) <= 1
                 && (letters ^ self::letters(meant)).count_ones() <= 2
-                && is_slip(word, meant)
+                && is_typo_of(word, meant)
                 && !is_inflected(meant, |base| base == word)
         });
         near.min_by_key(|(meant, count)| (Reverse(*count), *meant)).map(|(meant, _)| meant)
     }
 }
 
-/// The letters of a word, a bit each: words a slip apart differ in two at most.
+/// The set of a word's letters, one bit per letter: a single typo changes at most two bits.
 fn letters(word: &str) -> u32 {
     word.bytes().fold(0, |all, byte| all | 1 << (byte & 31))
 }
 
-/// Whether `word` is another form of a word that `is_known`.
+/// Whether `word` is another form of a known word.
 fn is_inflected(word: &str, is_known: impl Fn(&str) -> bool) -> bool {
     let bases = |ending: &&str| word.strip_suffix(*ending);
     let is_doubled = |base: &str| {
@@ -281,15 +264,15 @@ fn is_inflected(word: &str, is_known: impl Fn(&str) -> bool) -> bool {
         || word.strip_suffix(['d', 'r']).is_some_and(|base| base.ends_with('e') && is_known(base))
 }
 
-/// Whether one slip of the fingers makes `word` of `meant`.
-fn is_slip(word: &str, meant: &str) -> bool {
+/// Whether `word` is `meant` with a single typo.
+fn is_typo_of(word: &str, meant: &str) -> bool {
     if meant.len() < LEAST
         || word.len().abs_diff(meant.len()) > 1
         || strsim::osa_distance(word, meant) != 1
     {
         return false;
     }
-    // Another vowel at the end, or one more, is another language: `evento`, `archivo`.
+    // A changed or added final vowel is another language: `evento`, `archivo`.
     let is_foreign = word.len() >= meant.len() && word.ends_with(['a', 'e', 'i', 'o']) && {
         meant.starts_with(&word[..word.len() - 1])
     };
@@ -300,12 +283,12 @@ fn is_slip(word: &str, meant: &str) -> bool {
         (Ordering::Equal, Some((a, b)), None) => {
             word.len() >= SURE && !is_foreign && sounds_alike(a, b)
         }
-        // Two that changed places.
+        // Two swapped letters.
         _ => true,
     }
 }
 
-/// Letters that are written for one another: vowels, and `organise`.
+/// Letters that are often confused: vowels, and `s` and `z` (`organise`).
 fn sounds_alike(a: u8, b: u8) -> bool {
     let is_vowel = |letter| b"aeiouy".contains(&letter);
     (is_vowel(a) && is_vowel(b)) || matches!((a, b), (b's', b'z') | (b'z', b's'))
@@ -321,12 +304,12 @@ mod tests {
         searched: Vec<(Box<str>, u32)>,
     }
 
-    impl KnownWords for Words {
-        fn reads(&self, word: &str) -> bool {
+    impl Lexicon for Words {
+        fn contains(&self, word: &str) -> bool {
             self.read.contains(&word)
         }
 
-        fn searched(&self) -> &[(Box<str>, u32)] {
+        fn catalog_words(&self) -> &[(Box<str>, u32)] {
             &self.searched
         }
     }
@@ -361,6 +344,7 @@ mod tests {
             ("shwo me the details, plese. Shwo all", "show me the details, plese. Show all"),
             ("stok of 4711", "stock of 4711"),
             ("write an emial", "write an email"),
+            ("Delte the brnach please of Kowalsky", "Delete the branch please of Kowalsky"),
             ("seperate (databse) tables!", "separate (database) tables!"),
             ("organise the emialls", "organize the emialls"),
             ("submti my expnese report", "submit my expense report"),
@@ -445,11 +429,11 @@ mod tests {
     #[test]
     fn nothing_is_asked_of_the_catalog_where_every_word_is_read() {
         struct Read;
-        impl KnownWords for Read {
-            fn reads(&self, _: &str) -> bool {
+        impl Lexicon for Read {
+            fn contains(&self, _: &str) -> bool {
                 true
             }
-            fn searched(&self) -> &[(Box<str>, u32)] {
+            fn catalog_words(&self) -> &[(Box<str>, u32)] {
                 panic!("the words of the catalog are made when they are first asked for")
             }
         }

@@ -1,4 +1,4 @@
-//! How the code at hand is divided, which patterns it shows, and how easily it is tested.
+//! How the given code is divided, which design patterns it has, and how easily it is tested.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -7,11 +7,11 @@ use regex::Regex;
 
 use super::complexity::{complexity, grade};
 use super::features::{CodeStructure, Grade, Structure};
-use super::language::language;
-use super::testing::is_test;
-use super::{SourceFile, TestingStatus, testing_status};
+use super::source_language::language;
+use super::testing_status::{is_test, testing_status};
+use super::{SourceFile, TestingStatus, pattern};
 
-/// Patterns that a type's or a folder's name gives away, by the name's ending.
+/// Design patterns by the endings of the names of types, files and folders.
 const BY_NAME: &[(&str, &[&str])] = &[
     ("adapter", &["adapter", "adaptor"]),
     ("builder", &["builder"]),
@@ -33,7 +33,7 @@ const BY_NAME: &[(&str, &[&str])] = &[
     ("visitor", &["visitor"]),
 ];
 
-/// Manifests of a thing that is built on its own.
+/// Manifests of something that is built on its own.
 const MANIFESTS: &[&str] = &[
     "package.json",
     "Cargo.toml",
@@ -62,23 +62,19 @@ static GLOBAL: LazyLock<Regex> = LazyLock::new(|| {
         r"(?m)\bstatic mut \w|^\s*global \w|\bgetInstance\(|\bget_instance\(|^(?:var|let) \w+ = new |\bGlobals?\.",
     )
 });
-/// Seams at which a test can put something else in: interfaces, and dependencies that are passed in.
+/// Seams at which a test can substitute a part: interfaces and injected dependencies.
 static SEAM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"\b(?:interface|trait|protocol)\s+\w|\bProtocol\)|\bABC\)|\babstract class\b|@Inject|@Autowired|\bdyn \w|\bimpl \w+ for\b|constructor\([^)]*(?:private|readonly)|\bDepends\(",
     )
 });
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
-}
-
-/// Folders with code from which it counts as modular.
+/// The least folders with code of a modular structure.
 const MODULES: usize = 3;
-/// Share of all lines in one file, from which it is a monolith whatever its folders.
+/// The share of all lines in one file from which the code is a monolith, whatever its folders.
 const ONE_FILE: f32 = 0.7;
 
-/// What can be seen of the code's structure; `Unknown` where there is no code.
+/// The structure of the code; its kind is `Unknown` where there is no code.
 pub fn structure(files: &[SourceFile]) -> CodeStructure {
     let code: Vec<&SourceFile> =
         files.iter().filter(|file| language(file).is_some() && !is_test(file)).collect();
@@ -103,8 +99,8 @@ fn kind(files: &[SourceFile], code: &[&SourceFile]) -> Structure {
     }
 }
 
-/// Things that are built and started on their own: folders with both a manifest and a Dockerfile,
-/// services that a compose file builds, deployments of Kubernetes.
+/// The number of services: the most of folders with both a manifest and a Dockerfile, services that
+/// compose files build, and Kubernetes deployments.
 fn services(files: &[SourceFile]) -> usize {
     let mut marks: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
     let (mut built, mut deployments) = (0, 0);
@@ -136,7 +132,7 @@ fn largest_share(code: &[&SourceFile]) -> f32 {
     most as f32 / all.max(1) as f32
 }
 
-/// Names of the patterns that types, files and folders are called after, sorted.
+/// The design patterns that types, files and folders are named after, sorted.
 fn patterns(code: &[&SourceFile]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut look = |name: &str| {
@@ -163,8 +159,8 @@ fn patterns(code: &[&SourceFile]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// High, where code has seams and tests and next to no shared state; low, where it has neither
-/// seams nor tests, or shared state in a third of its files.
+/// High where the code has seams, tests and hardly any shared state; low where it has neither seams nor
+/// tests, or has shared state in more than a third of its files.
 fn testability(files: &[SourceFile], code: &[&SourceFile]) -> Grade {
     let share = |mark: &Regex| {
         let with = code.iter().filter(|file| mark.is_match(&file.content)).count();

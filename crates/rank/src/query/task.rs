@@ -1,19 +1,19 @@
-//! What kind of work a prompt asks for: its examples and its keywords.
+//! The kind of work that a prompt asks for: examples and keywords.
 
 use std::sync::LazyLock;
 
-use super::keywords::Keywords;
-use super::{TaskType, labelled};
+use super::TaskType;
+use super::keywords::{Keywords, lines_by_label};
 
 static KEYWORDS: LazyLock<Keywords<TaskType>> =
     LazyLock::new(|| Keywords::parse(include_str!("data/task_keywords.txt"), TaskType::from_word));
 
-/// Prompts with their kinds of work; `None` for those that are not about software.
+/// Example prompts with their kinds of work; `None` for prompts that are not about software.
 pub fn task_examples() -> Vec<(&'static str, Option<TaskType>)> {
-    labelled::parse(include_str!("data/task.txt"), TaskType::from_word)
+    lines_by_label(include_str!("data/task.txt"), TaskType::from_word)
 }
 
-/// The kind of work that most of a prompt's keywords speak for, and these.
+/// The kind of work with the most keywords in the prompt, and those keywords.
 pub fn task_by_keywords(prompt: &str) -> Option<(TaskType, Vec<String>)> {
     KEYWORDS.best(prompt)
 }

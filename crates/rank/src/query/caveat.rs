@@ -1,6 +1,8 @@
-//! Words by which a prompt does not simply order what it speaks of.
+//! Words by which a prompt forbids, postpones, asks about or makes conditional what it names.
 
-/// Wherever they stand.
+use super::is_listed;
+
+/// Phrases that count anywhere in the prompt.
 const ANYWHERE: &[&str] = &[
     "do not",
     "don't",
@@ -22,27 +24,18 @@ const ANYWHERE: &[&str] = &[
     "before that",
 ];
 
-/// At the beginning: conditions, times to come and questions.
+/// Words that count at the beginning: conditions, future times and questions.
 const FIRST: &str = "if once when whenever after before until while how why what who where which should did does \
      is are was were would";
 
-/// Units of a time to come: "in one hour".
+/// Units of a future time: "in one hour".
 const UNITS: &str = "second seconds minute minutes hour hours day days week weeks month months";
 
-/// The word by which a prompt forbids, makes a condition of, puts off or asks about what it speaks of, in
-/// the place of ordering it at once; `None` for a plain order. What stands in quotes does not count.
+/// The word or phrase by which a prompt does not simply order what it names, but forbids it, makes it
+/// conditional, postpones it or asks about it; `None` for a plain order. Quoted text does not count.
 ///
-/// English only. A tool that changes something is not to be run on such words without asking.
-///
-/// ```
-/// use toolroute_rank::query::reservation;
-///
-/// assert_eq!(reservation("send an email to Dana"), None);
-/// assert_eq!(reservation("do not send an email to Dana").as_deref(), Some("do not"));
-/// assert_eq!(reservation("If it rains, send an email").as_deref(), Some("if"));
-/// assert_eq!(reservation("send an email that says \"do not come\""), None);
-/// ```
-pub fn reservation(prompt: &str) -> Option<String> {
+/// English only. A tool that changes something must not run on such a prompt without asking.
+pub fn caveat(prompt: &str) -> Option<String> {
     let mut plain = String::new();
     let mut is_quoted = false;
     for c in prompt.chars() {
@@ -58,12 +51,11 @@ pub fn reservation(prompt: &str) -> Option<String> {
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
         .filter(|word| !word.is_empty())
         .collect();
-    let is_listed = |word: &str, list: &str| list.split(' ').any(|listed| listed == word);
-    if let Some(first) = words.first().filter(|first| is_listed(first, FIRST)) {
+    if let Some(first) = words.first().filter(|first| is_listed(FIRST, first)) {
         return Some((*first).to_owned());
     }
     if words.first() == Some(&"in")
-        && words.iter().skip(2).take(2).any(|word| is_listed(word, UNITS))
+        && words.iter().skip(2).take(2).any(|word| is_listed(UNITS, word))
     {
         return Some(words[..3].join(" "));
     }
@@ -81,11 +73,15 @@ mod tests {
         for order in [
             "send an email to dana@example.org with subject \"If only\"",
             "Set the thermostat to 20 °C",
+            "send an email to Dana",
+            "send an email that says \"do not come\"",
             "please book a room in Paris for 4 people on 5 May",
             "can you delete /tmp/a.txt",
         ] {
-            assert_eq!(reservation(order), None, "{order}");
+            assert_eq!(caveat(order), None, "{order}");
         }
+        assert_eq!(caveat("do not send an email to Dana").as_deref(), Some("do not"));
+        assert_eq!(caveat("If it rains, send an email").as_deref(), Some("if"));
         for other in [
             "Never turn the thermostat to 25 degrees",
             "Clean up, but do not delete /tmp/keep.txt",
@@ -98,7 +94,7 @@ mod tests {
             "why did you email a@b.org?",
             "Set the thermostat to 20 °C after you read /tmp/a.txt",
         ] {
-            assert!(reservation(other).is_some(), "{other}");
+            assert!(caveat(other).is_some(), "{other}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which languages files are written in: by name, by their first line, by content.
+//! Which languages files are written in: by name, first line and content.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,11 +8,11 @@ use linguist::definitions::LANGUAGES;
 use super::SourceFile;
 use super::depth::head;
 
-/// Bytes of a file that are looked at: as many as GitHub's linguist, whose data this is.
-const LOOKED_AT: usize = 50 * 1_024;
+/// How many bytes of a file are examined: as many as GitHub's linguist does, whose data this is.
+const EXAMINED_BYTES: usize = 50 * 1_024;
 
-/// What a name means that several languages use, and which its content does not tell: `.rs` is also
-/// RenderScript's, `.h` also Objective-C's.
+/// The languages to prefer, in order, where a file name fits several and the content does not decide:
+/// `.rs` is also RenderScript, `.h` also Objective-C.
 const LIKELIEST: &[&str] = &[
     "Rust",
     "Python",
@@ -39,8 +39,8 @@ const LIKELIEST: &[&str] = &[
     "YAML",
 ];
 
-/// Names of languages by the programs that run them (`#!/usr/bin/env python3`) and by their other
-/// names (`bash`, `golang`, `csharp`).
+/// Languages by name, by alias (`bash`, `golang`, `csharp`) and by interpreter
+/// (`#!/usr/bin/env python3`).
 static BY_OTHER_NAME: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     let mut names: Vec<&'static String> = LANGUAGES.keys().collect();
     names.sort_unstable();
@@ -58,8 +58,8 @@ static BY_OTHER_NAME: LazyLock<HashMap<String, &'static str>> = LazyLock::new(||
     known
 });
 
-/// A language's name as [`super::ContextFeatures`] has it: lower-case, one for all its spellings.
-/// A name that nobody knows is only put in lower case.
+/// The name of a language as in [`super::ContextFeatures`]: in lower case, the same for all aliases. An
+/// unknown name is only lower-cased.
 ///
 /// ```
 /// use toolroute_rank::query::language_name;
@@ -73,10 +73,10 @@ pub fn language_name(word: &str) -> String {
     BY_OTHER_NAME.get(&word).map_or(word, |name| name.to_lowercase())
 }
 
-/// The language of a file that holds code or markup; `None` for data, prose, and what is unknown.
-/// Without content only its name is looked at.
+/// The language of a file with code or markup; `None` for data, prose and unknown files. A file without
+/// content is recognised by its name alone.
 pub fn language(file: &SourceFile) -> Option<&'static str> {
-    let content = head(&file.content, LOOKED_AT);
+    let content = head(&file.content, EXAMINED_BYTES);
     let name = match by_first_line(content) {
         Some(name) => name,
         None => by_name(&file.path, content)?,
@@ -84,7 +84,7 @@ pub fn language(file: &SourceFile) -> Option<&'static str> {
     is_code(name).then_some(name)
 }
 
-/// The languages of files by the lines of code in them, most first; then by name.
+/// The languages of files in lower case, those with the most lines first, then by name.
 pub fn languages(files: &[SourceFile]) -> Vec<String> {
     let mut lines: HashMap<&'static str, usize> = HashMap::new();
     for file in files {
@@ -98,7 +98,7 @@ pub fn languages(files: &[SourceFile]) -> Vec<String> {
     found.into_iter().map(|(name, _)| name.to_lowercase()).collect()
 }
 
-/// The program that `#!` names.
+/// The language of the program that `#!` names.
 fn by_first_line(content: &str) -> Option<&'static str> {
     let line = content.strip_prefix("#!")?.lines().next()?;
     let mut words = line.split_whitespace().filter(|word| !word.starts_with('-'));
@@ -111,7 +111,7 @@ fn by_first_line(content: &str) -> Option<&'static str> {
 
 fn by_name(path: &str, content: &str) -> Option<&'static str> {
     let content = (!content.is_empty()).then_some(content);
-    // Its only errors are of paths that name no file, and of texts too crooked for its patterns.
+    // It fails only for paths without a file name, and for texts that its patterns cannot process.
     let found = linguist::detect_language(path, content)
         .or_else(|_| linguist::detect_language(path, None))
         .unwrap_or_default();
@@ -119,7 +119,8 @@ fn by_name(path: &str, content: &str) -> Option<&'static str> {
     likely.or(found.first()).map(|one| one.name)
 }
 
-/// Programs and markup; linguist calls SQL data, and tools are made for it.
+/// Whether a language is for programs or markup. SQL counts too, although linguist calls it data: tools
+/// declare it.
 fn is_code(name: &str) -> bool {
     use linguist_types::LanguageType::{Markup, Programming};
     let kind = LANGUAGES.get(name).map(|language| &language.language_type);
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_where_a_character_ends() {
-        let content = "é".repeat(LOOKED_AT);
+        let content = "é".repeat(EXAMINED_BYTES);
         assert_eq!(languages(&[file("a.py", &content)]), ["python"]);
     }
 }

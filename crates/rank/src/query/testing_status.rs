@@ -1,40 +1,36 @@
-//! Whether the files at hand are tested, and whether their tests pass.
+//! Whether the given files are tested, and whether their tests pass.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::language::language;
-use super::{SourceFile, TestingStatus};
+use super::source_language::language;
+use super::{SourceFile, TestingStatus, pattern};
 
-/// Names of test files: `test_x.py`, `x_test.go`, `x.spec.ts`, `XTest.java`, and whatever lies in a
-/// folder for tests.
+/// Paths of test files: `test_x.py`, `x_test.go`, `x.spec.ts`, `XTest.java`, and files in a folder for
+/// tests.
 static TEST_PATH: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i:(?:^|/)(?:tests?|__tests__|specs?|e2e|cypress)/)|(?i:(?:^|/)(?:test_[^/]+|[^/]+[._-](?:test|tests|spec))\.\w+$)|(?:^|/)\w+(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php|groovy)$",
     )
 });
 
-/// Tests that stand among the code they test.
+/// Tests within the code that they test.
 static TEST_INSIDE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"#\[(?:\w+::)?test\]|#\[cfg\(test\)\]|(?m:^\s*>>> )|(?m:^\s*(?:unittest|test) \x22)")
 });
 
-/// What test runners write when something failed: cargo, pytest, unittest, Go, Jest, JUnit's XML,
-/// RSpec, mocha, TAP.
+/// What test runners print for a failure: cargo, pytest, unittest, Go, Jest, JUnit's XML, RSpec, mocha,
+/// TAP.
 static FAILED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?m)test result: FAILED|^=+ .*\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=|^--- FAIL:|^FAIL\s+\S+|^Tests:\s+[1-9]\d* failed|<testsuites?\b[^>]*\b(?:failures|errors)="[1-9]|Tests run: \d+, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])|\b[1-9]\d* examples?, [1-9]\d* failures?|^\s*[1-9]\d* failing$|^not ok \d"#,
     )
 });
 
-/// Share of the code files with a test from which tests count as comprehensive.
+/// The share of code files with a test from which the tests are comprehensive.
 const COMPREHENSIVE: f32 = 0.6;
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
-}
 
 pub(super) fn is_test(file: &SourceFile) -> bool {
     TEST_PATH.is_match(&file.path)
@@ -44,20 +40,20 @@ fn has_tests_inside(file: &SourceFile) -> bool {
     TEST_INSIDE.is_match(&file.content)
 }
 
-/// Whether a text is the output of a test run in which something failed.
-pub(super) fn tells_failure(text: &str) -> bool {
+/// Whether a text is the output of a test run with a failure.
+pub(super) fn reports_failure(text: &str) -> bool {
     FAILED.is_match(text)
 }
 
-/// How far the code among `files` is tested; `None` where there is no code.
+/// How well the code among `files` is tested; `None` where there is no code.
 ///
-/// Failing, where one of the files is the output of a run with failures. Comprehensive, where
-/// 60 % of the code files hold tests or have a test file of their name.
+/// Failing where one of the files is the output of a failed test run. Comprehensive where 60 % of the
+/// code files contain tests or have a test file of their name.
 pub fn testing_status(files: &[SourceFile]) -> Option<TestingStatus> {
     let code: Vec<&SourceFile> = files.iter().filter(|file| language(file).is_some()).collect();
-    // A source file may quote such output; a report or a log is none.
+    // A source file may quote such output, so only reports and logs count.
     let reports = files.iter().filter(|file| language(file).is_none());
-    if reports.map(|file| &file.content).any(|text| tells_failure(text)) {
+    if reports.map(|file| &file.content).any(|text| reports_failure(text)) {
         return Some(TestingStatus::FailingTests);
     }
     if code.is_empty() {
@@ -78,7 +74,7 @@ pub fn testing_status(files: &[SourceFile]) -> Option<TestingStatus> {
     })
 }
 
-/// What a file is about: its name in lower case without extension and without the marks of a test.
+/// The subject of a file: its name in lower case, without extension and test marks.
 fn subject(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let stem = name.split('.').next().unwrap_or(&name).to_owned();
@@ -132,7 +128,7 @@ mod tests {
             "  3 failing",
             "not ok 4 - adds",
         ] {
-            assert!(tells_failure(failed), "{failed}");
+            assert!(reports_failure(failed), "{failed}");
         }
         for passed in [
             "test result: ok. 3 passed; 0 failed",
@@ -143,7 +139,7 @@ mod tests {
             "12 examples, 0 failures",
             "ok 4 - adds",
         ] {
-            assert!(!tells_failure(passed), "{passed}");
+            assert!(!reports_failure(passed), "{passed}");
         }
     }
 }

@@ -1,21 +1,14 @@
-//! "Show me the keys": whether a prompt asks for one thing or for all of them.
+//! Whether a prompt asks for one thing or for several: "show me the keys".
 
-/// Words at the beginning of a prompt of which one may say it.
+/// How many words at the beginning of a prompt may be a listing verb.
 const BEGINNING: usize = 2;
 
-/// Verbs that ask for all of something, whatever stands behind them.
+/// Verbs that ask for all of something, whatever follows them.
 const LISTS: [&str; 2] = ["list", "enumerate"];
 
-/// Whether a prompt asks for several of what `noun`, in the singular and lower case, names: it has the
-/// plural as a word of prose, or begins with "list". A capital within a sentence makes a name
-/// (`Google Tasks`). English only.
-///
-/// ```
-/// use toolroute_rank::query::asks_for_several;
-///
-/// assert!(asks_for_several("show me the keys in the vault", "key"));
-/// assert!(!asks_for_several("show me the key in the vault", "key"));
-/// ```
+/// Whether a prompt asks for several of a thing, given by its noun in the singular and lower case: the
+/// prompt has the plural as a word of prose, or begins with "list". A word with a capital within a
+/// sentence is a name (`Google Tasks`). English only.
 pub fn asks_for_several(prompt: &str, noun: &str) -> bool {
     let mut begins = true;
     prompt.split_whitespace().enumerate().any(|(at, token)| {
@@ -33,13 +26,7 @@ fn is_plural(word: &str, noun: &str) -> bool {
     word != noun && singular(word) == noun
 }
 
-/// A word, in lower case, without the ending of the plural where it has one.
-///
-/// ```
-/// use toolroute_rank::query::singular;
-///
-/// assert_eq!(["entries", "boxes", "keys", "status"].map(singular), ["entry", "box", "key", "status"]);
-/// ```
+/// The singular of a word in lower case.
 pub fn singular(word: &str) -> std::borrow::Cow<'_, str> {
     const HISSING: [&str; 5] = ["ses", "xes", "zes", "ches", "shes"];
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| !stem.is_empty()) {
@@ -61,6 +48,7 @@ mod tests {
         for (prompt, noun) in [
             ("Show me the certificates in the key vault <name>", "certificate"),
             ("What keys are in there?", "key"),
+            ("show me the keys in the vault", "key"),
             ("firewall rules of vpc main", "rule"),
             ("Buckets", "bucket"),
             ("list key names in vault x", "key"),
@@ -73,9 +61,16 @@ mod tests {
     }
 
     #[test]
+    fn a_plural_has_a_singular() {
+        let singulars = ["entries", "boxes", "keys", "status"].map(singular);
+        assert_eq!(singulars, ["entry", "box", "key", "status"]);
+    }
+
+    #[test]
     fn one_thing_names_and_addresses_do_not() {
         for (prompt, noun) in [
             ("show me the certificate in the vault", "certificate"),
+            ("show me the key in the vault", "key"),
             ("an entry's id in Google Tasks, and its notes", "task"),
             ("https://github.com/acme/web/issues/17", "issue"),
             ("open src/keys/mod.rs", "key"),

@@ -1,21 +1,21 @@
-//! Gives a vector a label, by the vectors of examples that have one.
+//! Labels a vector by its likeness to the vectors of labelled examples.
 
 use super::Error;
 
-/// What the examples say of a vector.
+/// The label that a classifier gives a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guess<L> {
-    /// `None` where the vector is like those of no label, or not clearly like those of one.
+    /// `None` where the vector resembles the examples without a label, or no class clearly.
     pub label: Option<L>,
-    /// How likely the label, or its absence, is: 0 to 1.
+    /// The probability of the label, or of its absence: 0 to 1.
     pub confidence: f32,
 }
 
-/// Tells labels apart by vectors of examples. Examples without a label are a class too: what is
-/// like them gets none.
+/// A nearest-centroid classifier. Examples without a label are a class of their own: a vector like
+/// them gets no label.
 ///
-/// A class is the mean direction of its examples, seen from the mean of all. It knows no model;
-/// whoever has one makes the vectors.
+/// A class is the mean direction of its examples, relative to the mean of all examples. The caller
+/// makes the vectors; the classifier knows no model.
 ///
 /// ```
 /// use toolroute_rank::query::Classifier;
@@ -28,26 +28,27 @@ pub struct Guess<L> {
 /// # Ok::<(), toolroute_rank::query::Error>(())
 /// ```
 pub struct Classifier<L> {
-    /// In the order in which the examples name them.
+    /// In the order of their first example.
     classes: Vec<Option<L>>,
     /// The mean of all examples.
     middle: Vec<f32>,
-    /// Unit vectors, a row a class.
+    /// Unit vectors, one row per class.
     directions: Vec<f32>,
 }
 
-/// From cosines to likelihoods: the factor before the softmax, with the least log loss of 4, 6, 8,
-/// 10, 12, 16, 20, 25 and 30 in cross-validation over both lists of examples.
+/// The factor on cosines before the softmax. Of 4, 6, 8, 10, 12, 16, 20, 25 and 30 it has the least
+/// log loss in cross-validation over both lists of examples.
 const SHARPNESS: f32 = 16.0;
 
-/// Below this, a label is a guess among several.
+/// Below this confidence a vector gets no label.
 const LEAST_CONFIDENCE: f32 = 0.3;
 
 impl<L: Copy + PartialEq> Classifier<L> {
-    /// Learns from examples: a label each, and their vectors one after the other.
+    /// Learns from examples: one label each, and their vectors in one flat list of
+    /// `labels.len() * dimension` numbers.
     ///
     /// # Errors
-    /// [`Error::BadExamples`] where there are not as many vectors as labels, or none, or where a
+    /// [`Error::BadExamples`] where labels and vectors differ in number, where there are none, or where a
     /// number is not finite.
     pub fn new(labels: Vec<Option<L>>, vectors: Vec<f32>, dimension: usize) -> Result<Self, Error> {
         let (expected, found) = (labels.len(), vectors.len());
@@ -71,7 +72,7 @@ impl<L: Copy + PartialEq> Classifier<L> {
         Ok(Self { classes, middle, directions })
     }
 
-    /// The label of a vector of the examples' dimension; of another one it can say nothing.
+    /// Classifies a vector. One of another dimension gets no label.
     pub fn classify(&self, vector: &[f32]) -> Guess<L> {
         if vector.len() != self.middle.len() {
             return Guess { label: None, confidence: 0.0 };
@@ -97,7 +98,7 @@ fn mean<'a>(rows: impl Iterator<Item = &'a [f32]>, dimension: usize) -> Vec<f32>
     sum
 }
 
-/// The direction in which a vector lies from the middle, of length one; 0 for the middle itself.
+/// The unit vector from the middle towards a vector; zeros for the middle itself.
 fn from_middle(vector: &[f32], middle: &[f32]) -> Vec<f32> {
     let mut away: Vec<f32> = vector.iter().zip(middle).map(|(x, middle)| x - middle).collect();
     let length = dot(&away, &away).sqrt();

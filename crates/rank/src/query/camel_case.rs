@@ -1,20 +1,14 @@
-//! `createPullRequest` in a prompt, as the words that an encoder knows.
+//! Splits names in camel case (`createPullRequest`) into words that an encoder knows.
 
 use std::borrow::Cow;
 
-/// Small letters before the first hump at least: `iPhone` and `eBay` are names, as is what begins with a
-/// capital (`GitHub`).
-const BEFORE_A_HUMP: usize = 2;
+/// The least lower-case letters before the first capital: `iPhone` and `eBay` are names, as are words
+/// that begin with a capital (`GitHub`).
+const LEAST_LEADING: usize = 2;
 
-/// The text with spaces before the capitals within its words that begin small.
-///
-/// ```
-/// use toolroute_rank::query::without_humps;
-///
-/// assert_eq!(without_humps("call createPullRequest on GitHub"), "call create Pull Request on GitHub");
-/// ```
-pub fn without_humps(text: &str) -> Cow<'_, str> {
-    if !text.as_bytes().windows(2).any(|pair| is_hump(pair[0], pair[1])) {
+/// Puts spaces before the capitals within words in camel case.
+pub fn split_camel_case(text: &str) -> Cow<'_, str> {
+    if !text.as_bytes().windows(2).any(|pair| is_boundary(pair[0], pair[1])) {
         return Cow::Borrowed(text);
     }
     let mut spaced = String::with_capacity(text.len() + 8);
@@ -23,7 +17,7 @@ pub fn without_humps(text: &str) -> Cow<'_, str> {
         let mut previous = 0;
         for character in word.chars() {
             let next = u8::try_from(character).unwrap_or_default();
-            if small >= BEFORE_A_HUMP && is_hump(previous, next) {
+            if small >= LEAST_LEADING && is_boundary(previous, next) {
                 spaced.push(' ');
             }
             spaced.push(character);
@@ -33,7 +27,7 @@ pub fn without_humps(text: &str) -> Cow<'_, str> {
     if spaced.len() == text.len() { Cow::Borrowed(text) } else { Cow::Owned(spaced) }
 }
 
-fn is_hump(before: u8, after: u8) -> bool {
+fn is_boundary(before: u8, after: u8) -> bool {
     (before.is_ascii_lowercase() || before.is_ascii_digit()) && after.is_ascii_uppercase()
 }
 
@@ -44,21 +38,22 @@ mod tests {
     #[test]
     fn words_with_humps_are_cut_and_names_are_not() {
         for (text, spaced) in [
+            ("call createPullRequest on GitHub", "call create Pull Request on GitHub"),
             ("listBuckets", "list Buckets"),
             ("please getHTTP2Status(url)", "please get HTTP2 Status(url)"),
             ("öffneDatei jetzt", "öffneDatei jetzt"),
         ] {
-            assert_eq!(without_humps(text), spaced);
+            assert_eq!(split_camel_case(text), spaced);
         }
         for text in ["an iPhone from eBay", "GitHub and PostgreSQL", "read_file", "", "名字 aB"] {
-            assert!(matches!(without_humps(text), Cow::Borrowed(_)), "{text}");
+            assert!(matches!(split_camel_case(text), Cow::Borrowed(_)), "{text}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn only_spaces_are_added(text in "\\PC{0,60}") {
-            let spaced = without_humps(&text).replace(' ', "");
+            let spaced = split_camel_case(&text).replace(' ', "");
             proptest::prop_assert_eq!(spaced, text.replace(' ', ""));
         }
     }
