@@ -16,8 +16,8 @@ use crate::catalog::ToolId;
 use crate::durable::{self, Readers};
 use crate::engine::{Engine, EngineConfig, Signal};
 use crate::feedback::{
-    ExecutionStore, Forget, Next, Observations, Observed, ScoreWeights, StoreOptions, Unchanged,
-    WeightUpdate, recommend,
+    ExecutionStore, ForgetScope, NextTool, Observations, RunStats, ScoreWeights, StoreOptions,
+    UnchangedReason, WeightUpdate, recommend,
 };
 
 pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -62,10 +62,10 @@ pub fn observe(engine: &Engine, args: &HistoryArgs, global: &Global) -> anyhow::
 struct ToolStats<'a> {
     id: &'a ToolId,
     #[serde(flatten)]
-    observed: &'a Observed,
+    observed: &'a RunStats,
     /// Expected share of successes, with what is expected of any tool.
     rate: f64,
-    next: &'a [Next],
+    next: &'a [NextTool],
 }
 
 fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow::Result<()> {
@@ -91,7 +91,7 @@ fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow:
     let header = ["tool", "runs", "succeeded", "at least", "ms", "last (UTC)", "next"];
     let mut table = render::table(&header, &[1, 2, 3, 4]);
     for tool in &shown {
-        let Observed { runs, successes, lower_bound, latency_ms, last, .. } = tool.observed;
+        let RunStats { runs, successes, lower_bound, latency_ms, last, .. } = tool.observed;
         let latency = latency_ms.map_or("–".to_owned(), |ms| format!("{ms:.0}"));
         let bound = format!("{:.0} %", lower_bound * 100.0);
         let next = tool.next.first().map_or("–", |next| next.tool.as_str());
@@ -187,13 +187,13 @@ fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> a
     let executions = update.executions;
     let (before, after) = (update.loss_before, update.loss_after);
     let said = match update.unchanged {
-        Some(Unchanged::TooFew) => {
+        Some(UnchangedReason::TooFew) => {
             format!("unchanged: {executions} executions say what the signals were, too few")
         }
-        Some(Unchanged::OneOutcome) => {
+        Some(UnchangedReason::OneOutcome) => {
             format!("unchanged: all of {executions} executions came out the same")
         }
-        Some(Unchanged::NoGain) => {
+        Some(UnchangedReason::NoGain) => {
             format!("unchanged: no step explains the {executions} executions better")
         }
         None => {
@@ -273,9 +273,9 @@ fn lines(store: &ExecutionStore, out: &mut impl Write) -> anyhow::Result<std::io
 
 fn forget(store: &mut ExecutionStore, args: &ForgetArgs, global: &Global) -> anyhow::Result<()> {
     let what = match (&args.tool, &args.before) {
-        (Some(id), _) => Forget::Tool(id.as_str().into()),
-        (None, Some(date)) => Forget::Before(store.date(date)?),
-        (None, None) => Forget::All,
+        (Some(id), _) => ForgetScope::Tool(id.as_str().into()),
+        (None, Some(date)) => ForgetScope::Before(store.date(date)?),
+        (None, None) => ForgetScope::All,
     };
     let forgotten = store.forget(&what)?;
     if !forgotten.scrubbed {

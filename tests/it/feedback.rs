@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use toolroute::feedback::{Recorded, StoreOptions};
+use toolroute::feedback::{RecordOutcome, StoreOptions};
 use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
 
 use crate::support::Sandbox;
@@ -355,7 +355,7 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     for n in 0..20 {
         let mut run = selection.offer(prompt).execution(&tool, true);
         (run.duration_ms, run.session) = (Some(30), Some(format!("s{n}")));
-        assert_eq!(engine_a.record(run).unwrap(), Recorded::Queued);
+        assert_eq!(engine_a.record(run).unwrap(), RecordOutcome::Queued);
     }
     engine_a.flush_feedback().unwrap();
     let observed = engine_a.observed();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use super::{Blocked, Engine, Offer, Session, fingerprint};
+use super::{Engine, Offer, OpenBreakers, Session, fingerprint};
 use crate::embedding::{Embedder, Role};
 use crate::execution::{Attempt, Ending, Executor, Extractive, Outcome, Phase, Report};
-use crate::feedback::{Called, EMPTY, Execution, PromptHash};
+use crate::feedback::{CallAttempt, EMPTY, Execution, PromptHash};
 
 impl Engine {
     /// Joins an executor to this engine: tools whose breakers are open are left out of answers, the
@@ -31,7 +31,7 @@ impl Engine {
         }
         // Not by `Arc`: an engine must not keep servers running that nobody calls any more.
         let executor = Arc::downgrade(executor);
-        self.watch(move || executor.upgrade().map_or_else(Blocked::default, |e| blocked(&e)));
+        self.watch(move || executor.upgrade().map_or_else(OpenBreakers::default, |e| blocked(&e)));
     }
 
     /// Tells the session what came of a call, and the log of every attempt that was sent: for which
@@ -49,7 +49,7 @@ impl Engine {
             if attempt.tries == 0 {
                 continue;
             }
-            let called = Called {
+            let called = CallAttempt {
                 request: request.clone(),
                 place,
                 tries: attempt.tries,
@@ -68,8 +68,8 @@ impl Engine {
     }
 }
 
-fn blocked(executor: &Executor) -> Blocked {
-    let mut blocked = Blocked::default();
+fn blocked(executor: &Executor) -> OpenBreakers {
+    let mut blocked = OpenBreakers::default();
     for state in executor.breakers() {
         if state.phase == Phase::Open {
             let names =
@@ -226,7 +226,10 @@ mod tests {
         };
         assert_eq!(names().len(), 2);
         assert_eq!(discharging()[0], "gone__good");
-        engine.watch(|| Blocked { servers: ["gone".to_owned()].into(), ..Blocked::default() });
+        engine.watch(|| OpenBreakers {
+            servers: ["gone".to_owned()].into(),
+            ..OpenBreakers::default()
+        });
         assert_eq!(names(), ["s__good"]);
         assert_eq!(discharging(), ["s__good", "gone__good"], "last, and still there");
         let answer = engine.select(&SelectRequest::new("moves data")).unwrap();

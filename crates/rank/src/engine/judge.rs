@@ -8,12 +8,12 @@ use super::ranking::{Order, Ranked, rank};
 use super::state::State;
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::catalog::{Facet, Tool};
-use crate::feedback::{self, Observations, Observed};
+use crate::feedback::{self, Observations, RunStats};
 use crate::index::Rows;
 use crate::query::{ContextFeatures, Reading};
 use crate::selection::{
-    Assessed, Blocked, Candidate, Exclusion, Policy, Signal, SignalWeights, Signals, Situation,
-    Strategy, ToolFilter, band_of,
+    Assessment, Candidate, Exclusion, OpenBreakers, Policy, Signal, SignalInputs, SignalWeights,
+    Signals, Strategy, ToolFilter, band_of,
 };
 
 /// The share of the best tool's score from which another tool of its server speaks for it.
@@ -37,7 +37,7 @@ impl Default for MinShares {
 /// What decides over a request's candidates, whatever the strategy.
 pub(super) struct Judge<'a> {
     pub policy: Policy,
-    pub blocked: &'a Blocked,
+    pub blocked: &'a OpenBreakers,
     pub filters: [ToolFilter; 2],
     pub weights: SignalWeights,
     pub shares: Option<MinShares>,
@@ -47,7 +47,7 @@ pub(super) struct Judge<'a> {
     pub unit: f32,
     pub signals: &'a Signals,
     pub tools: &'a [Arc<Tool>],
-    pub situation: Situation<'a>,
+    pub situation: SignalInputs<'a>,
     pub past: Past<'a>,
     /// Tokens of the definitions in an answer at most.
     pub budget_tokens: Option<usize>,
@@ -57,7 +57,7 @@ pub(super) struct Judge<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Past<'a> {
     pub observations: &'a Observations,
-    pub now: feedback::Situation<'a>,
+    pub now: feedback::CurrentContext<'a>,
 }
 
 /// Says of a row whether it may stand in the answer beside those chosen so far.
@@ -80,7 +80,7 @@ impl<'a> Judge<'a> {
         let band = config.band_for(request)?;
         let features = moment.features.as_ref();
         let model = state.embedder.as_ref().map(|model| model.identity().fingerprint.as_str());
-        let now = feedback::Situation {
+        let now = feedback::CurrentContext {
             vector: model.zip(vector),
             phase: features.and_then(|features| Some(features.phase?.as_str())),
             task_type: features.and_then(|features| Some(features.task_type?.as_str())),
@@ -95,7 +95,7 @@ impl<'a> Judge<'a> {
             unit: config.fusion.unit(strategy),
             signals: &state.signals,
             tools: state.catalog.tools(),
-            situation: Situation {
+            situation: SignalInputs {
                 unread: state.unread(reading),
                 ..moment.situation(reading, context, &state.observed)
             },
@@ -114,7 +114,7 @@ impl<'a> Judge<'a> {
 
     /// Adds the signals to the candidates. Rows that were not retrieved come in where their
     /// author's patterns speak for them, and where they belong into every answer.
-    pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessed<'a> {
+    pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessment<'a> {
         if candidates.len() < self.tools.len() {
             let known: HashSet<u32> = candidates.iter().map(|c| c.row).collect();
             let mut more = self.signals.intended(self.situation.text, self.weights);
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
 
     /// The gate for one prompt: a tool that alone serves an intent shuts out the others, if it may
     /// itself stand there.
-    pub fn gate(&'a self, assessed: &Assessed<'_>, candidates: &[Candidate]) -> Gate<'a> {
+    pub fn gate(&'a self, assessed: &Assessment<'_>, candidates: &[Candidate]) -> Gate<'a> {
         let stands =
             |row: u32| candidates.iter().any(|c| c.row == row) && self.admit_alone(row).is_ok();
         let exclusive = assessed.exclusive().filter(|(row, _)| stands(*row));
@@ -142,7 +142,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn observed(&self, row: u32) -> Option<&'a Observed> {
+    fn observed(&self, row: u32) -> Option<&'a RunStats> {
         self.situation.observed.get(row as usize)?.as_ref()
     }
 
@@ -341,7 +341,7 @@ impl Gate<'_> {
     }
 }
 
-/// What a request says of its moment, by rows: what [`Situation`] borrows from.
+/// What a request says of its moment, by rows: what [`SignalInputs`] borrows from.
 #[derive(Default)]
 pub(super) struct Moment {
     planned: Vec<u32>,
@@ -366,9 +366,9 @@ impl Moment {
         reading: &'a Reading,
         context: Option<&'a Context>,
         observed: &'a RowObservations,
-    ) -> Situation<'a> {
+    ) -> SignalInputs<'a> {
         let urgent = context.and_then(|context| context.urgent);
-        Situation {
+        SignalInputs {
             text: &reading.text,
             features: self.features.as_ref(),
             observed: &observed.observed,

@@ -11,7 +11,7 @@ use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::embedding::{ModelIdentity, Role};
 use crate::feedback::{
-    ExecutionStore, PastQuery, PromptHash, RowUsage, UsageModel, UsageRows, UsageVectors,
+    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, UsageModel, UsageRows, UsageVectors,
 };
 use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
@@ -93,7 +93,7 @@ pub(super) fn indexed(
     (own, index): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Index, Error>),
 ) -> Result<Indexed, Error> {
     usage.matches(&usage_model(model))?;
-    let moved = usage.moves(tools, |row| own_vector(&own, row));
+    let moved = usage.learned_vectors(tools, |row| own_vector(&own, row));
     let shape = (own.len(), own.dimension());
     let mut vectors = Array2::from_shape_vec(shape, own.as_slice().to_vec())
         .expect("the vectors are a matrix of this shape. This is a bug.");
@@ -149,7 +149,7 @@ struct Served<'a> {
 }
 
 impl<'a> Served<'a> {
-    fn logged(past: &'a PastQuery) -> Option<Self> {
+    fn logged(past: &'a LoggedPrompt) -> Option<Self> {
         let vector = past.vector.as_deref().map(Prompt::Vector);
         let prompt = vector.or_else(|| past.text.as_deref().map(Prompt::Text))?;
         let tools = past.served.iter().map(|(tool, _)| tool.as_str()).collect();
@@ -216,7 +216,7 @@ impl Engine {
     }
 
     /// [`Engine::learn`] from a log of executions: the prompts that a tool served more often than it
-    /// failed ([`ExecutionStore::past_queries`]). A prompt whose vector the log holds is not embedded
+    /// failed ([`ExecutionStore::logged_prompts`]). A prompt whose vector the log holds is not embedded
     /// again. The log says it all each time, so `usage` is one that does not know it yet.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl Engine {
         log: &ExecutionStore,
         tell: &dyn Fn(usize, usize),
     ) -> Result<LearnReport, Error> {
-        let past = log.past_queries(&usage.model().fingerprint)?;
+        let past = log.logged_prompts(&usage.model().fingerprint)?;
         let served: Vec<Served<'_>> = past.queries.iter().filter_map(Served::logged).collect();
         let mut report = self.learn_served(usage, &served, tell)?;
         report.prompts_unused += past.unusable;

@@ -17,10 +17,10 @@ use super::{
     SelectRequest, Selection, SignalWeights, Timings,
 };
 use crate::catalog::{Catalog, Change, Tool};
-use crate::selection::{Blocked, CacheKey, SelectionCache};
+use crate::selection::{CacheKey, OpenBreakers, SelectionCache};
 
 /// Says which tools are not to be called now. Asked at each selection, so it must be quick.
-pub(super) type Watch = Arc<dyn Fn() -> Blocked + Send + Sync>;
+pub(super) type Watch = Arc<dyn Fn() -> OpenBreakers + Send + Sync>;
 
 /// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
 ///
@@ -181,7 +181,7 @@ impl Engine {
 
     /// Has this asked, from now on, which tools are not to be called: they are left out of answers,
     /// each with that as its reason. It is asked at each selection, and the latest counts.
-    pub fn watch(&self, blocked: impl Fn() -> Blocked + Send + Sync + 'static) {
+    pub fn watch(&self, blocked: impl Fn() -> OpenBreakers + Send + Sync + 'static) {
         let watch: Watch = Arc::new(blocked);
         *self.watched.write().unwrap_or_else(PoisonError::into_inner) = Some(watch);
     }

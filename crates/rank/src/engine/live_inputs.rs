@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::feedback::{Observations, Observed};
-use crate::selection::{Blocked, Signal, SignalWeights, Versions};
+use crate::feedback::{Observations, RunStats};
+use crate::selection::{OpenBreakers, Signal, SignalWeights, Versions};
 
 /// The inputs that change while an engine runs, whatever the catalog.
 #[derive(Clone, Default)]
@@ -18,7 +18,7 @@ pub(super) struct LiveInputs {
     /// What meaning counts for in the weighted blend, where a log's outcomes have moved it.
     pub semantic_share: Option<f32>,
     /// What is not to be called now.
-    pub blocked: Arc<Blocked>,
+    pub blocked: Arc<OpenBreakers>,
     /// How often the observations and the weights were replaced.
     usage_version: u64,
     weights_version: u64,
@@ -44,7 +44,7 @@ impl LiveInputs {
     }
 
     /// With other tools left alone. Earlier answers hold no longer, as with observations.
-    pub fn with_blocked(&self, blocked: Blocked) -> Self {
+    pub fn with_blocked(&self, blocked: OpenBreakers) -> Self {
         let usage_version = self.usage_version + 1;
         Self { blocked: Arc::new(blocked), usage_version, ..self.clone() }
     }
@@ -81,7 +81,7 @@ fn learned(configured: SignalWeights, observations: &Observations) -> (SignalWei
 #[derive(Default)]
 pub(super) struct RowObservations {
     /// Shorter than the catalog, or empty, where nothing was observed.
-    pub observed: Vec<Option<Observed>>,
+    pub observed: Vec<Option<RunStats>>,
     follows: HashMap<u32, Vec<(u32, f32)>>,
 }
 
@@ -97,7 +97,7 @@ impl RowObservations {
         }
         for (id, next) in observations.workflows() {
             let Some(row) = catalog.row(id.as_str()) else { continue };
-            let share = |next: &crate::feedback::Next| {
+            let share = |next: &crate::feedback::NextTool| {
                 Some((catalog.row(next.tool.as_str())?, next.probability as f32))
             };
             let mut shares: Vec<(u32, f32)> = next.iter().filter_map(share).collect();
@@ -108,7 +108,7 @@ impl RowObservations {
     }
 
     /// What was observed of a row's runs.
-    pub fn of(&self, row: u32) -> Option<&Observed> {
+    pub fn of(&self, row: u32) -> Option<&RunStats> {
         self.observed.get(row as usize)?.as_ref()
     }
 

@@ -73,13 +73,13 @@ pub use session::{Offer, OfferedTool, Session, SessionRecord};
 
 // What requests, answers and the configuration are made of: rooms above need not reach below.
 pub use crate::embedding::{ModelIdentity, Role};
-pub use crate::feedback::{Observations, Observed, RunCounts};
+pub use crate::feedback::{Observations, RunCounts, RunStats};
 pub use crate::index::IndexKind;
 pub use crate::query::{
     Analysis, CategoryWords, Context, ContextFeatures, SmallModels, SourceFile, Speaker, Stage,
     Turn,
 };
 pub use crate::selection::{
-    Blocked, CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, NEAR_BEST,
-    Normalization, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, NEAR_BEST, Normalization,
+    OpenBreakers, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::catalog::{Cost, Reliability, Tool};
     use crate::feedback::Observations;
-    use crate::selection::{Blocked, Policy, Score, SignalWeights, Signals, Situation};
+    use crate::selection::{OpenBreakers, Policy, Score, SignalInputs, SignalWeights, Signals};
 
     /// [`super::rank`] by a policy alone.
     fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranked {
@@ -212,10 +212,10 @@ mod tests {
         let places = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
         let order = Order { policy: &places, band };
         let signals = Signals::new(tools, |_| None, &Default::default());
-        let (situation, weights) = (Situation::default(), SignalWeights::OFF);
+        let (situation, weights) = (SignalInputs::default(), SignalWeights::OFF);
         let judge = Judge {
             policy,
-            blocked: &Blocked::default(),
+            blocked: &OpenBreakers::default(),
             filters: Default::default(),
             weights,
             shares: None,

@@ -9,8 +9,8 @@ use super::neighbors::cosine;
 use super::{Engine, Error};
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
-    DUPLICATE, Execution, ExecutionStore, Hooks, NearDuplicate, Observations, PromptVector,
-    Recorded, Recorder, RecorderCounts, RecorderOptions, StoreError, StoreOptions,
+    DUPLICATE, Execution, ExecutionStore, NearDuplicate, Observations, PromptVector, RecordOutcome,
+    Recorder, RecorderCounts, RecorderHooks, RecorderOptions, StoreError, StoreOptions,
 };
 use crate::selection::Strategy;
 
@@ -46,7 +46,8 @@ impl Recording {
             // What was seen before still holds.
             Err(error) => tracing::warn!("the log of executions is not read: {error}"),
         };
-        let mut hooks = Hooks { refresh: Some(Box::new(refresh)), ..Hooks::default() };
+        let mut hooks =
+            RecorderHooks { refresh: Some(Box::new(refresh)), ..RecorderHooks::default() };
         if let Some(embedder) = embedder {
             hooks.prepare = Some(Box::new(move |batch| add_vectors(batch, embedder.as_ref())));
         }
@@ -88,7 +89,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; and where the execution
     /// cannot be logged.
-    pub fn record(&self, execution: Execution) -> Result<Recorded, Error> {
+    pub fn record(&self, execution: Execution) -> Result<RecordOutcome, Error> {
         let recorder = &self.recording()?.recorder;
         self.metrics.executed(&execution);
         let recorded = recorder.record(execution)?;

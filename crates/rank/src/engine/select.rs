@@ -21,9 +21,9 @@ use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
-    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Preference,
-    Preferred, Prompt, Retrieved, Retriever, StageTimes, Strategy, candidates_for, confidence,
-    evidence, settle,
+    Assessment, Candidacies, Candidate, Clause, Exclusion, Explanation, ExplanationInputs,
+    Preference, PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy,
+    candidates_for, confidence, evidence, resolve_strategy,
 };
 
 /// A request and its prompt as it was read.
@@ -41,7 +41,7 @@ struct Embedding<'a> {
 /// What was retrieved and ranked for a prompt.
 struct Answer<'a> {
     ranked: Ranked,
-    assessed: Assessed<'a>,
+    assessed: Assessment<'a>,
     times: StageTimes,
     policy: Duration,
     evidence: Option<f32>,
@@ -164,7 +164,7 @@ impl State {
             return Err(Error::EmptyPrompt);
         }
         let strategy = request.strategy.unwrap_or(self.config.strategy);
-        let settled = settle(strategy, self.embedder.is_some());
+        let settled = resolve_strategy(strategy, self.embedder.is_some());
         match (strategy, &self.embedder) {
             (Strategy::Auto, Some(_)) => Ok((settled, Because::AutoWithModel, None)),
             (Strategy::Auto, None) => {
@@ -220,7 +220,8 @@ impl State {
         let best = ranked.best();
         let tools = ranked.chosen.iter().map(|found| {
             let intent = assessed.intent(found.row);
-            let beyond = Beyond { parts: assessed.parts(found), intent, confidence, best };
+            let beyond =
+                ExplanationInputs { parts: assessed.parts(found), intent, confidence, best };
             self.selected(retriever, &reading.text, found, beyond)
         });
         let is_unread = (ranked.chosen.is_empty() || abstained) && self.is_unread(reading);
@@ -269,13 +270,13 @@ impl State {
         retriever: &dyn Retriever,
         prompt: &str,
         found: &Candidate,
-        beyond: Beyond<'_>,
+        beyond: ExplanationInputs<'_>,
     ) -> Selected {
         let tool = self.catalog.tools()[found.row as usize].clone();
         let matched = retriever.matched_terms(prompt, found.row);
         let usage = self.usage_of(found.row, retriever.strategy());
         let preferred = found.preferred.map(|Preference { over, by }| {
-            Preferred::new(&tool, &self.catalog.tools()[over as usize], by)
+            PreferenceReason::new(&tool, &self.catalog.tools()[over as usize], by)
         });
         let explanation = Explanation::new(found, matched, &tool, beyond)
             .with_usage(usage)
@@ -368,7 +369,7 @@ impl State {
         let found = retriever.retrieve(prompt)?;
         let start = Instant::now();
         let (evidence, confidence) = self.certainty(retriever.strategy(), &found);
-        let Retrieved { mut candidates, times, .. } = found;
+        let Retrieval { mut candidates, times, .. } = found;
         let assessed = judge.assess(&mut candidates, rows);
         // Where a tool's author says that the prompt is for it, no encoder need agree.
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
@@ -420,7 +421,7 @@ impl State {
 
     /// What says that any tool fits at all, and how likely that makes it. A prompt that spells a
     /// tool's name out leaves no doubt.
-    fn certainty(&self, strategy: Strategy, found: &Retrieved) -> (Option<f32>, Option<f32>) {
+    fn certainty(&self, strategy: Strategy, found: &Retrieval) -> (Option<f32>, Option<f32>) {
         let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
         let evidence = match strategy {
             Strategy::Hybrid if !self.config.fusion.is_plain() => {

@@ -10,9 +10,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use toolroute_catalog::Tool;
 
-use super::moves::{Learned, Moved, dot};
-use super::sample::Sampled;
-use super::usage_vectors::UsageVectors;
+use super::learned_vectors::{CatalogHistory, LearnedVector, dot};
+use super::usage_vectors::{SampledPrompt, UsageVectors};
 
 /// What is tried, the usual first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
@@ -50,7 +49,7 @@ pub(super) fn fit<'v>(
     tools: &[Arc<Tool>],
     own: impl Fn(u32) -> &'v [f32] + Sync,
 ) -> (f32, f32) {
-    let learned = Learned::new(usage, tools, &own);
+    let learned = CatalogHistory::new(usage, tools, &own);
     let probes = probes(usage, tools, &learned, &own);
     let (more, lone): (Vec<&Probe<'_>>, _) =
         probes.iter().filter(|probe| !probe.served.is_empty()).partition(|probe| probe.has_more);
@@ -63,8 +62,9 @@ pub(super) fn fit<'v>(
         let moved = learned.moves(&own, strength);
         let handicap = handicap(&probes, &moved, strength);
         let worth = |probe: &&Probe<'_>| {
-            let score =
-                |moved: &Moved| moved.usage.score(dot(probe.vector, &moved.vector), handicap);
+            let score = |moved: &LearnedVector| {
+                moved.usage.score(dot(probe.vector, &moved.vector), handicap)
+            };
             let mut scores = probe.own.clone();
             for moved in &moved {
                 scores[moved.row as usize] = score(moved);
@@ -94,11 +94,11 @@ pub(super) fn fit<'v>(
 fn probes<'a, 'v>(
     usage: &'a UsageVectors,
     tools: &[Arc<Tool>],
-    learned: &Learned<'_>,
+    learned: &CatalogHistory<'_>,
     own: impl Fn(u32) -> &'v [f32] + Sync,
 ) -> Vec<Probe<'a>> {
     let sampled: Vec<_> = usage.sample.prompts.values().collect();
-    let probe = |sampled: &&'a Sampled| {
+    let probe = |sampled: &&'a SampledPrompt| {
         let served: Vec<(u32, u64)> = (0u32..)
             .zip(tools)
             .filter_map(|(row, tool)| Some((row, *sampled.tools.get(&tool.id)?)))
@@ -115,7 +115,7 @@ fn probes<'a, 'v>(
 /// By how much the best of the learned tools that did *not* serve a past prompt comes nearer to it than
 /// before, on the mean over the sample. A prompt lies nearer to other prompts than to any description; set
 /// back by this, learned tools stand where they stood for what is none of theirs.
-fn handicap(probes: &[Probe<'_>], moved: &[Moved], strength: f32) -> f32 {
+fn handicap(probes: &[Probe<'_>], moved: &[LearnedVector], strength: f32) -> f32 {
     let rise = |probe: &Probe<'_>| {
         let has_served =
             |row: u32| probe.served.binary_search_by_key(&row, |(row, _)| *row).is_ok();

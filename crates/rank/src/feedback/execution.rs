@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use toolroute_catalog::ToolId;
 
-use super::{Called, StoreError};
+use super::StoreError;
 
 /// Bytes of a prompt, a feedback text, and a name (session, error kind, phase, …) at most. A log
 /// that anybody may write to must not be filled by one row.
@@ -125,6 +125,29 @@ impl Choice {
     }
 }
 
+/// One attempt of a request that was called with its fallbacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallAttempt {
+    /// Tells the attempts of one request from those of others.
+    pub request: String,
+    /// Among the tools to try: 0 is the one that was asked for.
+    pub place: u32,
+    /// How often it was sent.
+    pub tries: u32,
+    /// What it was expected to take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_ms: Option<u64>,
+    /// Characters that were expected of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_chars: Option<u64>,
+    /// Characters of the whole answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chars: Option<u64>,
+    /// Whether the answer was cut or summarised.
+    pub truncated: bool,
+}
+
 /// One run of a tool. As JSON it is a line of `toolroute feedback export`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -164,7 +187,7 @@ pub struct Execution {
     pub session: Option<String>,
     /// Where we made the call ourselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub called: Option<Called>,
+    pub called: Option<CallAttempt>,
 }
 
 impl Execution {

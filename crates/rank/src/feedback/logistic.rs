@@ -5,7 +5,7 @@
 //! some milliseconds.
 
 /// One outcome, and what each signal said before it.
-pub(super) struct Sample {
+pub(super) struct Outcome {
     /// Less their means.
     pub signals: Vec<f64>,
     pub success: bool,
@@ -33,27 +33,28 @@ const SLOPE_PULL: f64 = 0.01;
 const LEAST_SLOPE: f64 = 1.0;
 
 /// The weights that make the outcomes likeliest, near `prior`; none is negative.
-pub(super) fn fit(samples: &[Sample], prior: &[f64]) -> Vec<f64> {
+pub(super) fn fit(samples: &[Outcome], prior: &[f64]) -> Vec<f64> {
     let (_, weights) = descend(samples, prior, PULL);
     weights
 }
 
 /// How well a score of these weights tells outcomes apart, at the slope that suits it best.
-pub(super) fn slope(samples: &[Sample], weights: &[f64]) -> Slope {
-    let score = |sample: &Sample| {
+pub(super) fn slope(samples: &[Outcome], weights: &[f64]) -> Slope {
+    let score = |sample: &Outcome| {
         let sum = sample.signals.iter().zip(weights).map(|(signal, weight)| signal * weight);
         let signals = vec![sum.sum()];
-        Sample { signals, success: sample.success, weight: sample.weight }
+        Outcome { signals, success: sample.success, weight: sample.weight }
     };
-    let scored: Vec<Sample> = samples.iter().map(score).collect();
+    let scored: Vec<Outcome> = samples.iter().map(score).collect();
     let (bias, slope) = descend(&scored, &[0.0], SLOPE_PULL);
     Slope { value: slope[0].max(LEAST_SLOPE), loss: loss(&scored, bias, &slope) }
 }
 
-fn descend(samples: &[Sample], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
+fn descend(samples: &[Outcome], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
     let runs: f64 = samples.iter().map(|sample| sample.weight).sum();
     // The curvature of a logistic loss is at most a quarter of the squares.
-    let square = |sample: &Sample| sample.signals.iter().map(|signal| signal * signal).sum::<f64>();
+    let square =
+        |sample: &Outcome| sample.signals.iter().map(|signal| signal * signal).sum::<f64>();
     let squares: f64 = samples.iter().map(|s| s.weight * (1.0 + square(s))).sum();
     let rate = 1.0 / (0.25 * squares + pull).max(f64::MIN_POSITIVE);
     let good: f64 = samples.iter().filter(|s| s.success).map(|s| s.weight).sum();
@@ -75,7 +76,7 @@ fn descend(samples: &[Sample], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
     (bias, weights)
 }
 
-fn gradient(samples: &[Sample], bias: f64, weights: &[f64]) -> (f64, Vec<f64>) {
+fn gradient(samples: &[Outcome], bias: f64, weights: &[f64]) -> (f64, Vec<f64>) {
     let (mut of_bias, mut of_weights) = (0.0, vec![0.0; weights.len()]);
     for sample in samples {
         let off =
@@ -88,12 +89,12 @@ fn gradient(samples: &[Sample], bias: f64, weights: &[f64]) -> (f64, Vec<f64>) {
     (of_bias, of_weights)
 }
 
-fn chance(sample: &Sample, bias: f64, weights: &[f64]) -> f64 {
+fn chance(sample: &Outcome, bias: f64, weights: &[f64]) -> f64 {
     let sum = sample.signals.iter().zip(weights).map(|(signal, weight)| signal * weight);
     1.0 / (1.0 + (-(bias + sum.sum::<f64>())).exp())
 }
 
-fn loss(samples: &[Sample], bias: f64, weights: &[f64]) -> f64 {
+fn loss(samples: &[Outcome], bias: f64, weights: &[f64]) -> f64 {
     let (mut sum, mut runs) = (0.0, 0.0);
     for sample in samples {
         let chance = chance(sample, bias, weights).clamp(1e-12, 1.0 - 1e-12);
@@ -116,7 +117,7 @@ mod tests {
             let second = f64::from(n / 20 % 2) - 0.5;
             let chance = 1.0 / (1.0 + (-3.0 * first).exp());
             for (success, weight) in [(true, chance), (false, 1.0 - chance)] {
-                samples.push(Sample { signals: vec![first, second], success, weight });
+                samples.push(Outcome { signals: vec![first, second], success, weight });
             }
         }
         let found = fit(&samples, &[0.0, 0.0]);
@@ -128,12 +129,12 @@ mod tests {
 
     #[test]
     fn outcomes_without_error_stay_finite() {
-        let sample = |n: usize| Sample {
+        let sample = |n: usize| Outcome {
             signals: vec![if n.is_multiple_of(2) { 0.5 } else { -0.5 }],
             success: n.is_multiple_of(2),
             weight: 1.0,
         };
-        let samples: Vec<Sample> = (0..100).map(sample).collect();
+        let samples: Vec<Outcome> = (0..100).map(sample).collect();
         let found = slope(&samples, &[1.0]);
         assert!(found.value.is_finite() && found.loss < 0.1, "{}", found.value);
         assert!(fit(&samples, &[1.0]).iter().all(|weight| weight.is_finite() && *weight > 1.0));

@@ -27,50 +27,46 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(test)]
-mod adversary;
 mod calibration;
-mod called;
+mod credibility;
 mod error;
-mod evidence;
 mod execution;
-mod layout;
+mod learned_vectors;
+mod logged_prompts;
 mod logistic;
-mod moves;
-mod nearby;
 mod observations;
-mod past;
-mod rates;
+mod past_contexts;
 mod recommend;
 mod recorder;
-mod sample;
+mod run_stats;
 mod store;
-mod store_error;
 mod success;
 #[cfg(test)]
 mod tests;
+mod usage_file;
 mod usage_vectors;
 mod weights;
 mod workflow;
 
-pub use called::Called;
-pub use error::Error;
-pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_session};
-pub use execution::{Choice, Execution, LoggedContext, PromptHash, PromptVector};
-pub use moves::{Moved, RowUsage, UsageRows};
-pub use nearby::Situation;
+pub use credibility::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_session};
+pub use error::{Error, StoreError};
+pub use execution::{CallAttempt, Choice, Execution, LoggedContext, PromptHash, PromptVector};
+pub use learned_vectors::{LearnedVector, RowUsage, UsageRows};
+pub use logged_prompts::{LoggedPrompt, LoggedPrompts, PROMPTS_PER_SESSION};
 pub use observations::{Observations, RunCounts};
-pub use past::{PROMPTS_PER_SESSION, PastQueries, PastQuery};
-pub use rates::Observed;
+pub use past_contexts::CurrentContext;
 pub use recommend::{DUPLICATE, Fault, NearDuplicate, Priority, Recommendation, recommend};
-pub use recorder::{Hooks, Prepare, Recorded, Recorder, RecorderCounts, RecorderOptions, Refresh};
-pub use store::{
-    ExecutionStore, Forget, Forgotten, Retention, StoreOptions, WeightRecord, Written,
+pub use recorder::{
+    PrepareHook, RecordOutcome, Recorder, RecorderCounts, RecorderHooks, RecorderOptions,
+    RefreshHook,
 };
-pub use store_error::StoreError;
+pub use run_stats::RunStats;
+pub use store::{
+    ExecutionStore, ForgetReport, ForgetScope, InsertReport, Retention, StoreOptions, WeightRecord,
+};
 pub use success::{EMPTY, SuccessMetrics};
 pub use usage_vectors::{UsageModel, UsageVectors};
 pub use weights::{
-    LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, ScoreWeights, Unchanged, WeightUpdate,
+    LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, ScoreWeights, UnchangedReason, WeightUpdate,
 };
-pub use workflow::{Next, Workflow};
+pub use workflow::{NextTool, Workflow};

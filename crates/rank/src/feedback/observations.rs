@@ -6,19 +6,19 @@ use serde::Deserialize;
 use toolroute_catalog::ToolId;
 
 use super::StoreError;
-use super::nearby::{self, Nearby, Situation};
-use super::rates::{Observed, history, rates};
+use super::past_contexts::{self, CurrentContext, PastContexts};
+use super::run_stats::{RunStats, history, rates};
 use super::store::ExecutionStore;
 use super::weights::ScoreWeights;
-use super::workflow::{Next, Workflow};
+use super::workflow::{NextTool, Workflow};
 
 /// Success, latency, similar contexts, workflows and learned weights, as of one moment.
 #[derive(Default)]
 pub struct Observations {
     executions: u64,
-    tools: BTreeMap<ToolId, Observed>,
+    tools: BTreeMap<ToolId, RunStats>,
     workflow: Workflow,
-    nearby: Nearby,
+    nearby: PastContexts,
     weights: Option<ScoreWeights>,
     version: u64,
 }
@@ -45,7 +45,7 @@ struct Counts {
 impl From<RunCounts> for Observations {
     fn from(counts: RunCounts) -> Self {
         let observed = |counted: Counts| {
-            Observed::from_counts(counted.successes, counted.runs, counted.latency_ms)
+            RunStats::from_counts(counted.successes, counted.runs, counted.latency_ms)
         };
         let tools = counts.tools.into_iter().map(|(id, counted)| (id, observed(counted)));
         let workflow = Workflow::of_shares(counts.follows);
@@ -60,8 +60,8 @@ impl Observations {
     /// Where the file cannot be read.
     pub fn load(store: &ExecutionStore) -> Result<Self, StoreError> {
         let log = store.facts()?;
-        let mut nearby = Nearby::default();
-        store.latest(nearby::MOST, |execution| nearby.add(execution))?;
+        let mut nearby = PastContexts::default();
+        store.latest(past_contexts::MOST, |execution| nearby.add(execution))?;
         Ok(Self {
             executions: log.len() as u64,
             tools: rates(&log),
@@ -74,7 +74,7 @@ impl Observations {
 
     /// Those of a test.
     #[cfg(test)]
-    pub(super) fn of(tools: BTreeMap<ToolId, Observed>, nearby: Nearby) -> Self {
+    pub(super) fn of(tools: BTreeMap<ToolId, RunStats>, nearby: PastContexts) -> Self {
         Self { tools, nearby, ..Self::default() }
     }
 
@@ -96,28 +96,28 @@ impl Observations {
     }
 
     /// `None` for a tool that never ran.
-    pub fn tool(&self, id: &str) -> Option<&Observed> {
+    pub fn tool(&self, id: &str) -> Option<&RunStats> {
         self.tools.get(id)
     }
 
     /// Every tool that ran, by id.
-    pub fn tools(&self) -> impl Iterator<Item = (&ToolId, &Observed)> {
+    pub fn tools(&self) -> impl Iterator<Item = (&ToolId, &RunStats)> {
         self.tools.iter()
     }
 
     /// What tends to follow a tool, the likeliest first.
-    pub fn next_after(&self, id: &str) -> &[Next] {
+    pub fn next_after(&self, id: &str) -> &[NextTool] {
         self.workflow.next_after(id)
     }
 
     /// Every tool that others tend to follow, with these.
-    pub fn workflows(&self) -> impl Iterator<Item = (&ToolId, &[Next])> {
+    pub fn workflows(&self) -> impl Iterator<Item = (&ToolId, &[NextTool])> {
         self.workflow.iter()
     }
 
     /// What the past says of a tool, 0 to 1: how it did where something similar was asked, else how
     /// it did at all. 0.5 is a tool of which nothing is known.
-    pub fn history(&self, id: &ToolId, now: &Situation<'_>) -> f32 {
+    pub fn history(&self, id: &ToolId, now: &CurrentContext<'_>) -> f32 {
         let Some(seen) = self.tools.get(id) else { return 0.5 };
         let similar = self.nearby.rate(id, now, seen);
         history(similar.map_or_else(|| seen.rate(), |similar| similar.rate))

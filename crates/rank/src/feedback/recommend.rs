@@ -7,8 +7,8 @@ use serde::Serialize;
 use toolroute_catalog::ToolId;
 
 use super::execution::PromptHash;
-use super::rates::{Observed, rates};
-use super::{Execution, evidence};
+use super::run_stats::{RunStats, rates};
+use super::{Execution, credibility};
 
 /// Ordered: the most pressing first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -61,7 +61,7 @@ pub struct NearDuplicate {
     pub cosine: f32,
 }
 
-/// Runs, by [weight](Observed::weight), before a tool may be said to fail.
+/// Runs, by [weight](RunStats::weight), before a tool may be said to fail.
 const LEAST_RUNS: f64 = 5.0;
 
 /// A tool fails where even the upper bound of its success is below the first; it fails often where
@@ -102,12 +102,12 @@ pub fn recommend(log: &[Execution], near: &[NearDuplicate]) -> Vec<Recommendatio
     all
 }
 
-fn failing(tool: &ToolId, seen: &Observed) -> Option<Recommendation> {
+fn failing(tool: &ToolId, seen: &RunStats) -> Option<Recommendation> {
     let bound = seen.upper_bound();
     if seen.weight < LEAST_RUNS || bound >= FAILS_OFTEN {
         return None;
     }
-    let Observed { runs, successes, .. } = seen;
+    let RunStats { runs, successes, .. } = seen;
     Some(Recommendation {
         tool: tool.clone(),
         fault: Fault::Fails,
@@ -137,11 +137,11 @@ type Asked<'a> = (&'a Option<String>, Option<PromptHash>, i64, &'a ToolId);
 /// By the tool that stood first. Of a prompt in a session only what came of it in the end counts: a
 /// failure that another tool made good is one wrong place, not two.
 fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
-    let weights = evidence::weights(log);
+    let weights = credibility::weights(log);
     let mut last: HashMap<Asked<'_>, (usize, &Execution)> = HashMap::new();
     for (at, execution) in log.iter().enumerate() {
         let Some(first) = execution.choice.offered.first() else { continue };
-        let key = (&execution.session, execution.hash(), evidence::day(execution), first);
+        let key = (&execution.session, execution.hash(), credibility::day(execution), first);
         let entry = last.entry(key).or_insert((at, execution));
         // A success stands, whatever is tried after it.
         if !entry.1.success {
@@ -185,7 +185,7 @@ fn wrong(tool: &ToolId, places: &FirstPlaces) -> Option<Recommendation> {
     })
 }
 
-fn never_chosen(log: &[Execution], observed: &BTreeMap<ToolId, Observed>) -> Vec<Recommendation> {
+fn never_chosen(log: &[Execution], observed: &BTreeMap<ToolId, RunStats>) -> Vec<Recommendation> {
     let mut offers: BTreeMap<&ToolId, u64> = BTreeMap::new();
     for id in log.iter().flat_map(|execution| &execution.choice.offered) {
         *offers.entry(id).or_default() += 1;
@@ -204,13 +204,13 @@ fn never_chosen(log: &[Execution], observed: &BTreeMap<ToolId, Observed>) -> Vec
 
 fn duplicate(
     pair: &NearDuplicate,
-    observed: &BTreeMap<ToolId, Observed>,
+    observed: &BTreeMap<ToolId, RunStats>,
 ) -> Option<Recommendation> {
     let NearDuplicate { a, b, cosine } = pair;
     if cosine.is_nan() || *cosine < DUPLICATE || a == b {
         return None;
     }
-    let runs = |id: &ToolId| observed.get(id).map_or(0, |seen: &Observed| seen.runs);
+    let runs = |id: &ToolId| observed.get(id).map_or(0, |seen: &RunStats| seen.runs);
     // Of two the one that is less used is the one to look at.
     let less = |x: &ToolId, y: &ToolId| (runs(x), y) < (runs(y), x);
     let (tool, other) = if less(a, b) { (a, b) } else { (b, a) };

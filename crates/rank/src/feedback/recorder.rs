@@ -17,10 +17,10 @@ use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
 /// Told of executions before they are written, to add what takes time: vectors.
-pub type Prepare = dyn FnMut(&mut [Execution]) + Send;
+pub type PrepareHook = dyn FnMut(&mut [Execution]) + Send;
 
 /// Told after executions were written and nothing else waits, to read what the log says now.
-pub type Refresh = dyn FnMut(&ExecutionStore) + Send;
+pub type RefreshHook = dyn FnMut(&ExecutionStore) + Send;
 
 /// A refresh rests so many times as long as it took.
 const REFRESH_SHARE: u32 = 20;
@@ -45,14 +45,14 @@ impl Default for RecorderOptions {
 
 /// What is done in the writer's thread.
 #[derive(Default)]
-pub struct Hooks {
-    pub prepare: Option<Box<Prepare>>,
-    pub refresh: Option<Box<Refresh>>,
+pub struct RecorderHooks {
+    pub prepare: Option<Box<PrepareHook>>,
+    pub refresh: Option<Box<RefreshHook>>,
 }
 
 /// Whether an execution was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
+pub enum RecordOutcome {
     Queued,
     /// The queue was full.
     Dropped,
@@ -109,7 +109,7 @@ impl Recorder {
     pub fn start(
         store: ExecutionStore,
         options: RecorderOptions,
-        hooks: Hooks,
+        hooks: RecorderHooks,
     ) -> std::io::Result<Self> {
         let (queue, waiting) = mpsc::sync_channel(options.capacity.max(1));
         let counts = Arc::new(Counts::default());
@@ -134,14 +134,14 @@ impl Recorder {
     /// # Errors
     /// [`StoreError::Invalid`] where it cannot be logged; [`StoreError::Closed`] where the writer
     /// ended by a panic of a hook.
-    pub fn record(&self, mut execution: Execution) -> Result<Recorded, StoreError> {
+    pub fn record(&self, mut execution: Execution) -> Result<RecordOutcome, StoreError> {
         execution.check()?;
         // When it happened, not when it is written.
         execution.at = execution.at.or_else(|| Some(super::store::now()));
         match self.queue.try_send(Message::Record(Box::new(execution))) {
             Ok(()) => {
                 self.counts.queued.fetch_add(1, Ordering::Relaxed);
-                Ok(Recorded::Queued)
+                Ok(RecordOutcome::Queued)
             }
             Err(TrySendError::Full(_)) => {
                 let dropped = self.counts.dropped.fetch_add(1, Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl Recorder {
                 if dropped.is_multiple_of(1_000) {
                     tracing::warn!(dropped = dropped + 1, "the queue of executions is full");
                 }
-                Ok(Recorded::Dropped)
+                Ok(RecordOutcome::Dropped)
             }
             Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
         }
@@ -230,7 +230,7 @@ impl Counts {
 struct Writer {
     store: ExecutionStore,
     options: RecorderOptions,
-    hooks: Hooks,
+    hooks: RecorderHooks,
     counts: Arc<Counts>,
     batch: Vec<Execution>,
     /// Whether something was written since the last refresh.
@@ -342,7 +342,8 @@ mod tests {
     fn ten_thousand_records_of_eight_threads_are_all_there_after_close() {
         let folder = tempfile::tempdir().unwrap();
         let recorder =
-            Recorder::start(store(&folder), RecorderOptions::default(), Hooks::default()).unwrap();
+            Recorder::start(store(&folder), RecorderOptions::default(), RecorderHooks::default())
+                .unwrap();
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let recorder = &recorder;
@@ -350,7 +351,7 @@ mod tests {
                     for n in 0..1_250 {
                         assert_eq!(
                             recorder.record(run(thread * 1_250 + n)).unwrap(),
-                            Recorded::Queued
+                            RecordOutcome::Queued
                         );
                     }
                 });
@@ -368,11 +369,12 @@ mod tests {
     fn a_full_queue_drops_and_counts_and_never_waits() {
         let folder = tempfile::tempdir().unwrap();
         let (go, wait) = mpsc::channel::<()>();
-        let hooks = Hooks { prepare: Some(Box::new(move |_| _ = wait.recv())), refresh: None };
+        let hooks =
+            RecorderHooks { prepare: Some(Box::new(move |_| _ = wait.recv())), refresh: None };
         let options = RecorderOptions { capacity: 4, batch: 1, ..RecorderOptions::default() };
         let recorder = Recorder::start(store(&folder), options, hooks).unwrap();
         let start = Instant::now();
-        let taken = (0..100).filter(|n| recorder.record(run(*n)).unwrap() == Recorded::Queued);
+        let taken = (0..100).filter(|n| recorder.record(run(*n)).unwrap() == RecordOutcome::Queued);
         let taken = taken.count() as u64;
         assert!(start.elapsed() < Duration::from_secs(2) && (4..=5).contains(&taken), "{taken}");
         drop(go);
@@ -388,7 +390,7 @@ mod tests {
         let tell = seen.clone();
         let refresh =
             move |store: &ExecutionStore| tell.store(store.count().unwrap(), Ordering::Relaxed);
-        let hooks = Hooks { prepare: None, refresh: Some(Box::new(refresh)) };
+        let hooks = RecorderHooks { prepare: None, refresh: Some(Box::new(refresh)) };
         let recorder = Recorder::start(store(&folder), RecorderOptions::default(), hooks).unwrap();
         (0..1_000).for_each(|n| _ = recorder.record(run(n)).unwrap());
         recorder.flush().unwrap();
@@ -402,7 +404,8 @@ mod tests {
     fn what_cannot_be_logged_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let recorder =
-            Recorder::start(store(&folder), RecorderOptions::default(), Hooks::default()).unwrap();
+            Recorder::start(store(&folder), RecorderOptions::default(), RecorderHooks::default())
+                .unwrap();
         let bad = Execution { cost: Some(f64::NAN), ..run(1) };
         assert!(matches!(recorder.record(bad), Err(StoreError::Invalid { field: "cost", .. })));
         assert_eq!(recorder.close().unwrap().queued, 0);
@@ -413,7 +416,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         // A hook that spoils a row stands for a disk that fails.
         let spoil = |rows: &mut [Execution]| rows.iter_mut().for_each(|row| row.cost = Some(-1.0));
-        let hooks = Hooks { prepare: Some(Box::new(spoil)), refresh: None };
+        let hooks = RecorderHooks { prepare: Some(Box::new(spoil)), refresh: None };
         let recorder = Recorder::start(store(&folder), RecorderOptions::default(), hooks).unwrap();
         recorder.record(run(1)).unwrap();
         let said = recorder.flush().unwrap_err();

@@ -12,9 +12,9 @@ use super::{Execution, StoreError};
 use rows::Columns;
 pub use weight_log::WeightRecord;
 
+mod checksums;
 mod rows;
 mod schema;
-mod sums;
 #[cfg(test)]
 mod tests;
 mod weight_log;
@@ -54,7 +54,7 @@ impl Default for StoreOptions {
 
 /// What became of executions that were to be logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct InsertReport {
     pub added: u64,
     /// Rows, new or old, that were beyond the retention.
     pub removed: u64,
@@ -62,7 +62,7 @@ pub struct Written {
 
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Forget {
+pub enum ForgetScope {
     /// Its executions, and that other selections offered it.
     Tool(ToolId),
     /// What happened before, in milliseconds since 1970.
@@ -73,7 +73,7 @@ pub enum Forget {
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetReport {
     pub executions: u64,
     /// Whether the bytes are gone from disk as well. Another process that reads the log at that
     /// moment keeps them until the log is written or forgotten from again.
@@ -115,7 +115,7 @@ impl ExecutionStore {
     ///
     /// # Errors
     /// [`StoreError::Invalid`]; and where the file cannot be written.
-    pub fn insert(&mut self, executions: &[Execution]) -> Result<Written, StoreError> {
+    pub fn insert(&mut self, executions: &[Execution]) -> Result<InsertReport, StoreError> {
         executions.iter().try_for_each(Execution::check)?;
         let written = insert(&mut self.connection, executions, &self.options);
         self.told(written)
@@ -151,11 +151,11 @@ impl ExecutionStore {
     ///
     /// # Errors
     /// Where the file cannot be written.
-    pub fn forget(&mut self, what: &Forget) -> Result<Forgotten, StoreError> {
+    pub fn forget(&mut self, what: &ForgetScope) -> Result<ForgetReport, StoreError> {
         let deleted = delete(&mut self.connection, what);
         let executions = self.told(deleted)?;
         let scrubbed = scrub(&self.connection).unwrap_or(false);
-        Ok(Forgotten { executions, scrubbed })
+        Ok(ForgetReport { executions, scrubbed })
     }
 
     /// Milliseconds since 1970 at which a day begins, in UTC; `2026-01-31`, perhaps with a time.
@@ -196,7 +196,7 @@ impl ExecutionStore {
             while let Some(row) = found.next()? {
                 let execution = rows::execution(row, columns)?;
                 if last.is_some_and(|last| !order.allows(last, execution.at)) {
-                    return Err(sums::damage("its index by time is not in order"));
+                    return Err(checksums::damage("its index by time is not in order"));
                 }
                 last = Some(execution.at);
                 seen += 1;
@@ -206,7 +206,11 @@ impl ExecutionStore {
             let all = "SELECT count(*) FROM executions NOT INDEXED";
             let is_whole = order != Order::Forward
                 || seen == reading.query_row(all, [], |row| row.get::<_, i64>(0))?;
-            if is_whole { Ok(()) } else { Err(sums::damage("its index by time lacks executions")) }
+            if is_whole {
+                Ok(())
+            } else {
+                Err(checksums::damage("its index by time lacks executions"))
+            }
         };
         self.told(read())
     }
@@ -255,7 +259,7 @@ fn insert(
     connection: &mut Connection,
     executions: &[Execution],
     options: &StoreOptions,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<InsertReport> {
     insert_at(connection, executions, options, now())
 }
 
@@ -264,19 +268,19 @@ fn insert_at(
     executions: &[Execution],
     options: &StoreOptions,
     now: i64,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<InsertReport> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let is_now = is_plausible(&transaction, now)?;
     {
         let mut statement = transaction.prepare_cached(rows::INSERT)?;
         for execution in executions {
             rows::insert(&mut statement, execution, options, now)?;
-            sums::seal(&transaction, transaction.last_insert_rowid())?;
+            checksums::seal(&transaction, transaction.last_insert_rowid())?;
         }
     }
     let removed = retain(&transaction, options.retention, is_now.then_some(now))?;
     transaction.commit()?;
-    Ok(Written { added: executions.len() as u64, removed })
+    Ok(InsertReport { added: executions.len() as u64, removed })
 }
 
 /// So many executions of the last [`LONGEST_PAUSE`] say that a clock is right.
@@ -307,10 +311,10 @@ fn retain(connection: &Connection, keep: Retention, now: Option<i64>) -> rusqlit
     Ok((aged + cut) as u64)
 }
 
-fn delete(connection: &mut Connection, what: &Forget) -> rusqlite::Result<u64> {
+fn delete(connection: &mut Connection, what: &ForgetScope) -> rusqlite::Result<u64> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let deleted = match what {
-        Forget::Tool(id) => {
+        ForgetScope::Tool(id) => {
             // The word for it in other tools' rows too: a forgotten tool was never there.
             let offered = "UPDATE executions SET facts_sum = NULL, offered =
                 (SELECT json_group_array(value) FROM json_each(offered) WHERE value <> ?1)
@@ -322,11 +326,13 @@ fn delete(connection: &mut Connection, what: &Forget) -> rusqlite::Result<u64> {
                 .query_map([id.as_str()], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             transaction.execute(offered, [id.as_str()])?;
-            touched.into_iter().try_for_each(|id| sums::seal(&transaction, id))?;
+            touched.into_iter().try_for_each(|id| checksums::seal(&transaction, id))?;
             transaction.execute("DELETE FROM executions WHERE tool = ?1", [id.as_str()])?
         }
-        Forget::Before(at) => transaction.execute("DELETE FROM executions WHERE at < ?1", [at])?,
-        Forget::All => {
+        ForgetScope::Before(at) => {
+            transaction.execute("DELETE FROM executions WHERE at < ?1", [at])?
+        }
+        ForgetScope::All => {
             transaction.execute("DELETE FROM weights", [])?;
             transaction.execute("DELETE FROM executions", [])?
         }

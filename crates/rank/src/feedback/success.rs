@@ -94,11 +94,12 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Called;
+    use super::super::CallAttempt;
     use super::*;
 
     fn call(request: &str, place: u32, success: bool) -> Execution {
-        let called = Called { request: request.into(), place, tries: 1, ..Called::default() };
+        let called =
+            CallAttempt { request: request.into(), place, tries: 1, ..CallAttempt::default() };
         Execution { called: Some(called), ..Execution::new("t".into(), "p", success) }
     }
 

@@ -6,8 +6,10 @@ use proptest::prelude::*;
 use tempfile::tempdir;
 use toolroute_catalog::{Tool, ToolId};
 
-use super::layout::{decode, encode};
+use super::usage_file::{decode, encode};
 use super::*;
+
+mod false_reports;
 
 const DIMENSION: usize = 8;
 
@@ -69,7 +71,7 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&usage.handicap()));
         let strength = usage.strength();
         prop_assert!((0.0..=1.0).contains(&strength));
-        for moved in usage.moves(&tools, |row| &own[row as usize]) {
+        for moved in usage.learned_vectors(&tools, |row| &own[row as usize]) {
             let RowUsage { prompts, share, moved: far, reach } = moved.usage;
             prop_assert!(prompts >= 1 && (0.45 * strength..=0.9).contains(&share), "{share}");
             prop_assert!((1.0..=1.75).contains(&reach), "{reach}");
@@ -102,7 +104,7 @@ proptest! {
         // Samples of many prompts differ, and with them how far history is followed.
         let moves = |mut usage: UsageVectors| {
             usage.strength = 1.0;
-            usage.moves(&tools, |row| &own[row as usize])
+            usage.learned_vectors(&tools, |row| &own[row as usize])
         };
         prop_assert_eq!(moves(usage), moves(learned(&without)));
     }
@@ -128,7 +130,7 @@ fn learning_in_two_runs_is_learning_at_once() {
 fn a_tool_comes_nearer_to_what_it_served_and_others_stay() {
     let usage = learned(&[(1, vec![0]), (2, vec![0])]);
     let (own, tools) = (own(9), tools(9));
-    let moved = usage.moves(&tools, |row| &own[row as usize]);
+    let moved = usage.learned_vectors(&tools, |row| &own[row as usize]);
     assert_eq!(moved.len(), 1);
     for prompt in [1, 2] {
         assert!(dot(&vector(prompt), &moved[0].vector) > dot(&vector(prompt), &own[0]) + 0.1);
@@ -154,11 +156,12 @@ fn learned_tools_rise_for_others_prompts_no_more_than_they_are_set_back() {
         usage.learn(PromptHash::of(&seed.to_string()), &prompt(seed), &[id]).unwrap();
     }
     usage.calibrate(&tools, |row| &own[row as usize]);
-    let moved = usage.moves(&tools, |row| &own[row as usize]);
+    let moved = usage.learned_vectors(&tools, |row| &own[row as usize]);
     let rows = UsageRows::new(9, &moved, usage.handicap());
     let (mut before, mut after) = (0.0, 0.0);
     for seed in 1_000..1_400 {
-        let best = |score: &dyn Fn(&Moved) -> f32| moved.iter().map(score).fold(-1.0, f32::max);
+        let best =
+            |score: &dyn Fn(&LearnedVector) -> f32| moved.iter().map(score).fold(-1.0, f32::max);
         before += best(&|moved| dot(&prompt(seed), &own[moved.row as usize])) / 400.0;
         after += best(&|moved| rows.score(moved.row, dot(&prompt(seed), &moved.vector))) / 400.0;
     }
@@ -188,7 +191,7 @@ fn history_is_followed_as_far_as_it_helps() {
                 }
             }
             usage.calibrate(&tools, |row| &own[row as usize]);
-            (usage.strength(), usage.moves(&tools, |row| &own[row as usize]).len())
+            (usage.strength(), usage.learned_vectors(&tools, |row| &own[row as usize]).len())
         };
     for times in [1, 9] {
         let (strength, _) = learned_times(times, 4, 4, &|_, nth| nth);
@@ -205,7 +208,7 @@ fn history_is_followed_as_far_as_it_helps() {
     let own = own(9);
     let mut shares = |strength| {
         usage.strength = strength;
-        let moved = usage.moves(&self::tools(9), |row| &own[row as usize]);
+        let moved = usage.learned_vectors(&self::tools(9), |row| &own[row as usize]);
         moved.iter().map(|moved| moved.usage.share).collect::<Vec<_>>()
     };
     assert_eq!((shares(1.0), shares(0.5), shares(0.0)), (vec![0.45], vec![0.225], vec![]));

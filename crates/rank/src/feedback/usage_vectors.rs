@@ -10,9 +10,8 @@ use toolroute_catalog::{Tool, ToolId};
 use toolroute_vectors::durable::{self, Readers};
 
 use super::execution::PromptHash;
-use super::moves::{Learned, Moved};
-use super::sample::Sample;
-use super::{Error, calibration, layout};
+use super::learned_vectors::{CatalogHistory, LearnedVector};
+use super::{Error, calibration, usage_file};
 
 /// Which model made the prompts' vectors: those of another cannot be compared with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,12 +65,49 @@ fn parts(number: f32) -> i64 {
     (f64::from(number) * ONE).round() as i64
 }
 
+/// Prompts kept at most: the mean over so many moves by less than 0.01 from sample to sample, they are ranked
+/// five times in a second, and they take 400 KB.
+const SAMPLE_SIZE: usize = 256;
+
+/// The prompts with the lowest hashes: as good as drawn by lot, and the same whatever the order in
+/// which they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PromptSample {
+    pub prompts: BTreeMap<PromptHash, SampledPrompt>,
+}
+
+/// One past prompt and all the tools that served it, with how many times that was learned.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SampledPrompt {
+    pub vector: Vec<f32>,
+    pub tools: BTreeMap<ToolId, u64>,
+}
+
+impl PromptSample {
+    pub fn add(&mut self, hash: PromptHash, vector: &[f32], tools: &BTreeSet<ToolId>) {
+        let new = || SampledPrompt { vector: vector.to_vec(), tools: BTreeMap::new() };
+        let sampled = self.prompts.entry(hash).or_insert_with(new);
+        for id in tools {
+            *sampled.tools.entry(id.clone()).or_default() += 1;
+        }
+        if self.prompts.len() > SAMPLE_SIZE {
+            self.prompts.pop_last();
+        }
+    }
+
+    /// Drops the tool, and prompts that served no other.
+    pub fn forget(&mut self, id: &ToolId) {
+        self.prompts
+            .retain(|_, prompt| !(prompt.tools.remove(id).is_some() && prompt.tools.is_empty()));
+    }
+}
+
 /// What was learned from past prompts. The order in which they came makes no difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageVectors {
     pub(super) model: UsageModel,
     pub(super) tools: BTreeMap<ToolId, History>,
-    pub(super) sample: Sample,
+    pub(super) sample: PromptSample,
     /// How far history is followed, 0 to 1.
     pub(super) strength: f32,
     /// What learned tools are set back by, so that those without history keep their place.
@@ -80,7 +116,7 @@ pub struct UsageVectors {
 
 impl UsageVectors {
     pub fn new(model: UsageModel) -> Self {
-        let (tools, sample) = (BTreeMap::new(), Sample::default());
+        let (tools, sample) = (BTreeMap::new(), PromptSample::default());
         Self { model, tools, sample, strength: 1.0, handicap: 0.0 }
     }
 
@@ -165,8 +201,12 @@ impl UsageVectors {
 
     /// Where the tools of a catalog that have history move to, by row. `own` gives the vector that
     /// a row's tool has without it.
-    pub fn moves<'v>(&self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32]) -> Vec<Moved> {
-        Learned::new(self, tools, &own).moves(own, self.strength)
+    pub fn learned_vectors<'v>(
+        &self,
+        tools: &[Arc<Tool>],
+        own: impl Fn(u32) -> &'v [f32],
+    ) -> Vec<LearnedVector> {
+        CatalogHistory::new(self, tools, &own).moves(own, self.strength)
     }
 
     /// Finds how far history is to be followed in this catalog, and by how much learned tools are to
@@ -177,7 +217,7 @@ impl UsageVectors {
 
     /// Tells what was learned apart: SHA-256 over all of it, in hex.
     pub fn fingerprint(&self) -> String {
-        let bytes = layout::encode(self);
+        let bytes = usage_file::encode(self);
         let seal = &bytes[bytes.len() - durable::HASH..];
         seal.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -187,7 +227,7 @@ impl UsageVectors {
     /// # Errors
     /// [`Error::Io`].
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        let written = durable::replace(path, Readers::Owner, &layout::encode(self));
+        let written = durable::replace(path, Readers::Owner, &usage_file::encode(self));
         written.map_err(|source| Error::Io { path: path.to_owned(), source })
     }
 
@@ -200,6 +240,6 @@ impl UsageVectors {
             io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
             _ => Error::Io { path: path.to_owned(), source },
         })?;
-        layout::decode(&bytes, path)
+        usage_file::decode(&bytes, path)
     }
 }

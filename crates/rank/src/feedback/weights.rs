@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence;
-use super::logistic::{self, Sample};
+use super::credibility;
+use super::logistic::{self, Outcome};
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
@@ -73,7 +73,7 @@ impl ScoreWeights {
 /// Why weights stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unchanged {
+pub enum UnchangedReason {
     /// Fewer executions say what the signals were than are needed.
     TooFew,
     /// All runs succeeded, or all failed: nothing to tell apart.
@@ -95,7 +95,7 @@ pub struct WeightUpdate {
     pub loss_before: f64,
     pub loss_after: f64,
     /// `None` where `new` is worth applying.
-    pub unchanged: Option<Unchanged>,
+    pub unchanged: Option<UnchangedReason>,
 }
 
 impl WeightUpdate {
@@ -118,12 +118,12 @@ impl WeightUpdate {
         update
     }
 
-    fn fit(&mut self, rows: &[&Execution]) -> Result<(), Unchanged> {
+    fn fit(&mut self, rows: &[&Execution]) -> Result<(), UnchangedReason> {
         if rows.len() < LEAST_EXECUTIONS {
-            return Err(Unchanged::TooFew);
+            return Err(UnchangedReason::TooFew);
         }
         if rows.iter().all(|run| run.success == rows[0].success) {
-            return Err(Unchanged::OneOutcome);
+            return Err(UnchangedReason::OneOutcome);
         }
         let told: Vec<(String, f64)> = self
             .old
@@ -145,7 +145,7 @@ impl WeightUpdate {
             None => slope.value,
         };
         if unit <= 0.0 {
-            return Err(Unchanged::NoGain);
+            return Err(UnchangedReason::NoGain);
         }
         let wanted = |name: &str| fitted.get(name).map_or(self.old.get(name), |found| found / unit);
         let semantic = match fitted.contains_key(KEYWORD) {
@@ -163,7 +163,7 @@ impl WeightUpdate {
         let moved: Vec<f64> = told.iter().map(|(name, _)| new.get(name)).collect();
         let loss = logistic::slope(&samples, &moved).loss;
         if loss > self.loss_before - LEAST_GAIN {
-            return Err(Unchanged::NoGain);
+            return Err(UnchangedReason::NoGain);
         }
         (self.new, self.loss_after) = (new, loss);
         Ok(())
@@ -197,13 +197,13 @@ fn is_told(rows: &[&Execution], name: &str) -> bool {
 
 /// What each signal said, less its mean. One that an execution does not name said nothing, which is
 /// 0: a selection names those that have something to say.
-fn samples(rows: &[&Execution], signals: &[(String, f64)]) -> Vec<Sample> {
+fn samples(rows: &[&Execution], signals: &[(String, f64)]) -> Vec<Outcome> {
     let owned: Vec<Execution> = rows.iter().map(|run| (*run).clone()).collect();
-    let weights = evidence::weights(&owned);
-    let mut samples: Vec<Sample> = rows
+    let weights = credibility::weights(&owned);
+    let mut samples: Vec<Outcome> = rows
         .iter()
         .zip(weights)
-        .map(|(run, weight)| Sample { signals: Vec::new(), success: run.success, weight })
+        .map(|(run, weight)| Outcome { signals: Vec::new(), success: run.success, weight })
         .collect();
     for (name, _) in signals {
         let said = |run: &&Execution| f64::from(run.choice.parts.get(name).copied().unwrap_or(0.0));
@@ -281,19 +281,19 @@ mod tests {
             assert_eq!(update.new, update.old);
             update.unchanged
         };
-        assert_eq!(unchanged(&log(9)), Some(Unchanged::TooFew));
+        assert_eq!(unchanged(&log(9)), Some(UnchangedReason::TooFew));
         let mut all_good = log(50);
         all_good.iter_mut().for_each(|run| run.success = true);
-        assert_eq!(unchanged(&all_good), Some(Unchanged::OneOutcome));
+        assert_eq!(unchanged(&all_good), Some(UnchangedReason::OneOutcome));
         let mut silent = log(400);
         silent.iter_mut().for_each(|run| run.choice.parts.clear());
-        assert_eq!(unchanged(&silent), Some(Unchanged::TooFew));
+        assert_eq!(unchanged(&silent), Some(UnchangedReason::TooFew));
         let mut constant = log(400);
         constant.iter_mut().flat_map(|run| run.choice.parts.values_mut()).for_each(|x| *x = 0.5);
         for run in &mut constant {
             run.choice.parts.remove("intent");
         }
-        assert_eq!(unchanged(&constant), Some(Unchanged::NoGain));
+        assert_eq!(unchanged(&constant), Some(UnchangedReason::NoGain));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use toolroute_catalog::ToolId;
 
 use super::Execution;
-use super::evidence::is_conversation;
+use super::credibility::is_conversation;
 
 /// Longest time between two steps of one piece of work.
 const GAP_MS: i64 = 30 * 60 * 1_000;
@@ -25,7 +25,7 @@ const MOST_NEXT: usize = 10;
 
 /// A tool that tends to follow another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Next {
+pub struct NextTool {
     pub tool: ToolId,
     /// That it comes next, 0 to 1.
     pub probability: f64,
@@ -38,7 +38,7 @@ pub struct Next {
 /// Steps from one tool that worked to the next, within a session.
 #[derive(Clone, Debug, Default)]
 pub struct Workflow {
-    after: BTreeMap<ToolId, Vec<Next>>,
+    after: BTreeMap<ToolId, Vec<NextTool>>,
 }
 
 impl Workflow {
@@ -51,14 +51,14 @@ impl Workflow {
         for ((from, _), count) in &counts {
             *starts.entry(from).or_default() += f64::from(*count);
         }
-        let mut after: BTreeMap<ToolId, Vec<Next>> = BTreeMap::new();
+        let mut after: BTreeMap<ToolId, Vec<NextTool>> = BTreeMap::new();
         for ((from, to), &count) in &counts {
             let usual = f64::from(runs[to]) / all;
             let seen = f64::from(count) + PRIOR_STEPS * usual;
             let probability = seen / (starts[from] + PRIOR_STEPS);
             let lift = probability / usual;
             if lift > 1.0 && count >= LEAST_COUNT {
-                let next = Next { tool: to.clone(), probability, lift, count };
+                let next = NextTool { tool: to.clone(), probability, lift, count };
                 after.entry(from.clone()).or_default().push(next);
             }
         }
@@ -72,14 +72,14 @@ impl Workflow {
 
     /// From shares that were counted elsewhere.
     pub(super) fn of_shares(follows: BTreeMap<ToolId, BTreeMap<ToolId, f64>>) -> Self {
-        let next = |(tool, probability): (ToolId, f64)| Next {
+        let next = |(tool, probability): (ToolId, f64)| NextTool {
             tool,
             probability: if probability.is_finite() { probability.clamp(0.0, 1.0) } else { 0.0 },
             lift: 1.0,
             count: LEAST_COUNT,
         };
         let after = follows.into_iter().map(|(id, shares)| {
-            let mut all: Vec<Next> = shares.into_iter().map(next).collect();
+            let mut all: Vec<NextTool> = shares.into_iter().map(next).collect();
             all.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             (id, all)
         });
@@ -87,12 +87,12 @@ impl Workflow {
     }
 
     /// Every tool that others tend to follow, with these.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolId, &[Next])> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolId, &[NextTool])> {
         self.after.iter().map(|(id, next)| (id, next.as_slice()))
     }
 
     /// What follows a tool more often than it runs at all, the likeliest first.
-    pub fn next_after(&self, tool: &str) -> &[Next] {
+    pub fn next_after(&self, tool: &str) -> &[NextTool] {
         self.after.get(tool).map_or(&[], Vec::as_slice)
     }
 }

@@ -48,8 +48,9 @@ use regex::Regex;
 
 pub use analysis::{Analysis, AnalysisTimes, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
+pub use caveat::caveat;
 pub use classifier::{Classifier, Guess};
-pub use clauses::clauses;
+pub use clauses::{MAX_CLAUSES, clauses};
 pub use context::{Context, SourceFile, Speaker, Stage, Turn};
 pub use depth::Depth;
 pub use error::Error;
@@ -65,8 +66,7 @@ pub use task::{task_by_keywords, task_examples};
 
 pub(crate) use camel_case::split_camel_case;
 pub(crate) use categories::Categories;
-pub(crate) use caveat::caveat;
-pub(crate) use clauses::{MAX_CLAUSES, all_clauses};
+pub(crate) use clauses::all_clauses;
 pub(crate) use direction::{Direction, directions};
 pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};

@@ -4,7 +4,7 @@ use toolroute_vectors::embedding::Calibration;
 
 use super::fusion::{Fusion, Normalization};
 use super::hybrid::total_without_name;
-use super::retriever::{Candidate, Retrieved, Score};
+use super::retriever::{Candidate, Retrieval, Score};
 
 /// What the blended score counts for beside the cosine. Over eleven catalogs, prompts of other
 /// catalogs are told apart best between 0.3 and 0.8; either part alone does worse.
@@ -17,7 +17,7 @@ const TYPICAL: f32 = 0.8;
 
 /// The evidence that something fits, as one number: the best cosine, with parts of the best blended score and of
 /// the catalog's mean cosine. `None` without candidates or without meaning (the keyword strategy).
-pub fn evidence(found: &Retrieved, fusion: Fusion) -> Option<f32> {
+pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     let candidates = &found.candidates;
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
     let blended = |candidate| blended(candidate, fusion, cosine);
@@ -69,8 +69,8 @@ mod tests {
         evidence(&found(candidates), Fusion::default())
     }
 
-    fn found(candidates: &[Candidate]) -> Retrieved {
-        Retrieved { candidates: candidates.to_vec(), ..Retrieved::default() }
+    fn found(candidates: &[Candidate]) -> Retrieval {
+        Retrieval { candidates: candidates.to_vec(), ..Retrieval::default() }
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_prompt_is_surer_where_the_whole_catalog_is_near() {
         let of = |typical| {
-            let near = Retrieved { typical, ..found(&[candidate(0.5, 0.0)]) };
+            let near = Retrieval { typical, ..found(&[candidate(0.5, 0.0)]) };
             evidence(&near, Fusion::default()).unwrap()
         };
         assert!(of(0.3) > of(0.1));

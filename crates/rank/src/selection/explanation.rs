@@ -45,7 +45,7 @@ impl Tiers {
 
 /// The policy's reason to put a tool before one that scores a little more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Preferred {
+pub struct PreferenceReason {
     /// The id of the other tool.
     pub over: ToolId,
     pub by: Criterion,
@@ -53,7 +53,7 @@ pub struct Preferred {
     pub because: String,
 }
 
-impl Preferred {
+impl PreferenceReason {
     pub fn new(tool: &Tool, over: &Tool, by: Criterion) -> Self {
         let declared = |tool: &Tool| match by {
             Criterion::Reliability => tool.reliability.map(|tier| tier.to_string()),
@@ -121,7 +121,7 @@ impl Level {
 
 /// What an explanation says beyond meaning and words.
 #[derive(Debug, Default)]
-pub struct Beyond<'a> {
+pub struct ExplanationInputs<'a> {
     /// Summands of the score, one a signal.
     pub parts: Vec<Part>,
     /// What the patterns of the tool's author found.
@@ -151,7 +151,7 @@ pub struct Explanation {
     pub tiers: Tiers,
     /// Why it stands before a tool that scores more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preferred: Option<Preferred>,
+    pub preferred: Option<PreferenceReason>,
     /// All of it in one line.
     pub why: String,
 }
@@ -162,7 +162,7 @@ impl Explanation {
         candidate: &Candidate,
         matched_terms: Vec<String>,
         tool: &Tool,
-        beyond: Beyond<'_>,
+        beyond: ExplanationInputs<'_>,
     ) -> Self {
         let semantic = candidate.semantic.map(|score| part("semantic", score));
         let keyword = candidate.keyword.map(|score| part("keyword", score));
@@ -198,8 +198,8 @@ impl Explanation {
 
     /// With what put the tool before another that scores more.
     #[must_use]
-    pub fn with_preferred(mut self, preferred: Option<Preferred>) -> Self {
-        if let Some(Preferred { over, because, .. }) = &preferred {
+    pub fn with_preferred(mut self, preferred: Option<PreferenceReason>) -> Self {
+        if let Some(PreferenceReason { over, because, .. }) = &preferred {
             self.why.push_str(&format!("; fits about as well as {over}, and {because}"));
         }
         self.preferred = preferred;
@@ -228,7 +228,7 @@ fn part(name: &'static str, score: Score) -> Part {
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
-fn why(candidate: &Candidate, matched_terms: &[String], beyond: &Beyond<'_>) -> String {
+fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInputs<'_>) -> String {
     let mut reasons = Vec::new();
     if candidate.exact_name > 0.0 {
         reasons.push("named in the prompt".to_owned());

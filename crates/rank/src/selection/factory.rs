@@ -25,7 +25,7 @@ pub fn retrievers(
 
 /// What `auto` comes to: hybrid where a model is at hand, which with the built-in one is always,
 /// and keyword where not. Any other strategy stays what it is.
-pub fn settle(asked: Strategy, has_model: bool) -> Strategy {
+pub fn resolve_strategy(asked: Strategy, has_model: bool) -> Strategy {
     match (asked, has_model) {
         (Strategy::Auto, true) => Strategy::Hybrid,
         (Strategy::Auto, false) => Strategy::Keyword,
@@ -51,8 +51,8 @@ mod tests {
         let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
         let all = retrievers(keyword, Some(semantic), fusion);
         assert_eq!(names(all), [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid]);
-        assert_eq!(settle(Strategy::Auto, true), Strategy::Hybrid);
-        assert_eq!(settle(Strategy::Auto, false), Strategy::Keyword);
-        assert_eq!(settle(Strategy::Semantic, false), Strategy::Semantic);
+        assert_eq!(resolve_strategy(Strategy::Auto, true), Strategy::Hybrid);
+        assert_eq!(resolve_strategy(Strategy::Auto, false), Strategy::Keyword);
+        assert_eq!(resolve_strategy(Strategy::Semantic, false), Strategy::Semantic);
     }
 }

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use toolroute_vectors::index::Rows;
 
-use super::cover::{cover, total};
+use super::clause_fusion::{mix_clauses, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
 use super::retriever::{
-    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 use super::semantic::{NEAREST, SemanticRetriever};
-use super::usage::{lean, learned_share};
+use super::usage_weighting::{learned_share, shift_to_meaning};
 use super::wording::by_wording;
 
 /// Scores by meaning and by words, and fuses the two.
@@ -23,7 +23,7 @@ pub struct HybridRetriever {
 }
 
 /// Raw scores of both parts for the same rows.
-struct Both {
+struct PartScores {
     rows: Vec<u32>,
     semantic: Vec<f32>,
     keyword: Vec<f32>,
@@ -40,7 +40,7 @@ impl HybridRetriever {
         Arc::new(Self { semantic, keyword, fusion })
     }
 
-    fn both(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<Both, Error> {
+    fn both(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<PartScores, Error> {
         let vector = prompt.vector_for(Strategy::Hybrid)?;
         let pool = match prompt.rows {
             // Not every row is scored: each part finds its best, and both score the union.
@@ -60,7 +60,7 @@ impl HybridRetriever {
             Rows::All => (0..semantic.len() as u32).collect(),
             Rows::Only(rows) => rows.to_vec(),
         };
-        Ok(Both { rows, semantic, keyword, typical })
+        Ok(PartScores { rows, semantic, keyword, typical })
     }
 
     /// The fused scores of each clause for the same rows.
@@ -96,7 +96,7 @@ impl HybridRetriever {
             fusion.lift_nearest(&mut scores);
         }
         if let Some(usage) = self.semantic.usage() {
-            lean(&mut scores, learned_share(usage, rows, semantic) * prompt.trust);
+            shift_to_meaning(&mut scores, learned_share(usage, rows, semantic) * prompt.trust);
         }
         scores
     }
@@ -119,7 +119,7 @@ impl Retriever for HybridRetriever {
         Strategy::Hybrid
     }
 
-    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let mut times = StageTimes::default();
         let start = Instant::now();
         let both = self.both(prompt, &mut times)?;
@@ -134,14 +134,14 @@ impl Retriever for HybridRetriever {
         if !is_one {
             let start = Instant::now();
             let clauses = self.clauses(prompt, &both.rows)?;
-            cover(&mut scores, &clauses);
+            mix_clauses(&mut scores, &clauses);
             times.search += start.elapsed();
         }
         let start = Instant::now();
         let mut candidates = candidates(both.rows, scores, &named);
         by_wording(prompt.reading, &mut candidates, self.keyword.tools());
         times.fuse += start.elapsed();
-        Ok(Retrieved { candidates, typical: both.typical, times })
+        Ok(Retrieval { candidates, typical: both.typical, times })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {

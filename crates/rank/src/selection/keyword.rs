@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use toolroute_catalog::{KeywordFields, Tool, keyword_fields};
 use toolroute_vectors::index::{Bm25, Bm25Settings, Field, Hit, Rows};
 
-use super::exact::ExactNames;
+use super::exact_names::ExactNames;
 use super::fusion::Fusion;
 use super::retriever::{
-    Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 use crate::query::without_mentions;
 
@@ -117,7 +117,7 @@ impl Retriever for KeywordRetriever {
         Strategy::Keyword
     }
 
-    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let start = Instant::now();
         let named = self.named(prompt.text());
         let hits = self.hits(prompt, &named)?;
@@ -137,7 +137,7 @@ impl Retriever for KeywordRetriever {
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { keyword: start.elapsed(), ..StageTimes::default() };
-        Ok(Retrieved { candidates, times, ..Retrieved::default() })
+        Ok(Retrieval { candidates, times, ..Retrieval::default() })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {

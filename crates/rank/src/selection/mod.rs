@@ -14,13 +14,10 @@
 //! assert_eq!(policy.admit(&tool, None).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
-mod blocked;
 mod cache;
-#[cfg(test)]
-mod cases;
+mod clause_fusion;
 mod confidence;
-mod cover;
-mod exact;
+mod exact_names;
 mod explanation;
 mod factory;
 mod fusion;
@@ -35,24 +32,23 @@ mod semantic;
 mod signals;
 #[cfg(test)]
 mod tests;
-mod tools;
-mod usage;
+mod tool_filter;
+mod usage_weighting;
 mod wording;
 
-pub use blocked::Blocked;
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
-pub use explanation::{Beyond, Explanation, Level, Part, Preferred, Tiers};
-pub use factory::{retrievers, settle};
+pub use explanation::{Explanation, ExplanationInputs, Level, Part, PreferenceReason, Tiers};
+pub use factory::{resolve_strategy, retrievers};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
-pub use policy::{Exclusion, NEAR_BEST, Policy, Undeclared};
+pub use policy::{Exclusion, NEAR_BEST, OpenBreakers, Policy, Undeclared};
 pub use retriever::{
-    Candidate, Clause, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 pub use semantic::{NEAREST, SemanticRetriever};
-pub use signals::{Assessed, Intent, SIGNALS, Signal, SignalWeights, Signals, Situation};
-pub use tools::ToolFilter;
+pub use signals::{Assessment, Intent, SIGNALS, Signal, SignalInputs, SignalWeights, Signals};
+pub use tool_filter::ToolFilter;

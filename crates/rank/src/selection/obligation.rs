@@ -11,7 +11,7 @@ use serde::Serialize;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId, covers};
 
 use super::policy::Exclusion;
-use crate::feedback::Observed;
+use crate::feedback::RunStats;
 
 /// One tool that can discharge an obligation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,7 +53,7 @@ pub fn satisfying<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
     admit: impl Fn(u32, &Tool) -> Result<(), Exclusion>,
-    seen: impl Fn(u32) -> Option<&'o Observed>,
+    seen: impl Fn(u32) -> Option<&'o RunStats>,
 ) -> (Vec<Candidacy>, Vec<(ToolId, Exclusion)>) {
     let (mut able, mut excluded) = (Vec::new(), Vec::new());
     for (row, tool) in (0u32..).zip(tools) {
@@ -75,7 +75,7 @@ pub fn candidates_for<'o>(
     obligation: &str,
     have: &[String],
     admit: impl Fn(u32, &Tool) -> Result<(), Exclusion>,
-    seen: impl Fn(u32) -> Option<&'o Observed>,
+    seen: impl Fn(u32) -> Option<&'o RunStats>,
 ) -> Candidacies {
     let (mut able, excluded) = satisfying(tools, obligation, admit, seen);
     let mut found = Candidacies { excluded, ..Candidacies::default() };
@@ -92,12 +92,12 @@ pub fn candidates_for<'o>(
     found
 }
 
-fn candidacy(row: u32, tool: &Tool, seen: Option<&Observed>) -> Candidacy {
-    let latency = Observed::latency_ms(seen, tool);
+fn candidacy(row: u32, tool: &Tool, seen: Option<&RunStats>) -> Candidacy {
+    let latency = RunStats::latency_ms(seen, tool);
     Candidacy {
         id: tool.id.clone(),
         missing: Vec::new(),
-        reliability: Observed::reliability(seen, tool.reliability),
+        reliability: RunStats::reliability(seen, tool.reliability),
         cost: tool.cost.unwrap_or(Cost::Medium),
         latency_ms: latency.map_or(LatencyTier::Medium.floor_ms(), |ms| ms.max(0.0) as u64),
         row,
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_was_seen_joins_what_is_declared() {
         let tools = ["a", "b"].map(|name| Arc::new(tool(name, "REPORT", &[])));
-        let ask = |a: Option<Observed>| {
+        let ask = |a: Option<RunStats>| {
             let seen = [a, None];
             let found =
                 candidates_for(&tools, "REPORT", &[], anything, |row| seen[row as usize].as_ref());
@@ -168,10 +168,10 @@ mod tests {
         };
         assert_eq!(ask(None), "a");
         assert_eq!(
-            ask(Some(Observed::from_counts(0, 1, None))),
+            ask(Some(RunStats::from_counts(0, 1, None))),
             "a",
             "one failure decides nothing"
         );
-        assert_eq!(ask(Some(Observed::from_counts(2, 40, None))), "b");
+        assert_eq!(ask(Some(RunStats::from_counts(2, 40, None))), "b");
     }
 }

@@ -11,7 +11,7 @@ use toolroute_vectors::index::Rows;
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
 use super::retriever::{
-    Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 use super::semantic::SemanticRetriever;
 
@@ -46,7 +46,7 @@ impl Retriever for PlainRetriever {
         self.strategy
     }
 
-    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let mut times = StageTimes::default();
         let start = Instant::now();
         // Every row, also over a graph: the least cosine is a part of the scale.
@@ -78,7 +78,7 @@ impl Retriever for PlainRetriever {
             candidates.retain(|candidate| candidate.score > 0.0);
         }
         times.fuse = start.elapsed();
-        Ok(Retrieved { candidates, times, ..Retrieved::default() })
+        Ok(Retrieval { candidates, times, ..Retrieval::default() })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {

@@ -1,11 +1,12 @@
 //! Which tools may be chosen at all.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 
-use crate::feedback::Observed;
+use crate::feedback::RunStats;
 use crate::query::Stage;
 
 /// What a tool that declares no tier counts as under a filter on that tier.
@@ -40,8 +41,8 @@ pub struct Policy {
     /// places after it (docs/security.md). `None` and 0 let every score pass.
     pub near_best: Option<f32>,
     /// Whether tiers are those that were observed: what a log says of reliability and latency moves
-    /// what a tool declares, within the bounds of [`Observed::reliability`] and
-    /// [`Observed::latency_ms`].
+    /// what a tool declares, within the bounds of [`RunStats::reliability`] and
+    /// [`RunStats::latency_ms`].
     pub observed_tiers: bool,
 }
 
@@ -223,11 +224,11 @@ impl Policy {
     ///
     /// # Errors
     /// The reason for which the tool is left out.
-    pub fn admit(&self, tool: &Tool, observed: Option<&Observed>) -> Result<(), Exclusion> {
+    pub fn admit(&self, tool: &Tool, observed: Option<&RunStats>) -> Result<(), Exclusion> {
         let assume = self.undeclared;
         let observed = observed.filter(|_| self.observed_tiers);
         if let Some(least) = self.min_reliability {
-            let moved = observed.map(|seen| Observed::reliability(Some(seen), tool.reliability));
+            let moved = observed.map(|seen| RunStats::reliability(Some(seen), tool.reliability));
             let found = moved.or(tool.reliability);
             if !assume.passes(found, Reliability::Medium, |tier| tier >= least) {
                 return Err(Exclusion::Reliability { found, least });
@@ -242,7 +243,7 @@ impl Policy {
         if let Some(most) = self.max_latency {
             let measured = observed.and_then(|seen| {
                 seen.latency_tier()?;
-                Some(LatencyTier::from_ms(Observed::latency_ms(Some(seen), tool)? as u64))
+                Some(LatencyTier::from_ms(RunStats::latency_ms(Some(seen), tool)? as u64))
             });
             let found = measured.or(tool.latency_tier());
             if !assume.passes(found, LatencyTier::Medium, |tier| tier <= most) {
@@ -261,5 +262,38 @@ impl Undeclared {
             (None, Self::Admit) => true,
             (None, Self::Exclude) => false,
         }
+    }
+}
+
+/// Servers and tools whose circuit breakers are open, as whoever calls tools says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenBreakers {
+    /// By name; the empty one is that of tools without a server.
+    pub servers: BTreeSet<String>,
+    /// By id.
+    pub tools: BTreeSet<String>,
+}
+
+impl OpenBreakers {
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty() && self.tools.is_empty()
+    }
+
+    /// Lets the tool pass, or says that it or its server is left alone.
+    ///
+    /// # Errors
+    /// The reason for which the tool is left out.
+    pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let server = tool.server.as_deref().unwrap_or_default();
+        if self.servers.contains(server) {
+            return Err(Exclusion::BreakerOpen { server: Some(server.to_owned()) });
+        }
+        if self.tools.contains(tool.id.as_str()) {
+            return Err(Exclusion::BreakerOpen { server: None });
+        }
+        Ok(())
     }
 }

@@ -191,7 +191,7 @@ pub struct StageTimes {
 
 /// Candidates in no particular order: the caller orders what its policy admits.
 #[derive(Debug, Default)]
-pub struct Retrieved {
+pub struct Retrieval {
     pub candidates: Vec<Candidate>,
     /// The mean cosine of the tools that were chosen among, whether they are candidates or not: how far the
     /// prompt is from what the catalog is about. 0 where meaning was not asked.
@@ -209,7 +209,7 @@ pub trait Retriever: Send + Sync {
     ///
     /// # Errors
     /// Where the prompt lacks the vector that the strategy needs, or its vector is unusable.
-    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error>;
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error>;
 
     /// The words of the prompt by which the row was found, for its explanation.
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String>;

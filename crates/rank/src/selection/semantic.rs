@@ -6,7 +6,7 @@ use std::time::Instant;
 use toolroute_vectors::index::{Hit, Rows, VectorIndex};
 
 use super::retriever::{
-    Candidate, Error, Prompt, Retrieved, Retriever, Score, StageTimes, Strategy,
+    Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 use crate::feedback::UsageRows;
 
@@ -88,7 +88,7 @@ impl Retriever for SemanticRetriever {
         Strategy::Semantic
     }
 
-    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieved, Error> {
+    fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let start = Instant::now();
         let hits = self.hits(prompt.vector_for(Strategy::Semantic)?, prompt)?;
         let candidate = |Hit { row, score: raw }: Hit| {
@@ -103,7 +103,7 @@ impl Retriever for SemanticRetriever {
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { search: start.elapsed(), ..StageTimes::default() };
-        Ok(Retrieved { candidates, times, ..Retrieved::default() })
+        Ok(Retrieval { candidates, times, ..Retrieval::default() })
     }
 
     fn matched_terms(&self, _text: &str, _row: u32) -> Vec<String> {

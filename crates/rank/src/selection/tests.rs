@@ -6,6 +6,8 @@ use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 use super::order::order;
 use super::*;
 
+mod policy_model;
+
 fn reliability() -> impl Strategy2<Reliability> {
     prop::option::of(prop::sample::select(vec![
         Reliability::Low,

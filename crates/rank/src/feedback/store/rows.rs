@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toolroute_catalog::ToolId;
 
-use super::{StoreOptions, sums};
+use super::{StoreOptions, checksums};
 use crate::feedback::execution::PromptHash;
-use crate::feedback::{Called, Choice, Execution, LoggedContext, PromptVector};
+use crate::feedback::{CallAttempt, Choice, Execution, LoggedContext, PromptVector};
 
 pub(super) const INSERT: &str = "INSERT INTO executions
     (at, tool, success, prompt_hash, prompt, model, vector, phase, task_type, languages, complexity,
@@ -93,7 +93,7 @@ pub(super) fn insert(
 
 /// A row of [`Columns::select`].
 pub(super) fn execution(row: &Row<'_>, columns: Columns) -> rusqlite::Result<Execution> {
-    sums::check(row, columns)?;
+    checksums::check(row, columns)?;
     let model: Option<String> = row.get("model")?;
     let values: Option<Vec<u8>> = row.get("vector")?;
     Ok(Execution {
@@ -128,10 +128,10 @@ pub(super) fn execution(row: &Row<'_>, columns: Columns) -> rusqlite::Result<Exe
     })
 }
 
-fn called(row: &Row<'_>) -> rusqlite::Result<Option<Called>> {
+fn called(row: &Row<'_>) -> rusqlite::Result<Option<CallAttempt>> {
     let Some(request) = row.get("request")? else { return Ok(None) };
     let small = |column| row.get::<_, Option<u32>>(column).map(Option::unwrap_or_default);
-    Ok(Some(Called {
+    Ok(Some(CallAttempt {
         request,
         place: small("place")?,
         tries: small("tries")?,

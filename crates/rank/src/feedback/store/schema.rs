@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use toolroute_vectors::durable;
 
 use super::super::StoreError;
-use super::{sums, told};
+use super::{checksums, told};
 
 /// `TRFB`, in the header of every log: tells ours from other programs' databases.
 const APPLICATION: i64 = 0x5452_4642;
@@ -66,7 +66,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ALTER TABLE executions ADD COLUMN estimated_chars INTEGER;
     ALTER TABLE executions ADD COLUMN chars INTEGER;
     ALTER TABLE executions ADD COLUMN truncated INTEGER CHECK (truncated IN (0, 1));",
-    sums::COLUMNS,
+    checksums::COLUMNS,
 ];
 
 /// The version from which on rows have sums.
@@ -152,7 +152,7 @@ pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Re
         transaction.execute_batch(sql)?;
     }
     if found < SUMS && version >= SUMS {
-        sums::seal_all(&transaction)?;
+        checksums::seal_all(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", version.max(found))?;

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::feedback::{Called, Choice, LoggedContext, PromptVector, ScoreWeights};
+use crate::feedback::{CallAttempt, Choice, LoggedContext, PromptVector, ScoreWeights};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -38,7 +38,7 @@ fn full(n: i64) -> Execution {
         cost: Some(0.25),
         feedback: Some("too late".into()),
         session: Some("s".into()),
-        called: Some(Called {
+        called: Some(CallAttempt {
             request: "r".into(),
             place: 1,
             tries: 2,
@@ -101,18 +101,18 @@ fn what_is_forgotten_is_gone_from_disk_too() {
     let mail = |n| Execution { tool: "mail__send".into(), prompt: Some("other".into()), ..full(n) };
     store.insert(&[full(0), full(1), mail(2)]).unwrap();
     assert!(holds(&folder, "secret"));
-    let forgotten = store.forget(&Forget::Tool("chat__send".into())).unwrap();
-    assert_eq!(forgotten, Forgotten { executions: 2, scrubbed: true });
+    let forgotten = store.forget(&ForgetScope::Tool("chat__send".into())).unwrap();
+    assert_eq!(forgotten, ForgetReport { executions: 2, scrubbed: true });
     let left = all(&store);
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].choice.offered, ["mail__send".into()], "nor was it ever offered");
     assert!(!holds(&folder, "secret") && !holds(&folder, "chat__send"));
-    assert_eq!(store.forget(&Forget::Before(left[0].at.unwrap())).unwrap().executions, 0);
-    assert_eq!(store.forget(&Forget::Before(left[0].at.unwrap() + 1)).unwrap().executions, 1);
+    assert_eq!(store.forget(&ForgetScope::Before(left[0].at.unwrap())).unwrap().executions, 0);
+    assert_eq!(store.forget(&ForgetScope::Before(left[0].at.unwrap() + 1)).unwrap().executions, 1);
     store.insert(&[full(0)]).unwrap();
     let weights = ScoreWeights::new(1.0, [("a", 0.1)]);
     store.apply_weights(&weights, (10, 0.5, 0.4)).unwrap();
-    store.forget(&Forget::All).unwrap();
+    store.forget(&ForgetScope::All).unwrap();
     assert_eq!((store.count().unwrap(), store.current_weights().unwrap()), (0, None));
 }
 
@@ -122,11 +122,11 @@ fn no_more_is_kept_than_was_said() {
     let retention = Retention { rows: 10, days: 3 };
     let mut store = open(&folder, StoreOptions { retention, ..StoreOptions::default() });
     let rows: Vec<_> = (0..15).map(full).collect();
-    assert_eq!(store.insert(&rows).unwrap(), Written { added: 15, removed: 5 });
+    assert_eq!(store.insert(&rows).unwrap(), InsertReport { added: 15, removed: 5 });
     let kept = all(&store);
     assert_eq!((kept.len(), kept[0].hash()), (10, full(5).hash()), "the oldest went");
     let old = Execution { at: Some(now() - 4 * DAY_MS), ..full(99) };
-    assert_eq!(store.insert(&[old]).unwrap(), Written { added: 1, removed: 1 });
+    assert_eq!(store.insert(&[old]).unwrap(), InsertReport { added: 1, removed: 1 });
     assert!(all(&store).iter().all(|kept| kept.hash() != full(99).hash()));
 }
 
@@ -321,7 +321,7 @@ fn past_prompts_are_those_that_were_served() {
             other(run("elsewhere", "a", true)),
         ])
         .unwrap();
-    let past = store.past_queries("m").unwrap();
+    let past = store.logged_prompts("m").unwrap();
     assert_eq!((past.queries.len(), past.unusable), (1, 1));
     let served = &past.queries[0];
     assert_eq!(served.hash, run("served", "a", true).hash().unwrap());
@@ -331,7 +331,7 @@ fn past_prompts_are_those_that_were_served() {
         .map(|n| Execution { session: Some("x".into()), ..run(&format!("lie {n}"), "c", true) })
         .collect();
     store.insert(&lies).unwrap();
-    let past = store.past_queries("m").unwrap();
+    let past = store.logged_prompts("m").unwrap();
     let of_c = past.queries.iter().filter(|query| query.served[0].0.as_str() == "c").count();
     assert_eq!(of_c, 20, "a session is believed so often");
 }
@@ -359,7 +359,7 @@ fn no_row_that_was_changed_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder, keeping_prompts());
     store.insert(&[full(0), full(1)]).unwrap();
-    store.forget(&Forget::Tool("mail__send".into())).unwrap();
+    store.forget(&ForgetScope::Tool("mail__send".into())).unwrap();
     assert_eq!(all(&store).len(), 2, "what is offered is sealed again");
     store.connection.execute_batch("DROP TRIGGER changed_executions_have_sums").unwrap();
     let columns = store.connection.prepare("SELECT * FROM executions").unwrap();
@@ -428,7 +428,7 @@ fn an_older_process_cannot_write_rows_without_sums() {
     store.apply_weights(&ScoreWeights::new(1.0, [("a", 0.1)]), (10, 0.5, 0.4)).unwrap();
     assert_eq!(all(&store).len(), 2);
     assert_eq!(store.weight_history().unwrap().len(), 1);
-    assert_eq!(store.forget(&Forget::Tool("t".into())).unwrap().executions, 1);
+    assert_eq!(store.forget(&ForgetScope::Tool("t".into())).unwrap().executions, 1);
     assert_eq!(all(&store).len(), 1);
 }
 
@@ -447,10 +447,10 @@ fn invented_sessions_teach_no_more_than_one() {
     let names = (0..25).map(|name| format!("s{name}"));
     let lies: Vec<_> = names.flat_map(|name| (0..20).map(move |n| run(name.clone(), n))).collect();
     store.insert(&lies).unwrap();
-    assert_eq!(store.past_queries("m").unwrap().queries.len(), 20);
+    assert_eq!(store.logged_prompts("m").unwrap().queries.len(), 20);
     // What senders report without naming a session is counted by sender, and nothing is taken from it.
     let own: Vec<_> =
         (0..30).map(|n| run(crate::feedback::client_session("10.0.0.1"), n)).collect();
     store.insert(&own).unwrap();
-    assert_eq!(store.past_queries("m").unwrap().queries.len(), 40);
+    assert_eq!(store.logged_prompts("m").unwrap().queries.len(), 40);
 }

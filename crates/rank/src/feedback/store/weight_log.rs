@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::{ExecutionStore, now, rows, sums, told};
+use super::{ExecutionStore, checksums, now, rows, told};
 use crate::feedback::{ScoreWeights, StoreError};
 
 /// One change of the weights, as it stands in the log.
@@ -79,7 +79,7 @@ impl ExecutionStore {
 }
 
 fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<WeightRecord> {
-    sums::check_weights(row)?;
+    checksums::check_weights(row)?;
     let executions: i64 = row.get("executions")?;
     Ok(WeightRecord {
         id: row.get("id")?,
@@ -123,7 +123,7 @@ fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<
          VALUES (?1, 'apply', ?2, ?3, ?4, ?5, ?6, 0)",
         params![now(), weights, parent, executions, new.loss_before, new.loss_after],
     )?;
-    sums::seal_weights(&transaction, transaction.last_insert_rowid())?;
+    checksums::seal_weights(&transaction, transaction.last_insert_rowid())?;
     transaction.commit()
 }
 
@@ -141,7 +141,7 @@ fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<ScoreWe
          VALUES (?1, 'revert', ?2, ?3, 0, 0)",
         params![now(), text, before.map(|record| record.id)],
     )?;
-    sums::seal_weights(&transaction, transaction.last_insert_rowid())?;
+    checksums::seal_weights(&transaction, transaction.last_insert_rowid())?;
     transaction.commit()?;
     Ok(Some(weights))
 }

@@ -19,7 +19,7 @@ use toolroute_catalog::{Cost, LatencyTier, Tool};
 
 use super::Part;
 use super::retriever::Candidate;
-use crate::feedback::Observed;
+use crate::feedback::RunStats;
 use crate::query::{CategoryWords, ContextFeatures, Phase, TaskType};
 use facts::{AllFacts, Facts};
 pub use intent::Intent;
@@ -37,11 +37,11 @@ pub struct Signals {
 
 /// What is known of the moment in which a prompt is asked.
 #[derive(Clone, Copy, Default)]
-pub struct Situation<'a> {
+pub struct SignalInputs<'a> {
     pub text: &'a str,
     pub features: Option<&'a ContextFeatures>,
     /// What was seen of each row's runs; shorter than the catalog or empty where nothing was.
-    pub observed: &'a [Option<Observed>],
+    pub observed: &'a [Option<RunStats>],
     /// Rows that tend to follow the tool used last, ascending, each with a share from 0 to 1.
     pub follows: &'a [(u32, f32)],
     /// Rows that the caller plans to use, ascending.
@@ -54,9 +54,9 @@ pub struct Situation<'a> {
 }
 
 /// The signals of one prompt, counted; explains the score of any of its candidates.
-pub struct Assessed<'a> {
+pub struct Assessment<'a> {
     signals: &'a Signals,
-    situation: Situation<'a>,
+    inputs: SignalInputs<'a>,
     weights: SignalWeights,
     intents: BTreeMap<u32, Intent>,
     /// What the past says of rows, 0 to 1; 0.5 is neutral.
@@ -110,26 +110,22 @@ impl Signals {
     /// Adds what the signals say to the candidates' scores.
     pub fn assess<'a>(
         &'a self,
-        situation: Situation<'a>,
+        inputs: SignalInputs<'a>,
         weights: SignalWeights,
         candidates: &mut [Candidate],
         history: impl Fn(u32) -> f32,
-    ) -> Assessed<'a> {
+    ) -> Assessment<'a> {
         let best = candidates.iter().map(Candidate::blend).fold(0.0, f32::max);
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
-        let assessed = Assessed {
+        let assessed = Assessment {
             signals: self,
-            intents: if wants_intents {
-                self.intents.find(situation.text)
-            } else {
-                BTreeMap::new()
-            },
-            languages: self.languages(situation.features),
-            categories: self.categories(situation, weights, candidates),
-            history: self.history(&situation, weights, candidates, history),
+            intents: if wants_intents { self.intents.find(inputs.text) } else { BTreeMap::new() },
+            languages: self.languages(inputs.features),
+            categories: self.categories(inputs, weights, candidates),
+            history: self.history(&inputs, weights, candidates, history),
             best: if best > 0.0 { best } else { 1.0 },
             relevance: Vec::new(),
-            situation,
+            inputs,
             weights,
         };
         if weights.is_off() {
@@ -144,15 +140,15 @@ impl Signals {
     /// time, so only the best are looked up: the signal is a share of a tool's own score.
     fn history(
         &self,
-        situation: &Situation<'_>,
+        inputs: &SignalInputs<'_>,
         weights: SignalWeights,
         candidates: &[Candidate],
         history: impl Fn(u32) -> f32,
     ) -> BTreeMap<u32, f32> {
-        if situation.observed.is_empty() || !weights.is_on(Signal::History) {
+        if inputs.observed.is_empty() || !weights.is_on(Signal::History) {
             return BTreeMap::new();
         }
-        let ran = |c: &&Candidate| matches!(situation.observed.get(c.row as usize), Some(Some(_)));
+        let ran = |c: &&Candidate| matches!(inputs.observed.get(c.row as usize), Some(Some(_)));
         let mut ran: Vec<(f32, u32)> =
             candidates.iter().filter(ran).map(|c| (c.blend(), c.row)).collect();
         let better = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
@@ -166,11 +162,11 @@ impl Signals {
     /// Rows filed under a category that the prompt speaks of, ascending.
     pub fn filed(
         &self,
-        situation: Situation<'_>,
+        inputs: SignalInputs<'_>,
         weights: SignalWeights,
         candidates: &[Candidate],
     ) -> Vec<u32> {
-        let spoken_of = self.categories(situation, weights, candidates);
+        let spoken_of = self.categories(inputs, weights, candidates);
         if spoken_of.is_empty() {
             return Vec::new();
         }
@@ -185,11 +181,11 @@ impl Signals {
     /// sense several worse (docs/benchmarks.md).
     fn categories(
         &self,
-        situation: Situation<'_>,
+        inputs: SignalInputs<'_>,
         weights: SignalWeights,
         candidates: &[Candidate],
     ) -> Vec<(usize, f32)> {
-        let Situation { text, unread, .. } = situation;
+        let SignalInputs { text, unread, .. } = inputs;
         if unread <= 0.0 || !weights.is_on(Signal::Category) {
             return Vec::new();
         }
@@ -215,7 +211,7 @@ fn halved(times: usize) -> f32 {
     0.5f32.powi(i32::try_from(times).unwrap_or(i32::MAX))
 }
 
-impl Assessed<'_> {
+impl Assessment<'_> {
     fn with_relevance(mut self, candidates: &[Candidate]) -> Self {
         if self.signals.facts.has_hierarchy && self.weights.is_on(Signal::Hierarchy) {
             self.relevance = vec![0.0; self.signals.facts.rows.len()];
@@ -310,10 +306,10 @@ impl Assessed<'_> {
 
     fn values(&self, row: u32) -> Values {
         let facts = &self.signals.facts.rows[row as usize];
-        let seen = self.situation.observed.get(row as usize).copied().flatten();
+        let seen = self.inputs.observed.get(row as usize).copied().flatten();
         let mut values = [None; SIGNALS];
         let mut set = |signal: Signal, value: Option<f32>| values[signal as usize] = value;
-        if let Some(features) = self.situation.features {
+        if let Some(features) = self.inputs.features {
             set(Signal::Phase, phase(facts, features.phase));
             set(Signal::TaskType, task_type(facts, features.task_type));
             set(Signal::Complexity, complexity(facts, features.complexity));
@@ -321,15 +317,15 @@ impl Assessed<'_> {
         }
         set(Signal::History, self.history.get(&row).map(|history| 2.0 * history - 1.0));
         set(Signal::Intent, self.intents.get(&row).map(|intent| intent.value));
-        set(Signal::Web, (self.situation.needs_web && facts.web).then_some(1.0));
+        set(Signal::Web, (self.inputs.needs_web && facts.web).then_some(1.0));
         set(Signal::Priority, facts.priority.map(|p| f32::from(p) / 50.0 - 1.0));
         set(Signal::Hierarchy, self.hierarchy(facts));
         set(Signal::Latency, self.latency(facts, seen));
-        set(Signal::Cost, facts.cost.filter(|_| self.situation.cost_aware).map(dear));
+        set(Signal::Cost, facts.cost.filter(|_| self.inputs.cost_aware).map(dear));
         set(Signal::Category, filed(facts, &self.categories));
         set(Signal::Workflow, self.follows(row));
         set(Signal::Newcomer, facts.newcomer.then_some(-1.0));
-        set(Signal::Planned, self.situation.planned.binary_search(&row).ok().map(|_| 1.0));
+        set(Signal::Planned, self.inputs.planned.binary_search(&row).ok().map(|_| 1.0));
         values
     }
 
@@ -350,8 +346,8 @@ impl Assessed<'_> {
         facts.below.iter().filter_map(relevance).reduce(f32::max)
     }
 
-    fn latency(&self, facts: &Facts, seen: Option<Observed>) -> Option<f32> {
-        if !self.situation.urgent {
+    fn latency(&self, facts: &Facts, seen: Option<RunStats>) -> Option<f32> {
+        if !self.inputs.urgent {
             return None;
         }
         let tier = seen.and_then(|seen| seen.latency_tier()).or(facts.latency)?;
@@ -359,7 +355,7 @@ impl Assessed<'_> {
     }
 
     fn follows(&self, row: u32) -> Option<f32> {
-        let follows = self.situation.follows;
+        let follows = self.inputs.follows;
         let at = follows.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         Some(follows[at].1.clamp(0.0, 1.0))
     }

@@ -22,12 +22,12 @@ fn candidate(row: u32, blend: f32) -> Candidate {
 const HISTORY: [f32; 4] = [0.6, 0.4, 0.5, 0.5];
 
 /// What one signal at weight 0.1 adds to each of the tools, all of which fit equally well.
-fn added(tools: &[Tool], signal: Signal, situation: Situation<'_>) -> Vec<f32> {
+fn added(tools: &[Tool], signal: Signal, inputs: SignalInputs<'_>) -> Vec<f32> {
     let signals = signals(tools);
     let weights = SignalWeights::OFF.with(signal, 0.1).unwrap();
     let mut all: Vec<Candidate> = (0..tools.len() as u32).map(|row| candidate(row, 0.5)).collect();
     let history = |row: u32| HISTORY[row as usize];
-    let assessed = signals.assess(situation, weights, &mut all, history);
+    let assessed = signals.assess(inputs, weights, &mut all, history);
     for candidate in &all {
         let parts: f32 = assessed.parts(candidate).iter().map(|part| part.contribution).sum();
         assert!((candidate.score - 0.5 - parts).abs() < 1e-6, "the parts sum to the score");
@@ -57,14 +57,14 @@ fn facets_lift_what_fits_and_spare_what_declares_nothing() {
         complexity: Some(0.6),
         ..ContextFeatures::default()
     };
-    let situation = Situation { features: Some(&features), ..Situation::default() };
-    assert_eq!(added(&tools, Signal::Phase, situation), [0.05, -0.05, 0.0, 0.0]);
-    assert_eq!(added(&tools, Signal::TaskType, situation), [0.05, -0.05, 0.0, 0.0]);
+    let inputs = SignalInputs { features: Some(&features), ..SignalInputs::default() };
+    assert_eq!(added(&tools, Signal::Phase, inputs), [0.05, -0.05, 0.0, 0.0]);
+    assert_eq!(added(&tools, Signal::TaskType, inputs), [0.05, -0.05, 0.0, 0.0]);
     // Two thirds of the weight of languages is Rust's: 2 · 2/3 − 1.
-    assert_eq!(added(&tools, Signal::Language, situation), [0.0167, -0.05, 0.0, 0.0]);
+    assert_eq!(added(&tools, Signal::Language, inputs), [0.0167, -0.05, 0.0, 0.0]);
     // SPARC2: 1 − 0.5, the distance to the range; that is neutral.
-    assert_eq!(added(&tools, Signal::Complexity, situation), [0.05, 0.0, 0.0, 0.0]);
-    assert_eq!(added(&tools, Signal::Phase, Situation::default()), [0.0; 4]);
+    assert_eq!(added(&tools, Signal::Complexity, inputs), [0.05, 0.0, 0.0, 0.0]);
+    assert_eq!(added(&tools, Signal::Phase, SignalInputs::default()), [0.0; 4]);
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn history_and_priority_have_a_middle() {
     let mut least = tool("least");
     least.routing.priority = Some(0);
     let tools = [best, least, tool("silent")];
-    assert_eq!(added(&tools, Signal::Priority, Situation::default()), [0.05, -0.05, 0.0]);
-    let seen = Some(Observed::from_counts(95, 95, None));
+    assert_eq!(added(&tools, Signal::Priority, SignalInputs::default()), [0.05, -0.05, 0.0]);
+    let seen = Some(RunStats::from_counts(95, 95, None));
     let observed = [seen, seen, None];
-    let situation = Situation { observed: &observed, ..Situation::default() };
-    assert_eq!(added(&tools, Signal::History, situation), [0.01, -0.01, 0.0]);
+    let inputs = SignalInputs { observed: &observed, ..SignalInputs::default() };
+    assert_eq!(added(&tools, Signal::History, inputs), [0.01, -0.01, 0.0]);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn patterns_speak_in_any_script_and_say_which_matched() {
         signal("opinion", -1.0, None),
     ];
     let tools = [gov, tool("search")];
-    let ask = |text| Situation { text, ..Situation::default() };
+    let ask = |text| SignalInputs { text, ..SignalInputs::default() };
     for (text, value) in [
         ("תביא לי נתונים רשמיים על מחירי דירות", 0.03),
         ("OFFICIAL data on population", 0.045),
@@ -121,26 +121,26 @@ fn urgency_cost_the_web_workflow_and_plans_count_where_they_apply() {
     slow.tags = vec!["Web".into()];
     let tools = [slow, tool("silent")];
     let (urgent, cost_aware, needs_web) = (true, true, true);
-    let situation = Situation { urgent, cost_aware, needs_web, ..Situation::default() };
-    let calm = Situation::default();
+    let inputs = SignalInputs { urgent, cost_aware, needs_web, ..SignalInputs::default() };
+    let calm = SignalInputs::default();
     for (signal, value) in [(Signal::Latency, -0.0333), (Signal::Cost, -0.05), (Signal::Web, 0.05)]
     {
-        assert_eq!(added(&tools, signal, situation), [value, 0.0], "{signal}");
+        assert_eq!(added(&tools, signal, inputs), [value, 0.0], "{signal}");
         assert_eq!(added(&tools, signal, calm), [0.0, 0.0], "{signal}");
     }
-    let seen = [Some(Observed::from_counts(9, 9, Some(500.0)))];
-    let quick = Situation { observed: &seen, ..situation };
+    let seen = [Some(RunStats::from_counts(9, 9, Some(500.0)))];
+    let quick = SignalInputs { observed: &seen, ..inputs };
     assert_eq!(added(&tools, Signal::Latency, quick), [0.0, 0.0], "what was seen counts");
     let mut best = tool("best");
     (best.latency_ms, best.cost) = (Some(10), Some(Cost::Tiny));
     let weights = SignalWeights::OFF.with(Signal::Latency, 0.1).unwrap();
     let weights = weights.with(Signal::Cost, 0.1).unwrap();
     let parts = signals(&[best])
-        .assess(situation, weights, &mut [candidate(0, 0.5)], |_| 0.5)
+        .assess(inputs, weights, &mut [candidate(0, 0.5)], |_| 0.5)
         .parts(&candidate(0, 0.5));
     assert_eq!(parts.len(), 2);
     assert!(parts.iter().all(|part| part.contribution.to_bits() == 0), "no 0 with a sign");
-    let follows = Situation { follows: &[(1, 0.5)], planned: &[1], ..calm };
+    let follows = SignalInputs { follows: &[(1, 0.5)], planned: &[1], ..calm };
     assert_eq!(added(&tools, Signal::Workflow, follows), [0.0, 0.025]);
     assert_eq!(added(&tools, Signal::Planned, follows), [0.0, 0.05]);
 }
@@ -150,12 +150,12 @@ fn an_order_lifts_the_first_only_where_a_later_one_fits() {
     let mut first = tool("first");
     first.routing.fallbacks = vec!["second".into(), "third".into(), "unknown".into()];
     let tools = [first, tool("second"), tool("third"), tool("other")];
-    let all = added(&tools, Signal::Hierarchy, Situation::default());
+    let all = added(&tools, Signal::Hierarchy, SignalInputs::default());
     assert_eq!(all, [0.05, 0.05, 0.0, 0.0]);
     let signals = signals(&tools);
     let weights = SignalWeights::OFF.with(Signal::Hierarchy, 0.2).unwrap();
     let mut apart = [(0, 0.5), (1, 0.0), (2, 0.0), (3, 0.6)].map(|(row, at)| candidate(row, at));
-    signals.assess(Situation::default(), weights, &mut apart, |_| 0.5);
+    signals.assess(SignalInputs::default(), weights, &mut apart, |_| 0.5);
     assert!((apart[0].score - 0.5).abs() < 1e-6, "none of those after it fits");
 }
 
@@ -169,8 +169,8 @@ fn a_named_tool_stays_above_whatever_the_signals_say() {
     let mut all = [candidate(0, 0.5), candidate(1, 0.0)];
     all[1].exact_name = 0.505;
     all[1].score = 0.505;
-    let situation = Situation { text: "x", ..Situation::default() };
-    let assessed = signals.assess(situation, SignalWeights::default(), &mut all, |_| 0.5);
+    let inputs = SignalInputs { text: "x", ..SignalInputs::default() };
+    let assessed = signals.assess(inputs, SignalWeights::default(), &mut all, |_| 0.5);
     assert!(all[1].score > all[0].score, "{all:?}");
     let parts: f32 = assessed.parts(&all[1]).iter().map(|part| part.contribution).sum();
     assert!((all[1].score - all[1].exact_name - parts).abs() < 1e-6);

@@ -17,8 +17,7 @@ use toolroute_vectors::durable::{Flaw, HASH, Sealed};
 use super::Error;
 use super::calibration::MOST_HANDICAP;
 use super::execution::PromptHash;
-use super::sample::{Sample, Sampled};
-use super::usage_vectors::{History, ONE, UsageModel, UsageVectors};
+use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageModel, UsageVectors};
 
 /// Raise the version with every change to the layout, and check in a file of the old one for a test.
 const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };
@@ -102,14 +101,18 @@ fn fits(history: &History) -> bool {
     (1..MOST_PROMPTS).contains(&history.prompts) && history.sum.iter().all(within)
 }
 
-fn sample(tools: Vec<BTreeMap<ToolId, u64>>, bytes: &[u8], dimension: usize) -> Option<Sample> {
-    let mut sample = Sample::default();
+fn sample(
+    tools: Vec<BTreeMap<ToolId, u64>>,
+    bytes: &[u8],
+    dimension: usize,
+) -> Option<PromptSample> {
+    let mut sample = PromptSample::default();
     for (tools, bytes) in tools.into_iter().zip(bytes.chunks_exact(HASH + dimension * 4)) {
         let (hash, vector) = bytes.split_first_chunk::<HASH>()?;
         let numbers = vector.as_chunks::<4>().0.iter();
         let vector: Vec<f32> = numbers.map(|number| f32::from_le_bytes(*number)).collect();
         let usable = vector.iter().all(|number| number.abs() <= 1.001);
-        let known = sample.prompts.insert(PromptHash(*hash), Sampled { vector, tools });
+        let known = sample.prompts.insert(PromptHash(*hash), SampledPrompt { vector, tools });
         if !usable || known.is_some() {
             return None;
         }

@@ -49,7 +49,7 @@ impl RowUsage {
 
 /// A tool's new vector.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
+pub struct LearnedVector {
     pub row: u32,
     /// Of length one.
     pub vector: Vec<f32>,
@@ -65,7 +65,7 @@ pub struct UsageRows {
 
 impl UsageRows {
     /// For a catalog of `rows` tools.
-    pub fn new(rows: usize, moved: &[Moved], handicap: f32) -> Self {
+    pub fn new(rows: usize, moved: &[LearnedVector], handicap: f32) -> Self {
         let mut all = vec![None; rows];
         for moved in moved {
             all[moved.row as usize] = Some(moved.usage);
@@ -95,12 +95,12 @@ fn share(prompts: u64) -> f32 {
 }
 
 /// The tools of a catalog that have history, and what their prompts have in common.
-pub(super) struct Learned<'a> {
+pub(super) struct CatalogHistory<'a> {
     rows: Vec<(u32, &'a History)>,
     gap: Vec<f32>,
 }
 
-impl<'a> Learned<'a> {
+impl<'a> CatalogHistory<'a> {
     pub fn new<'v>(
         usage: &'a UsageVectors,
         tools: &[Arc<Tool>],
@@ -120,7 +120,7 @@ impl<'a> Learned<'a> {
     }
 
     /// Where the tools move to, where history is followed so far, 0 to 1. At 0 none is moved.
-    pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<Moved> {
+    pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<LearnedVector> {
         let moved =
             |(row, history): &(u32, &History)| moved(*row, history, own(*row), &self.gap, strength);
         self.rows.iter().filter_map(moved).collect()
@@ -136,13 +136,25 @@ impl<'a> Learned<'a> {
     }
 
     /// Where a tool moves to that has a history of its own in the place of the one that was learned.
-    pub fn with(&self, row: u32, history: &History, own: &[f32], strength: f32) -> Option<Moved> {
+    pub fn with(
+        &self,
+        row: u32,
+        history: &History,
+        own: &[f32],
+        strength: f32,
+    ) -> Option<LearnedVector> {
         moved(row, history, own, &self.gap, strength)
     }
 }
 
 /// None where history is not followed at all, and where the parts cancel out and no direction is left.
-fn moved(row: u32, history: &History, own: &[f32], gap: &[f32], strength: f32) -> Option<Moved> {
+fn moved(
+    row: u32,
+    history: &History,
+    own: &[f32],
+    gap: &[f32],
+    strength: f32,
+) -> Option<LearnedVector> {
     let share = strength * share(history.prompts);
     let blend = own.iter().zip(gap).zip(history.mean());
     let mut vector: Vec<f32> = blend
@@ -159,7 +171,7 @@ fn moved(row: u32, history: &History, own: &[f32], gap: &[f32], strength: f32) -
         moved: (1.0 - dot(&vector, own)).clamp(0.0, 2.0),
         reach: length.clamp(LEAST_LENGTH, 1.0).powf(-REACH_EXPONENT),
     };
-    Some(Moved { row, vector, usage })
+    Some(LearnedVector { row, vector, usage })
 }
 
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use toolroute_catalog::{LatencyTier, Reliability, Tool, ToolId};
 
 use super::Execution;
-use super::evidence::{self, PER_SESSION_AND_DAY, day};
+use super::credibility::{self, PER_SESSION_AND_DAY, day};
 
 /// Deviations of a normal distribution that a bound of 95 % lies off.
 const Z: f64 = 1.96;
@@ -40,7 +40,7 @@ const LATENCY_JUMP: f64 = 10.0;
 
 /// What was seen of one tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Observed {
+pub struct RunStats {
     pub runs: u64,
     pub successes: u64,
     /// Runs after each source was bounded and age was counted: what everything below is made from.
@@ -59,7 +59,7 @@ pub struct Observed {
     pub last: i64,
 }
 
-impl Observed {
+impl RunStats {
     /// What counts of runs amount to, each of them believed; for logs that are kept elsewhere.
     pub fn from_counts(successes: u64, runs: u64, latency_ms: Option<f64>) -> Self {
         let successes = successes.min(runs);
@@ -147,9 +147,9 @@ pub fn history(rate: f64) -> f32 {
 }
 
 /// What a log, in order of time, says of each tool.
-pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, Observed> {
-    let weights = evidence::weights(log);
-    let mut tools: BTreeMap<ToolId, Observed> = BTreeMap::new();
+pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
+    let weights = credibility::weights(log);
+    let mut tools: BTreeMap<ToolId, RunStats> = BTreeMap::new();
     let mut timed = Timed::default();
     for (execution, weight) in log.iter().zip(weights) {
         let seen = tools.entry(execution.tool.clone()).or_default();
@@ -173,7 +173,7 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, Observed> {
     tools
 }
 
-impl Observed {
+impl RunStats {
     fn time(&mut self, ms: f64) {
         self.latency_ms = Some(followed(self.latency_ms, ms));
         self.timed += 1;
@@ -209,8 +209,8 @@ impl Timed {
 mod tests {
     use super::*;
 
-    fn seen(good: f64, weight: f64) -> Observed {
-        Observed { good, weight, ..Observed::default() }
+    fn seen(good: f64, weight: f64) -> RunStats {
+        RunStats { good, weight, ..RunStats::default() }
     }
 
     #[test]
@@ -229,24 +229,24 @@ mod tests {
     #[test]
     fn one_failure_buries_no_tool() {
         use Reliability::{High, Low, Medium};
-        let failed_once = Observed::from_counts(0, 1, Some(90_000.0));
+        let failed_once = RunStats::from_counts(0, 1, Some(90_000.0));
         assert!(history(failed_once.rate()) > 0.46);
         assert!((history(seen(0.0, 0.0).rate()) - 0.5).abs() < 1e-6);
         for declared in [Low, Medium, High] {
-            assert_eq!(Observed::reliability(Some(&failed_once), Some(declared)), declared);
+            assert_eq!(RunStats::reliability(Some(&failed_once), Some(declared)), declared);
         }
-        let hopeless = Observed::from_counts(0, 1_000, Some(90_000.0));
-        assert_eq!(Observed::reliability(Some(&hopeless), Some(High)), Medium);
-        assert_eq!(Observed::reliability(Some(&hopeless), None), Low);
-        let flawless = Observed::from_counts(1_000, 1_000, None);
-        assert_eq!(Observed::reliability(Some(&flawless), Some(Low)), Medium);
+        let hopeless = RunStats::from_counts(0, 1_000, Some(90_000.0));
+        assert_eq!(RunStats::reliability(Some(&hopeless), Some(High)), Medium);
+        assert_eq!(RunStats::reliability(Some(&hopeless), None), Low);
+        let flawless = RunStats::from_counts(1_000, 1_000, None);
+        assert_eq!(RunStats::reliability(Some(&flawless), Some(Low)), Medium);
     }
 
     #[test]
     fn a_measured_latency_stays_near_the_declared_one() {
         let mut tool = Tool::new(None, "t", "");
         let latency = |tool: &Tool, ms, runs| {
-            Observed::latency_ms(Some(&Observed::from_counts(runs, runs, Some(ms))), tool)
+            RunStats::latency_ms(Some(&RunStats::from_counts(runs, runs, Some(ms))), tool)
         };
         assert_eq!(latency(&tool, 500.0, 3), Some(500.0));
         assert_eq!(latency(&tool, 500.0, 2), None, "too few runs");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use toolroute_catalog::ToolId;
 
-use super::evidence::{day, is_conversation};
+use super::credibility::{day, is_conversation};
 use super::execution::PromptHash;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
@@ -16,7 +16,7 @@ pub const PROMPTS_PER_SESSION: u32 = 20;
 
 /// A prompt, and the tools that served it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PastQuery {
+pub struct LoggedPrompt {
     pub hash: PromptHash,
     /// Where the log keeps prompts.
     pub text: Option<String>,
@@ -29,8 +29,8 @@ pub struct PastQuery {
 
 /// All past prompts, and how many cannot be used.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PastQueries {
-    pub queries: Vec<PastQuery>,
+pub struct LoggedPrompts {
+    pub queries: Vec<LoggedPrompt>,
     /// Prompts of which there is neither a text nor a vector of the model.
     pub unusable: usize,
 }
@@ -48,11 +48,11 @@ impl ExecutionStore {
     ///
     /// # Errors
     /// Where the file cannot be read.
-    pub fn past_queries(&self, model: &str) -> Result<PastQueries, StoreError> {
+    pub fn logged_prompts(&self, model: &str) -> Result<LoggedPrompts, StoreError> {
         let mut prompts: BTreeMap<PromptHash, Prompt> = BTreeMap::new();
         let mut sources = HashMap::new();
         self.for_each(|execution| gather(execution, model, &mut prompts, &mut sources))?;
-        let mut past = PastQueries::default();
+        let mut past = LoggedPrompts::default();
         for (hash, Prompt { text, vector, outcomes }) in prompts {
             let served = outcomes.into_iter().filter_map(|(tool, (good, bad))| {
                 let share = (f64::from(good) - f64::from(bad)) / f64::from(good + bad);
@@ -65,7 +65,7 @@ impl ExecutionStore {
             if text.is_none() && vector.is_none() {
                 past.unusable += 1;
             } else {
-                past.queries.push(PastQuery { hash, text, vector, served });
+                past.queries.push(LoggedPrompt { hash, text, vector, served });
             }
         }
         Ok(past)

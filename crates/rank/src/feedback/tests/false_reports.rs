@@ -4,9 +4,9 @@
 
 use proptest::prelude::*;
 
-use super::nearby::Nearby;
-use super::rates::{Observed, rates};
-use super::{Execution, Observations, PromptVector, Situation};
+use super::super::past_contexts::PastContexts;
+use super::super::run_stats::{RunStats, rates};
+use super::super::{CurrentContext, Execution, Observations, PromptVector};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -57,17 +57,18 @@ fn with_lies(log: &[Execution], day: i64, lies: usize, sessions: usize) -> Vec<E
     log
 }
 
-fn seen(log: &[Execution], tool: &str) -> Observed {
+fn seen(log: &[Execution], tool: &str) -> RunStats {
     rates(log).remove(tool).unwrap_or_default()
 }
 
 /// What a selection asks of a log, for a prompt like the lies' own and for one that says nothing.
 fn history(log: &[Execution], tool: &str) -> [f32; 2] {
-    let mut nearby = Nearby::default();
+    let mut nearby = PastContexts::default();
     log.iter().rev().for_each(|run| nearby.add(run.clone()));
     let observations = Observations::of(rates(log), nearby);
-    let alike = Situation { vector: Some(("m", &[1.0, 0.0, 0.0])), ..Situation::default() };
-    [alike, Situation::default()].map(|now| observations.history(&tool.into(), &now))
+    let alike =
+        CurrentContext { vector: Some(("m", &[1.0, 0.0, 0.0])), ..CurrentContext::default() };
+    [alike, CurrentContext::default()].map(|now| observations.history(&tool.into(), &now))
 }
 
 proptest! {
@@ -84,7 +85,7 @@ proptest! {
         let ([alike, overall], [lied_alike, lied_overall]) = (history(&log, "t"), history(&lied, "t"));
         prop_assert!((-1e-6..=ONE_SOURCE + 1e-6).contains(&(lied_overall - overall)));
         prop_assert!(lied_alike - alike <= ONE_SOURCE_IN_CONTEXT, "{alike} to {lied_alike}");
-        let tier = |log: &[Execution]| Observed::reliability(Some(&seen(log, "t")), None) as i8;
+        let tier = |log: &[Execution]| RunStats::reliability(Some(&seen(log, "t")), None) as i8;
         prop_assert!(tier(&lied) - tier(&log) <= 1, "by a tier at most");
         prop_assert_eq!(seen(&log, "other"), seen(&lied, "other"), "others lose nothing");
     }

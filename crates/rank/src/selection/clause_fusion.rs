@@ -20,7 +20,7 @@ pub(super) fn total((semantic, keyword): &(Score, Score)) -> f32 {
 /// Clauses that find the same tools are one need told in two steps ("create a file and write this
 /// into it"), and what a clause has lost by the cut weighs more than what it gained: the more they
 /// have in common, the less they count.
-pub(super) fn cover(whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
+pub(super) fn mix_clauses(whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
     let totals: Vec<Vec<f32>> =
         clauses.iter().map(|clause| clause.iter().map(total).collect()).collect();
     let apart = 1.0 - overlap(&totals);
@@ -113,7 +113,7 @@ mod tests {
         let mut whole = scores(&[1.0, 0.1, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4]);
         let first = scores(&[0.9, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]);
         let second = scores(&[0.0, 0.3, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1]);
-        cover(&mut whole, &[first, second]);
+        mix_clauses(&mut whole, &[first, second]);
         let totals = totals(&whole);
         assert!((totals[0] - 1.0).abs() < 1e-6, "{totals:?}");
         assert!(totals[1] > totals[2], "{totals:?}");
@@ -124,14 +124,14 @@ mod tests {
         let before = [0.9, 0.5, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0];
         let mut whole = scores(&before);
         let same = scores(&[0.2, 0.8, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        cover(&mut whole, &[same.clone(), same]);
+        mix_clauses(&mut whole, &[same.clone(), same]);
         assert_eq!(totals(&whole), before);
     }
 
     #[test]
     fn a_clause_without_any_evidence_adds_nothing_bad() {
         let mut whole = scores(&[0.5, 0.4, 0.3, 0.2]);
-        cover(&mut whole, &[scores(&[0.0; 4]), scores(&[0.0, 0.0, 0.0, 1.0])]);
+        mix_clauses(&mut whole, &[scores(&[0.0; 4]), scores(&[0.0, 0.0, 0.0, 1.0])]);
         assert!(totals(&whole).iter().all(|total| total.is_finite()));
     }
 }

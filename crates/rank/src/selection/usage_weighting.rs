@@ -29,7 +29,7 @@ pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32])
 /// Takes this share of the words' weight and gives it to the meaning. Descriptions are a guess at
 /// what will be asked, and words help it out; what was asked is better than either, and words only
 /// blur it (`docs/benchmarks.md` has both measured).
-pub(super) fn lean(scores: &mut [(Score, Score)], share: f32) {
+pub(super) fn shift_to_meaning(scores: &mut [(Score, Score)], share: f32) {
     for (semantic, keyword) in scores {
         let taken = keyword.weight * share;
         keyword.weight -= taken;
@@ -40,12 +40,12 @@ pub(super) fn lean(scores: &mut [(Score, Score)], share: f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::{Moved, RowUsage};
+    use crate::feedback::{LearnedVector, RowUsage};
 
     #[test]
     fn the_nearest_tools_decide_and_the_weights_keep_their_sum() {
         let usage = RowUsage { prompts: 9, share: 0.8, moved: 0.1, reach: 1.0 };
-        let moved = Moved { row: 7, vector: vec![1.0], usage };
+        let moved = LearnedVector { row: 7, vector: vec![1.0], usage };
         let rows = UsageRows::new(8, &[moved], 0.0);
         let semantic = [0.9, 0.1, 0.8, 0.2, 0.3, 0.7, 0.6, 0.5];
         assert!((learned_share(&rows, Rows::All, &semantic) - 0.16).abs() < 1e-6);
@@ -54,7 +54,7 @@ mod tests {
 
         let part = |weight| Score { raw: 1.0, normalized: 1.0, weight };
         let mut scores = [(part(0.7), part(0.3))];
-        lean(&mut scores, 0.8);
+        shift_to_meaning(&mut scores, 0.8);
         let (semantic, keyword) = (scores[0].0.weight, scores[0].1.weight);
         assert!((keyword - 0.06).abs() < 1e-6 && (semantic + keyword - 1.0).abs() < 1e-6);
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use toolroute_catalog::ToolId;
 
 use super::Execution;
-use super::evidence::{PER_SESSION_AND_DAY, day};
-use super::rates::Observed;
+use super::credibility::{PER_SESSION_AND_DAY, day};
+use super::run_stats::RunStats;
 
 /// Executions that are kept for comparison: of all tools, and of one. Comparing with ten of a
 /// tool takes 2 µs.
@@ -26,7 +26,7 @@ const OVERALL_RUNS: f64 = 10.0;
 
 /// What is asked now, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Situation<'a> {
+pub struct CurrentContext<'a> {
     /// The model's fingerprint and the prompt's unit vector.
     pub vector: Option<(&'a str, &'a [f32])>,
     pub phase: Option<&'a str>,
@@ -35,7 +35,7 @@ pub struct Situation<'a> {
 
 /// How a tool did in contexts like one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Similar {
+pub(super) struct ContextRate {
     /// Past contexts that are similar.
     pub contexts: usize,
     /// The share of runs expected to succeed: what was seen there, and the tool's overall rate.
@@ -43,7 +43,7 @@ pub(super) struct Similar {
 }
 
 /// A past context.
-struct Past {
+struct PastContext {
     /// Of unit length, with its model.
     vector: Option<(Arc<str>, Box<[f32]>)>,
     phase: Option<Box<str>>,
@@ -53,14 +53,14 @@ struct Past {
 
 /// The latest contexts of each tool.
 #[derive(Default)]
-pub(super) struct Nearby {
-    tools: BTreeMap<ToolId, Vec<Past>>,
+pub(super) struct PastContexts {
+    tools: BTreeMap<ToolId, Vec<PastContext>>,
     models: BTreeMap<String, Arc<str>>,
     /// Contexts of each tool, session and day: one source must not push out the others.
     sources: HashMap<(ToolId, Option<String>, i64), u32>,
 }
 
-impl Nearby {
+impl PastContexts {
     /// To be told of executions from the newest on.
     pub fn add(&mut self, execution: Execution) {
         let source = (execution.tool.clone(), execution.session.clone(), day(&execution));
@@ -81,7 +81,7 @@ impl Nearby {
         });
         let boxed = |text: Option<String>| text.map(String::into_boxed_str);
         let (phase, task_type) = (boxed(phase), boxed(task_type));
-        of_tool.push(Past { vector, phase, task_type, success: execution.success });
+        of_tool.push(PastContext { vector, phase, task_type, success: execution.success });
     }
 
     /// Lets go of what only adding needs.
@@ -91,7 +91,12 @@ impl Nearby {
     }
 
     /// `None` where no context of the tool is similar.
-    pub fn rate(&self, tool: &ToolId, now: &Situation<'_>, overall: &Observed) -> Option<Similar> {
+    pub fn rate(
+        &self,
+        tool: &ToolId,
+        now: &CurrentContext<'_>,
+        overall: &RunStats,
+    ) -> Option<ContextRate> {
         let (mut contexts, mut weight, mut good) = (0, 0.0, 0.0);
         for past in self.tools.get(tool)? {
             let alike = past.likeness(now);
@@ -102,13 +107,13 @@ impl Nearby {
             }
         }
         let rate = (good + OVERALL_RUNS * overall.rate()) / (weight + OVERALL_RUNS);
-        (contexts > 0).then_some(Similar { contexts, rate })
+        (contexts > 0).then_some(ContextRate { contexts, rate })
     }
 }
 
-impl Past {
+impl PastContext {
     /// 0 to 1, over what both contexts know; 0 where that is nothing.
-    fn likeness(&self, now: &Situation<'_>) -> f32 {
+    fn likeness(&self, now: &CurrentContext<'_>) -> f32 {
         let meaning = match (&self.vector, now.vector) {
             (Some((model, past)), Some((name, vector))) if **model == *name => {
                 Some(dot(past, vector).clamp(0.0, 1.0))
@@ -166,35 +171,36 @@ mod tests {
 
     #[test]
     fn a_tool_is_judged_by_what_is_alike() {
-        let mut nearby = Nearby::default();
+        let mut nearby = PastContexts::default();
         for n in 0..10 {
             let session = Some(n.to_string());
             let well = past(&[1.0, 0.0], None, true);
             nearby.add(Execution { session: session.clone(), ..well });
             nearby.add(Execution { session, ..past(&[0.0, 2.0], None, false) });
         }
-        let overall = Observed { runs: 20, weight: 20.0, good: 10.0, ..Observed::default() };
+        let overall = RunStats { runs: 20, weight: 20.0, good: 10.0, ..RunStats::default() };
         let rate = |vector: &[f32]| {
-            let now = Situation { vector: Some(("m", vector)), ..Situation::default() };
+            let now = CurrentContext { vector: Some(("m", vector)), ..CurrentContext::default() };
             nearby.rate(&"t".into(), &now, &overall)
         };
         let (well, badly) = (rate(&[1.0, 0.0]).unwrap(), rate(&[0.0, 1.0]).unwrap());
         assert_eq!((well.contexts, badly.contexts), (10, 10));
         assert!(well.rate > overall.rate() && badly.rate < overall.rate(), "{well:?} {badly:?}");
         assert_eq!(rate(&[-1.0, 0.0]), None);
-        let other = Situation { vector: Some(("other", &[1.0, 0.0])), ..Situation::default() };
+        let other =
+            CurrentContext { vector: Some(("other", &[1.0, 0.0])), ..CurrentContext::default() };
         assert_eq!(nearby.rate(&"t".into(), &other, &overall), None, "another model's vector");
         assert_eq!(nearby.rate(&"unknown".into(), &other, &overall), None);
     }
 
     #[test]
     fn one_source_pushes_no_other_out() {
-        let mut nearby = Nearby::default();
+        let mut nearby = PastContexts::default();
         (0..100).for_each(|_| nearby.add(past(&[1.0, 0.0], None, true)));
         let honest = past(&[1.0, 0.0], None, false);
         nearby.add(Execution { session: Some("honest".into()), ..honest });
-        let now = Situation { vector: Some(("m", &[1.0, 0.0])), ..Situation::default() };
-        let similar = nearby.rate(&"t".into(), &now, &Observed::default()).unwrap();
+        let now = CurrentContext { vector: Some(("m", &[1.0, 0.0])), ..CurrentContext::default() };
+        let similar = nearby.rate(&"t".into(), &now, &RunStats::default()).unwrap();
         assert_eq!(similar.contexts, 6);
     }
 
@@ -205,11 +211,12 @@ mod tests {
             let context = LoggedContext { phase, task_type, ..LoggedContext::default() };
             Execution { context, ..Execution::new("t".into(), "p", true) }
         };
-        let mut nearby = Nearby::default();
+        let mut nearby = PastContexts::default();
         nearby.add(context("completion", "deployment"));
         let similar = |phase, task_type| {
-            let now = Situation { vector: None, phase: Some(phase), task_type: Some(task_type) };
-            nearby.rate(&"t".into(), &now, &Observed::default()).is_some()
+            let now =
+                CurrentContext { vector: None, phase: Some(phase), task_type: Some(task_type) };
+            nearby.rate(&"t".into(), &now, &RunStats::default()).is_some()
         };
         assert!(similar("completion", "deployment"));
         assert!(!similar("completion", "testing") && !similar("refinement", "deployment"));

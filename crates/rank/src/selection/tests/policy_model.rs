@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, covers};
 
-use super::*;
-use crate::feedback::Observed;
+use super::super::*;
+use crate::feedback::RunStats;
 use crate::query::Stage;
 
 /// Xorshift64 (Marsaglia 2003): the same cases everywhere.
@@ -158,7 +158,7 @@ fn a_hundred_thousand_obligations_get_their_tools_in_order() {
         let have: Vec<String> = kinds.iter().filter(|_| dice.roll(2) == 0).cloned().collect();
         let (policy, asked) = (dice.policy(), dice.pick(&declared));
         let seen = [0, 1, 50]
-            .map(|runs| Observed::from_counts(dice.roll(runs + 1) as u64, runs as u64, None));
+            .map(|runs| RunStats::from_counts(dice.roll(runs + 1) as u64, runs as u64, None));
         let found = candidates_for(
             &tools,
             asked,

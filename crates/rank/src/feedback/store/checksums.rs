@@ -9,7 +9,7 @@ use super::rows::Columns;
 use super::weight_log;
 
 /// Version 4 of the log. A process of an older version that has the file open names its columns, so that
-/// its statements work after this change, but it writes no sums, and its rows would make the whole log
+/// its statements work after this change, but it writes no checksums, and its rows would make the whole log
 /// damaged: the triggers refuse them where they are written. Rows of this version are written with sums of
 /// 0 (`NULL` where `offered` changes) and sealed in the same transaction.
 pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum INTEGER;
