@@ -1,9 +1,8 @@
-//! How far history is followed in a catalog, and what learned tools are set back by: what a sample of
-//! past prompts says of both.
+//! Fits the strength of usage vectors and the handicap of learned tools to a sample of past prompts.
 //!
-//! Past prompts say more of most tools than descriptions do, and less where a model knows the tools by
-//! heart. So each prompt is held out of the history of its tools and ranked with what is left, once for
-//! each strength.
+//! Past prompts describe most tools better than their descriptions do, and worse where the model was
+//! trained on the tools. So each prompt is held out of its tools' history and ranked with the rest, once
+//! per strength.
 
 use std::sync::Arc;
 
@@ -13,37 +12,37 @@ use toolroute_catalog::Tool;
 use super::learned_vectors::{CatalogHistory, LearnedVector, dot};
 use super::usage_vectors::{SampledPrompt, UsageVectors};
 
-/// What is tried, the usual first.
+/// The strengths to try, the usual one first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 
-/// Another strength than the usual must be better by more than one prompt whose tool comes first instead of
-/// not at all, so that one prompt decides nothing.
+/// Another strength must gain more than this sum of nDCG over the usual one, so that no single prompt
+/// decides.
 const SURE: f32 = 1.0;
 
-/// The best tools of a ranking count.
+/// The cutoff of nDCG.
 const COUNTED: usize = 5;
 
-/// The handicap is as if so many more prompts had shown [`USUAL_HANDICAP`].
+/// The prior of the handicap counts as so many prompts that show [`USUAL_HANDICAP`].
 const HANDICAP_PRIOR: f32 = 10.0;
 
 /// Measured on two catalogs: 0.17 to 0.34 where each tool had five prompts or more.
 const USUAL_HANDICAP: f32 = 0.15;
 
-/// A learned tool may not be set back by more.
+/// The largest handicap.
 pub(super) const MOST_HANDICAP: f32 = 1.0;
 
-/// A past prompt.
+/// A past prompt of the sample.
 struct Probe<'a> {
     vector: &'a [f32],
     /// The tools of the catalog that served it, ascending, and how many times.
     served: Vec<(u32, u64)>,
-    /// Its cosine with each tool as it is without history.
+    /// Its cosine with each tool's own vector.
     own: Vec<f32>,
-    /// Whether one of its tools has history beside it.
+    /// Whether one of its tools has other past prompts as well.
     has_more: bool,
 }
 
-/// How far history is followed, 0 to 1, and what learned tools are set back by.
+/// The strength, 0 to 1, and the handicap.
 pub(super) fn fit<'v>(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
@@ -53,8 +52,8 @@ pub(super) fn fit<'v>(
     let probes = probes(usage, tools, &learned, &own);
     let (more, lone): (Vec<&Probe<'_>>, _) =
         probes.iter().filter(|probe| !probe.served.is_empty()).partition(|probe| probe.has_more);
-    // A prompt that is all that its tools have stands for one whose tools have no history. Such prompts count
-    // for no more than such tools do: learned from one prompt a tool, history could only lose by them.
+    // A prompt that is the only one of its tools stands for prompts whose tools have no history. Such
+    // prompts weigh no more than such tools do; else a history of one prompt per tool could only lose.
     let unlearned = (tools.len() - learned.len()) as f32;
     let most = unlearned * more.len() as f32 / learned.len().max(1) as f32;
     let weight = (most / lone.len().max(1) as f32).min(1.0);
@@ -86,7 +85,7 @@ pub(super) fn fit<'v>(
     });
     let [usual, others @ ..] = tried;
     let better = others.into_iter().filter(|(_, _, worth)| *worth > usual.2 + SURE);
-    // Of those that are as good the one that follows history further.
+    // Among equals the greatest strength wins.
     let best = better.rev().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or(usual);
     (best.0, best.1)
 }
@@ -112,9 +111,9 @@ fn probes<'a, 'v>(
     sampled.par_iter().map(probe).collect()
 }
 
-/// By how much the best of the learned tools that did *not* serve a past prompt comes nearer to it than
-/// before, on the mean over the sample. A prompt lies nearer to other prompts than to any description; set
-/// back by this, learned tools stand where they stood for what is none of theirs.
+/// The mean rise, over the sample, of the best score among the learned tools that did *not* serve a
+/// prompt. A prompt is nearer to other prompts than to any description; the handicap takes this back, so
+/// that learned tools do not gain on prompts for other tools.
 fn handicap(probes: &[Probe<'_>], moved: &[LearnedVector], strength: f32) -> f32 {
     let rise = |probe: &Probe<'_>| {
         let has_served =
@@ -137,7 +136,7 @@ fn handicap(probes: &[Probe<'_>], moved: &[LearnedVector], strength: f32) -> f32
     if moved.is_empty() { 0.0 } else { (sum / count).clamp(0.0, MOST_HANDICAP) }
 }
 
-/// How well the scores rank the tools that served, 0 to 1.
+/// nDCG of the tools that served, 0 to 1; every tool that served is equally relevant.
 fn ndcg(scores: &[f32], served: &[(u32, u64)]) -> f32 {
     let worth = |rank: usize| if rank < COUNTED { 1.0 / (rank as f32 + 2.0).log2() } else { 0.0 };
     let rank = |&(row, _): &(u32, u64)| {

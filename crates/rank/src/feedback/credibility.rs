@@ -1,42 +1,44 @@
-//! How far each execution is believed. Whoever may report may report falsely, and often.
+//! How much each execution counts. A client may report falsely and often, so that what one session and
+//! one day can add is bounded.
 
 use std::collections::HashMap;
 
 use super::Execution;
 
-/// How the session of reports begins that name none, and are taken for one of their sender's.
+/// The prefix of the session of reports that name none: all of one client share one session.
 const CLIENT: &str = "client ";
 
-/// The session of what a client reports without naming one: it bounds what that client is believed.
+/// The session of a client's reports that name none, so that the bound per session holds for them.
 pub fn client_session(client: &str) -> String {
     format!("{CLIENT}{client}")
 }
 
-/// Whether a session is one conversation. Of a client's reports that name none it is not known which
-/// belong together, so that nothing follows anything.
+/// Whether a session is one conversation. Which reports of a client without a session belong together
+/// is unknown, so that no workflow is learned from them.
 pub(super) fn is_conversation(session: &str) -> bool {
     !session.starts_with(CLIENT)
 }
 
-/// Outcomes of one tool that one session is believed on one day: what it reports beyond shares
-/// this weight. Executions without a session are one session.
+/// The most weight of one tool's executions in one session on one day; more executions share it.
+/// Executions without a session count as one session.
 pub const PER_SESSION_AND_DAY: f64 = 5.0;
 
-/// Outcomes of one tool that are believed on one day, whatever the sessions.
+/// The most weight of one tool's executions on one day, over all sessions.
 pub const PER_DAY: f64 = 20.0;
 
-/// Days after which an outcome counts half, seen from the latest in the log: a tool that was mended
+/// Days after which an execution counts half, relative to the latest in the log, so that a repaired tool
 /// recovers.
 pub const HALF_LIFE_DAYS: f64 = 30.0;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Milliseconds of a day.
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The day of an execution, counted from 1970.
 pub(super) fn day(execution: &Execution) -> i64 {
     execution.at.unwrap_or_default().div_euclid(DAY_MS)
 }
 
-/// Each execution's weight, 0 to 1. The order of the log makes no difference.
+/// Each execution's weight, 0 to 1, whatever the order of the log.
 pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
     let latest = log.iter().map(day).max().unwrap_or_default();
     let mut by_session: HashMap<_, f64> = HashMap::new();
@@ -46,7 +48,7 @@ pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
     for execution in log {
         *by_session.entry(session(execution)).or_default() += 1.0;
     }
-    // Whole sessions, so that sums do not depend on an order.
+    // Session by session and sorted, so that the sums do not depend on the order.
     let mut by_day: HashMap<_, Vec<f64>> = HashMap::new();
     for ((tool, day, _), runs) in &by_session {
         by_day.entry((tool.clone(), *day)).or_default().push(runs.min(PER_SESSION_AND_DAY));
@@ -66,7 +68,7 @@ pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
     log.iter().map(weight).collect()
 }
 
-/// What each of so many counts where only `most` do.
+/// The weight of each of `runs` executions that together count at most `most`.
 fn share(most: f64, runs: f64) -> f64 {
     if runs > most { most / runs } else { 1.0 }
 }

@@ -9,20 +9,20 @@ use toolroute_catalog::ToolId;
 
 use super::StoreError;
 
-/// Bytes of a prompt, a feedback text, and a name (session, error kind, phase, …) at most. A log
-/// that anybody may write to must not be filled by one row.
+/// The most bytes of a prompt or feedback text, and of a name (session, error kind, phase, …). One row
+/// must not fill a log that many clients write to.
 const MOST_TEXT: usize = 64 << 10;
 const MOST_NAME: usize = 256;
 
-/// Numbers of a vector at most; the widest models have 4,096.
+/// The most numbers of a vector; the widest models have 4,096.
 const MOST_NUMBERS: usize = 8_192;
 
-/// Tools offered, signals and languages of one selection that are kept at most.
+/// The most offered tools, signals and languages of one execution.
 const MOST_ITEMS: usize = 64;
 
-/// SHA-256 of a prompt's text: tells equal prompts where the text itself is not kept.
+/// SHA-256 of a prompt's text: identifies equal prompts where the text itself is not kept.
 ///
-/// It hides a prompt from a reader's eye, not from somebody who guesses it and compares.
+/// It does not protect a prompt that can be guessed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PromptHash(pub(super) [u8; 32]);
 
@@ -68,16 +68,16 @@ impl<'de> Deserialize<'de> for PromptHash {
     }
 }
 
-/// A prompt as numbers, and the fingerprint of the model that made them: those of another model
-/// cannot be compared with them.
+/// The vector of a prompt, and the fingerprint of the model that made it. Vectors of different models
+/// cannot be compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptVector {
     pub model: String,
     pub values: Vec<f32>,
 }
 
-/// What the prompt and the files around it were about, in the words of tools' facets. What could
-/// not be told is absent, and counts neither for nor against a likeness.
+/// The features of the prompt and its context, in the words of tools' facets. Unknown features are
+/// absent, and do not count when contexts are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoggedContext {
@@ -102,7 +102,7 @@ impl LoggedContext {
     }
 }
 
-/// How the tool stood in the selection that it came from.
+/// The tool's place in the selection that it came from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Choice {
@@ -111,7 +111,7 @@ pub struct Choice {
     pub rank: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
-    /// What each signal said of the tool, before its weight, 0 to 1.
+    /// The value of each signal for the tool, before its weight, 0 to 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, f32>,
     /// The tools of the answer, best first.
@@ -129,16 +129,16 @@ impl Choice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallAttempt {
-    /// Tells the attempts of one request from those of others.
+    /// Identifies the request; its attempts share it.
     pub request: String,
-    /// Among the tools to try: 0 is the one that was asked for.
+    /// The place among the tools to try: 0 is the requested one.
     pub place: u32,
     /// How often it was sent.
     pub tries: u32,
-    /// What it was expected to take.
+    /// The expected duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_ms: Option<u64>,
-    /// Characters that were expected of the answer.
+    /// The expected characters of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_chars: Option<u64>,
     /// Characters of the whole answer.
@@ -153,15 +153,15 @@ pub struct CallAttempt {
 #[serde(deny_unknown_fields)]
 pub struct Execution {
     pub tool: ToolId,
-    /// Whether it did what the prompt was after.
+    /// Whether it did what the prompt asked for.
     pub success: bool,
-    /// Milliseconds since 1970 (UTC); `None` is the time of writing.
+    /// Milliseconds since 1970 (UTC); `None` becomes the time of writing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// Kept only by a store that is told to keep prompts; its hash always.
+    /// Stored only where the store keeps prompts; its hash is always stored.
     #[serde(default, alias = "query", skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Of `prompt`, where the text itself is not at hand.
+    /// The hash of the prompt, where the text is not at hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<PromptHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,14 +178,14 @@ pub struct Execution {
     /// What the run cost, in the user's own unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What the user or the agent said of it.
+    /// What the user or the agent said about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// The conversation or client that it belongs to: what follows what is told by it, and how far
-    /// one source may be believed.
+    /// The conversation or client that it belongs to. Workflows are learned within a session, and the
+    /// weight of one session is bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Where we made the call ourselves.
+    /// How the call went, where toolroute made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<CallAttempt>,
 }
@@ -210,12 +210,12 @@ impl Execution {
         }
     }
 
-    /// The hash of the prompt; a text decides over a hash that came with it.
+    /// The hash of the prompt: that of the text where there is one, else the hash that was given.
     pub fn hash(&self) -> Option<PromptHash> {
         self.prompt.as_deref().map(PromptHash::of).or(self.prompt_hash)
     }
 
-    /// Whether it can be logged.
+    /// Checks that it can be logged.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] with the first field that is out of range.

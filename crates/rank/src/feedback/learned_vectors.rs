@@ -1,10 +1,10 @@
-//! How far past prompts move a tool's vector.
+//! The vector of a tool after learning from past prompts.
 //!
 //! For a tool with own vector `d` and `n` past prompts of mean `m`, the vector becomes
-//! `p = (1 − s)·(d + f·g) + s·m`, with the share `s = f·0.9·n/(n + 1)`, the gap `g`, by which prompts
-//! differ from descriptions over all learned tools, and the strength `f` with which history is followed. A
-//! prompt `q` scores `cos(q, p)·reach − handicap`; `calibration.rs` finds strength and handicap.
-//! `docs/benchmarks.md` has what each part is worth.
+//! `p = (1 − s)·(d + f·g) + s·m`, with the share `s = f·0.9·n/(n + 1)`, the gap `g` (the mean
+//! difference between prompts and descriptions over all learned tools) and the strength `f`. A prompt `q`
+//! scores `cos(q, p)·reach − handicap`; `calibration.rs` fits strength and handicap. `docs/benchmarks.md`
+//! measures each part.
 
 use std::sync::Arc;
 
@@ -13,30 +13,29 @@ use toolroute_catalog::Tool;
 
 use super::usage_vectors::{History, UsageVectors};
 
-/// The share of a tool's prompts in its vector, at most: a tenth of the description stays whatever
-/// was learned.
+/// The largest share of past prompts in a tool's vector: a tenth of the description always stays.
 const MOST_SHARE: f32 = 0.9;
 
-/// The gap is as if so many more tools had shown none: a few tools say little of all.
+/// The prior of the gap counts as so many tools without one: a few tools say little about all.
 const GAP_PRIOR: f32 = 10.0;
 
-/// A mean of prompts that differ is short, and a cosine takes no notice. To divide by the length
-/// once more would punish tools of one narrow use; measured best between 0.3 and 0.5.
+/// The mean of different prompts is short, which the cosine ignores; the reach is the length to the
+/// power −0.4. Measured best between 0.3 and 0.5: with 1, tools of one narrow use would lose.
 const REACH_EXPONENT: f32 = 0.4;
 
-/// The length that counts at least, so that the reach is 1.74 at most.
+/// Shorter means count as this long, so that the reach is at most 1.74.
 const LEAST_LENGTH: f32 = 0.25;
 
 /// What was learned of one tool, for its explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RowUsage {
-    /// Past prompts that the tool has served.
+    /// Past prompts that the tool served.
     pub prompts: u64,
     /// Their share in the tool's vector, 0 to 0.9.
     pub share: f32,
-    /// How far the vector was moved: 1 − the cosine between what it was and what it is.
+    /// How far the vector moved: 1 − the cosine between the old and the new one.
     pub moved: f32,
-    /// What the cosine is multiplied by: more than 1 for a tool of many different uses.
+    /// The factor on the cosine: above 1 for a tool of many different uses.
     pub reach: f32,
 }
 
@@ -51,7 +50,7 @@ impl RowUsage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearnedVector {
     pub row: u32,
-    /// Of length one.
+    /// A unit vector.
     pub vector: Vec<f32>,
     pub usage: RowUsage,
 }
@@ -94,7 +93,7 @@ fn share(prompts: u64) -> f32 {
     MOST_SHARE * n / (n + 1.0)
 }
 
-/// The tools of a catalog that have history, and what their prompts have in common.
+/// The history of a catalog's tools, and the gap between their prompts and their descriptions.
 pub(super) struct CatalogHistory<'a> {
     rows: Vec<(u32, &'a History)>,
     gap: Vec<f32>,
@@ -119,7 +118,7 @@ impl<'a> CatalogHistory<'a> {
         Self { rows, gap }
     }
 
-    /// Where the tools move to, where history is followed so far, 0 to 1. At 0 none is moved.
+    /// The tools' new vectors at a strength of 0 to 1; none at 0.
     pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<LearnedVector> {
         let moved =
             |(row, history): &(u32, &History)| moved(*row, history, own(*row), &self.gap, strength);
@@ -135,7 +134,7 @@ impl<'a> CatalogHistory<'a> {
         Some(self.rows[at].1)
     }
 
-    /// Where a tool moves to that has a history of its own in the place of the one that was learned.
+    /// The new vector of a tool with another history than the learned one.
     pub fn with(
         &self,
         row: u32,
@@ -147,7 +146,7 @@ impl<'a> CatalogHistory<'a> {
     }
 }
 
-/// None where history is not followed at all, and where the parts cancel out and no direction is left.
+/// `None` at strength 0, and where the parts cancel out so that no direction is left.
 fn moved(
     row: u32,
     history: &History,

@@ -1,4 +1,4 @@
-//! Past prompts and the tools that served them: what usage vectors are learned from.
+//! The prompts of a log and the tools that served them, from which usage vectors are learned.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,29 +9,29 @@ use super::execution::PromptHash;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// Prompts of one tool that are believed on one day of one sender that names no session
-/// ([`super::client_session`]), and of all named sessions together: whoever may report can invent
-/// names. Executions without a session are the user's own, as an import is, and are not bounded here.
+/// The most prompts that count for one tool on one day: of one client that names no session
+/// ([`super::client_session`]), and of all named sessions together, because a client can invent names.
+/// Executions without a session are the user's own, such as an import, and are not bounded here.
 pub const PROMPTS_PER_SESSION: u32 = 20;
 
 /// A prompt, and the tools that served it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedPrompt {
     pub hash: PromptHash,
-    /// Where the log keeps prompts.
+    /// The text, where the log keeps prompts.
     pub text: Option<String>,
-    /// Of the model that was asked for.
+    /// The vector by the requested model, where the log has it.
     pub vector: Option<Vec<f32>>,
-    /// By id, with the share of its runs for this prompt that were successes less failures: above
-    /// 0, and 1 where none failed.
+    /// The tools by id, each with its successes less its failures over its runs for this prompt: above
+    /// 0, and 1 without failures.
     pub served: Vec<(ToolId, f32)>,
 }
 
-/// All past prompts, and how many cannot be used.
+/// The prompts of a log, and how many of them cannot be used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedPrompts {
     pub queries: Vec<LoggedPrompt>,
-    /// Prompts of which there is neither a text nor a vector of the model.
+    /// The number of prompts with neither a text nor a vector of the model.
     pub unusable: usize,
 }
 
@@ -43,8 +43,8 @@ struct Prompt {
 }
 
 impl ExecutionStore {
-    /// The prompts that tools have served, by hash. Wrong outcomes are outvoted: a tool that failed
-    /// a prompt as often as it served it did not serve it.
+    /// The prompts that tools served, by hash. A tool that failed a prompt as often as it served it does
+    /// not count.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -72,7 +72,7 @@ impl ExecutionStore {
     }
 }
 
-/// Prompts by sender, tool and day. Named sessions have no sender.
+/// The number of prompts by client, tool and day; all named sessions share the client `None`.
 type Sources = HashMap<(Option<String>, ToolId, i64), u32>;
 
 fn gather(

@@ -1,44 +1,44 @@
-//! Logistic regression of an outcome on signals, small and without chance.
+//! Logistic regression of outcomes on signals, deterministic.
 //!
-//! Projected gradient descent with the step that the curvature's bound allows: it cannot diverge,
-//! needs no matrix, and keeps weights from becoming negative. A few signals and a thousand rows take
-//! some milliseconds.
+//! Projected gradient descent with the step size that the bound on the curvature allows: it cannot
+//! diverge, needs no matrix, and keeps weights non-negative. A few signals and a thousand rows take some
+//! milliseconds.
 
-/// One outcome, and what each signal said before it.
+/// One outcome, and the signals before it.
 pub(super) struct Outcome {
-    /// Less their means.
+    /// Centred: each less its mean.
     pub signals: Vec<f64>,
     pub success: bool,
-    /// How far it is believed.
+    /// The credibility of the execution.
     pub weight: f64,
 }
 
 /// How steeply success follows a score.
 pub(super) struct Slope {
     pub value: f64,
-    /// Log-loss a run.
+    /// Log loss per run.
     pub loss: f64,
 }
 
 const STEPS: usize = 1_000;
 
-/// Strength of the pull towards the weights that hold: a normal prior of deviation 1. A run tells
-/// about a fiftieth of it, so that a few outcomes hardly move them.
+/// Strength of the pull towards the current weights: a normal prior of deviation 1. A run counts about
+/// a fiftieth of it, so that a few outcomes hardly move the weights.
 const PULL: f64 = 1.0;
 
-/// The pull of a slope towards 0: outcomes that a score tells apart without error have no slope.
+/// The pull of a slope towards 0: without it, perfectly separable outcomes have no finite slope.
 const SLOPE_PULL: f64 = 0.01;
 
-/// Signals that tell nothing still have weights to stay near.
+/// The least slope, so that signals without information keep weights to stay near.
 const LEAST_SLOPE: f64 = 1.0;
 
-/// The weights that make the outcomes likeliest, near `prior`; none is negative.
+/// The non-negative weights near `prior` that make the outcomes most likely.
 pub(super) fn fit(samples: &[Outcome], prior: &[f64]) -> Vec<f64> {
     let (_, weights) = descend(samples, prior, PULL);
     weights
 }
 
-/// How well a score of these weights tells outcomes apart, at the slope that suits it best.
+/// How well a score of these weights separates the outcomes, at the best slope.
 pub(super) fn slope(samples: &[Outcome], weights: &[f64]) -> Slope {
     let score = |sample: &Outcome| {
         let sum = sample.signals.iter().zip(weights).map(|(signal, weight)| signal * weight);
@@ -60,7 +60,7 @@ fn descend(samples: &[Outcome], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
     let good: f64 = samples.iter().filter(|s| s.success).map(|s| s.weight).sum();
     let share = ((good + 0.5) / (runs + 1.0)).clamp(1e-6, 1.0 - 1e-6);
     let (mut bias, mut weights) = ((share / (1.0 - share)).ln(), prior.to_vec());
-    // Nesterov's momentum: a thousand steps do what plain descent needs many more for.
+    // Nesterov's momentum: plain descent would need many more steps.
     let (mut ahead_bias, mut ahead) = (bias, weights.clone());
     for step in 0..STEPS {
         let (of_bias, of_weights) = gradient(samples, ahead_bias, &ahead);

@@ -1,16 +1,14 @@
 //! What worked: which tools ran for which prompts, what came of it, and what that teaches.
 //!
-//! [`ExecutionStore`] keeps executions on disk, [`Recorder`] brings them there without making
-//! anybody wait. From them come [`Observations`] (success, latency, similar contexts, workflows),
-//! [`WeightUpdate`] (weights of the signals), [`SuccessMetrics`] (how calls go), [`recommend`] (what
-//! to mend) and the past prompts that usage vectors are learned from: [`UsageVectors`] sums up, tool
-//! by tool, the vectors of the prompts that a tool has served, and says how far that moves the tool's own vector; forgetting
-//! brings back what was before. Who reports may report falsely: `evidence.rs` bounds what one source
-//! and one day can move.
+//! [`ExecutionStore`] keeps executions on disk; [`Recorder`] writes them in the background. They give
+//! [`Observations`] (success, latency, similar contexts, workflows), [`WeightUpdate`] (weights of the
+//! signals), [`SuccessMetrics`] (how calls go), [`recommend`] (what to improve in a catalog) and the past
+//! prompts for [`UsageVectors`]. These sum up, for each tool, the vectors of the prompts that it served,
+//! and move the tool's vector towards them; forgetting a tool undoes that. Reports may be false:
+//! `credibility.rs` bounds what one session and one day can add.
 //!
-//! This room knows tools by their ids, contexts by words, and vectors as numbers. It must never
-//! know how a vector is made or how tools are found. The text of a prompt is kept only where the
-//! user says so.
+//! This room knows tools by id, contexts by words, and vectors as numbers. It must never know how a
+//! vector is made or how tools are found. The text of a prompt is kept only where the user says so.
 //!
 //! ```
 //! use toolroute_rank::feedback::{Execution, ExecutionStore, Observations, StoreOptions};

@@ -1,4 +1,4 @@
-//! What a log says, made once and then only read: a selection looks at it without a lock.
+//! What a log says about tools: built once and immutable, so that selections read it without a lock.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::store::ExecutionStore;
 use super::weights::ScoreWeights;
 use super::workflow::{NextTool, Workflow};
 
-/// Success, latency, similar contexts, workflows and learned weights, as of one moment.
+/// Success, latency, past contexts, workflows and learned weights, at one moment.
 #[derive(Default)]
 pub struct Observations {
     executions: u64,
@@ -23,9 +23,9 @@ pub struct Observations {
     version: u64,
 }
 
-/// Runs that were counted elsewhere, as JSON:
+/// Counts of runs from another system, as JSON:
 /// `{"tools": {"git__log": {"runs": 50, "successes": 45, "latency_ms": 120}}}`, and under `follows` the
-/// share, 0 to 1, of a tool's runs that another came after: `{"git__add": {"git__commit": 0.7}}`.
+/// share, 0 to 1, of a tool's runs that another tool followed: `{"git__add": {"git__commit": 0.7}}`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunCounts {
@@ -72,20 +72,20 @@ impl Observations {
         })
     }
 
-    /// Those of a test.
+    /// Observations for a test.
     #[cfg(test)]
     pub(super) fn of(tools: BTreeMap<ToolId, RunStats>, nearby: PastContexts) -> Self {
         Self { tools, nearby, ..Self::default() }
     }
 
-    /// The same, as the number-th that a process has read.
+    /// Sets the version.
     #[must_use]
     pub fn numbered(mut self, version: u64) -> Self {
         self.version = version;
         self
     }
 
-    /// Tells the observations of one process apart: what was made from others is out of date.
+    /// Numbers the observations of one process: what was computed from another version is out of date.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -105,25 +105,25 @@ impl Observations {
         self.tools.iter()
     }
 
-    /// What tends to follow a tool, the likeliest first.
+    /// The tools that tend to follow a tool, the most likely first.
     pub fn next_after(&self, id: &str) -> &[NextTool] {
         self.workflow.next_after(id)
     }
 
-    /// Every tool that others tend to follow, with these.
+    /// Every tool that others tend to follow, with its followers.
     pub fn workflows(&self) -> impl Iterator<Item = (&ToolId, &[NextTool])> {
         self.workflow.iter()
     }
 
-    /// What the past says of a tool, 0 to 1: how it did where something similar was asked, else how
-    /// it did at all. 0.5 is a tool of which nothing is known.
+    /// The history of a tool, 0 to 1: its success in similar contexts, else its overall success. 0.5 is
+    /// neutral, as for an unknown tool.
     pub fn history(&self, id: &ToolId, now: &CurrentContext<'_>) -> f32 {
         let Some(seen) = self.tools.get(id) else { return 0.5 };
         let similar = self.nearby.rate(id, now, seen);
         history(similar.map_or_else(|| seen.rate(), |similar| similar.rate))
     }
 
-    /// Weights that were learned and applied; `None` where the configuration's hold.
+    /// The learned weights that apply; `None` where those of the configuration do.
     pub fn weights(&self) -> Option<&ScoreWeights> {
         self.weights.as_ref()
     }

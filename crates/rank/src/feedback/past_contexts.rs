@@ -1,4 +1,4 @@
-//! How a tool did when something similar was asked.
+//! How a tool did in past contexts that are similar to the current one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,22 +9,21 @@ use super::Execution;
 use super::credibility::{PER_SESSION_AND_DAY, day};
 use super::run_stats::RunStats;
 
-/// Executions that are kept for comparison: of all tools, and of one. Comparing with ten of a
-/// tool takes 2 µs.
+/// The most executions to compare with, of all tools and of one tool. Comparing with ten takes 2 µs.
 pub(super) const MOST: u32 = 10_000;
 const MOST_OF_A_TOOL: usize = 64;
 
-/// What is alike counts by these shares, over what both sides know: meaning, phase, task type.
+/// The shares of meaning, phase and task type in the likeness, over what both contexts know.
 const SHARES: [f32; 3] = [0.6, 0.2, 0.2];
 
-/// Contexts below are not similar. Without vectors it asks for equal phase and equal task type, the
-/// rule of the source document.
+/// The least likeness of similar contexts. Without vectors it takes an equal phase and an equal task
+/// type, which is the rule of the source document.
 const SIMILAR: f32 = 0.6;
 
-/// Runs of the tool elsewhere that its overall rate counts as, beside those in similar contexts.
+/// The tool's overall rate counts as so many runs beside those in similar contexts.
 const OVERALL_RUNS: f64 = 10.0;
 
-/// What is asked now, as far as it is known.
+/// The context of the current prompt, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CurrentContext<'a> {
     /// The model's fingerprint and the prompt's unit vector.
@@ -36,15 +35,15 @@ pub struct CurrentContext<'a> {
 /// How a tool did in contexts like one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ContextRate {
-    /// Past contexts that are similar.
+    /// The number of similar past contexts.
     pub contexts: usize,
-    /// The share of runs expected to succeed: what was seen there, and the tool's overall rate.
+    /// The expected share of successful runs, from those contexts and the tool's overall rate.
     pub rate: f64,
 }
 
 /// A past context.
 struct PastContext {
-    /// Of unit length, with its model.
+    /// The unit vector, with the fingerprint of its model.
     vector: Option<(Arc<str>, Box<[f32]>)>,
     phase: Option<Box<str>>,
     task_type: Option<Box<str>>,
@@ -56,12 +55,12 @@ struct PastContext {
 pub(super) struct PastContexts {
     tools: BTreeMap<ToolId, Vec<PastContext>>,
     models: BTreeMap<String, Arc<str>>,
-    /// Contexts of each tool, session and day: one source must not push out the others.
+    /// The number of contexts by tool, session and day: one source must not displace the others.
     sources: HashMap<(ToolId, Option<String>, i64), u32>,
 }
 
 impl PastContexts {
-    /// To be told of executions from the newest on.
+    /// Adds an execution; call it with the newest first.
     pub fn add(&mut self, execution: Execution) {
         let source = (execution.tool.clone(), execution.session.clone(), day(&execution));
         let of_source = self.sources.entry(source).or_default();
@@ -84,13 +83,13 @@ impl PastContexts {
         of_tool.push(PastContext { vector, phase, task_type, success: execution.success });
     }
 
-    /// Lets go of what only adding needs.
+    /// Frees what only adding needs.
     pub fn done(mut self) -> Self {
         self.sources = HashMap::new();
         self
     }
 
-    /// `None` where no context of the tool is similar.
+    /// The expected rate of a tool; `None` where none of its past contexts is similar.
     pub fn rate(
         &self,
         tool: &ToolId,

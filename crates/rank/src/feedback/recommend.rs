@@ -1,4 +1,4 @@
-//! What the log says should be mended in a catalog: with the evidence, and how much it matters.
+//! Recommends improvements of a catalog from a log, with evidence and a priority.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,7 +10,7 @@ use super::execution::PromptHash;
 use super::run_stats::{RunStats, rates};
 use super::{Execution, credibility};
 
-/// Ordered: the most pressing first.
+/// The priority of a recommendation, the highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
@@ -35,15 +35,15 @@ impl fmt::Display for Priority {
 pub enum Fault {
     /// It fails too often.
     Fails,
-    /// It stands first, and another serves the prompt.
+    /// It ranks first for prompts that another tool serves.
     AttractsWrongPrompts,
-    /// It says what another tool says.
+    /// Its text says the same as another tool's.
     Duplicate,
-    /// It is offered, and never taken.
+    /// It is offered and never run.
     NeverChosen,
 }
 
-/// One thing to mend.
+/// One recommended improvement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recommendation {
     pub tool: ToolId,
@@ -61,29 +61,29 @@ pub struct NearDuplicate {
     pub cosine: f32,
 }
 
-/// Runs, by [weight](RunStats::weight), before a tool may be said to fail.
+/// The least runs, by [weight](RunStats::weight), of a tool that fails.
 const LEAST_RUNS: f64 = 5.0;
 
-/// A tool fails where even the upper bound of its success is below the first; it fails often where
-/// it is below the second.
+/// A tool has the fault where the upper bound on its success is below `FAILS_OFTEN`; the priority is high
+/// below `FAILS`.
 const FAILS: f32 = 0.5;
 const FAILS_OFTEN: f32 = 0.75;
 
-/// Offers without a run before a tool counts as never chosen, and before that presses.
+/// The least offers without a run of a tool that is never chosen, and the least for a higher priority.
 const OFFERS: u64 = 20;
 const MANY_OFFERS: u64 = 100;
 
-/// First places before a description may be said to attract the wrong prompts, the share of them
-/// that others served, and the same for one that presses.
+/// The least first places of a tool that attracts wrong prompts, the least share of them that others
+/// served, and the least share for a higher priority.
 const FIRST_PLACES: f64 = 5.0;
 const WRONG: f64 = 0.5;
 const MOSTLY_WRONG: f64 = 0.75;
 
-/// Cosine from which two tools are told of as saying the same.
+/// The least cosine of two tools that say the same.
 pub const DUPLICATE: f32 = 0.95;
 
-/// What to mend, the most pressing first. `log` is in order of time; `near` comes from whoever has
-/// the tools' vectors, and pairs below [`DUPLICATE`] are passed over.
+/// The recommended improvements, the highest priority first. `log` is in order of time; `near` comes
+/// from the caller, who has the tools' vectors. Pairs below [`DUPLICATE`] are ignored.
 pub fn recommend(log: &[Execution], near: &[NearDuplicate]) -> Vec<Recommendation> {
     let observed = rates(log);
     let mut all: Vec<Recommendation> = Vec::new();
@@ -120,10 +120,10 @@ fn failing(tool: &ToolId, seen: &RunStats) -> Option<Recommendation> {
     })
 }
 
-/// What came of the prompts for which a tool stood first.
+/// What became of the prompts for which a tool ranked first.
 #[derive(Default)]
 struct FirstPlaces {
-    /// Those that it or another served, or it failed.
+    /// The prompts that it or another tool served, or that it failed.
     all: f64,
     /// Another tool of the answer served the prompt.
     served_by_other: f64,
@@ -131,19 +131,19 @@ struct FirstPlaces {
     failed: f64,
 }
 
-/// A prompt of a session on a day, and the tool that stood first for it.
-type Asked<'a> = (&'a Option<String>, Option<PromptHash>, i64, &'a ToolId);
+/// A prompt of a session on a day, and the tool that ranked first for it.
+type PromptKey<'a> = (&'a Option<String>, Option<PromptHash>, i64, &'a ToolId);
 
-/// By the tool that stood first. Of a prompt in a session only what came of it in the end counts: a
-/// failure that another tool made good is one wrong place, not two.
+/// The first places of each tool. For a prompt in a session only the final outcome counts: a failure
+/// after which another tool succeeded is one wrong place, not two.
 fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
     let weights = credibility::weights(log);
-    let mut last: HashMap<Asked<'_>, (usize, &Execution)> = HashMap::new();
+    let mut last: HashMap<PromptKey<'_>, (usize, &Execution)> = HashMap::new();
     for (at, execution) in log.iter().enumerate() {
         let Some(first) = execution.choice.offered.first() else { continue };
         let key = (&execution.session, execution.hash(), credibility::day(execution), first);
         let entry = last.entry(key).or_insert((at, execution));
-        // A success stands, whatever is tried after it.
+        // A success is final, whatever is tried after it.
         if !entry.1.success {
             *entry = (at, execution);
         }
@@ -158,7 +158,7 @@ fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
             (false, true) => of_tool.served_by_other += weights[at],
             (true, false) => of_tool.failed += weights[at],
             (true, true) => {}
-            // Whom the prompt was for nobody knows.
+            // Which tool the prompt was for is unknown.
             (false, false) => continue,
         }
         of_tool.all += weights[at];
@@ -168,7 +168,7 @@ fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
 
 fn wrong(tool: &ToolId, places: &FirstPlaces) -> Option<Recommendation> {
     let FirstPlaces { all, served_by_other, failed } = places;
-    // One that fails where it belongs has another fault: that of failing.
+    // A tool that mostly fails its own prompts has the fault `Fails` instead.
     let share = (served_by_other + failed) / all.max(f64::MIN_POSITIVE);
     if *all < FIRST_PLACES || share < WRONG || served_by_other < failed {
         return None;
@@ -211,7 +211,7 @@ fn duplicate(
         return None;
     }
     let runs = |id: &ToolId| observed.get(id).map_or(0, |seen: &RunStats| seen.runs);
-    // Of two the one that is less used is the one to look at.
+    // The fault is that of the less used tool.
     let less = |x: &ToolId, y: &ToolId| (runs(x), y) < (runs(y), x);
     let (tool, other) = if less(a, b) { (a, b) } else { (b, a) };
     let both = runs(tool) > 0;

@@ -1,9 +1,9 @@
-//! Takes executions without making anybody wait, and writes them from a thread of its own.
+//! Writes executions to a log from a background thread, so that callers never wait.
 //!
-//! The queue is bounded. Where it is full an execution is dropped and counted: a selection must not
-//! wait for a disk, and memory must not grow without end. What was taken is written, by
-//! [`Recorder::flush`], [`Recorder::close`] and when the recorder goes out of scope; only the end of
-//! the process without these loses it.
+//! The queue is bounded. A full queue drops executions and counts them: a selection must not wait for a
+//! disk, and memory must not grow without bound. Queued executions are written by the thread, at the
+//! latest by [`Recorder::flush`], [`Recorder::close`] or when the recorder is dropped; they are lost only
+//! where the process ends without these.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -16,41 +16,42 @@ use serde::Serialize;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// Told of executions before they are written, to add what takes time: vectors.
+/// Called with executions before they are written, to add what takes time, such as vectors.
 pub type PrepareHook = dyn FnMut(&mut [Execution]) + Send;
 
-/// Told after executions were written and nothing else waits, to read what the log says now.
+/// Called after executions were written and the queue is empty, to read the log anew.
 pub type RefreshHook = dyn FnMut(&ExecutionStore) + Send;
 
-/// A refresh rests so many times as long as it took.
+/// The pause after a refresh, as a multiple of its duration.
 const REFRESH_SHARE: u32 = 20;
 
-/// How a recorder works.
+/// Options of a recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecorderOptions {
-    /// Executions that may wait.
+    /// The most executions in the queue.
     pub capacity: usize,
-    /// Executions written at once at most.
+    /// The most executions in one write.
     pub batch: usize,
-    /// Least time between two refreshes that nobody asked for; more where one takes long.
+    /// The least time between two refreshes, except those by [`Recorder::flush`]; longer where a refresh
+    /// takes long.
     pub refresh_every: Duration,
 }
 
 impl Default for RecorderOptions {
-    /// Without vectors, which are added later, an execution takes some hundred bytes.
+    /// A queued execution takes some hundred bytes: vectors are added later.
     fn default() -> Self {
         Self { capacity: 16_384, batch: 256, refresh_every: Duration::from_secs(5) }
     }
 }
 
-/// What is done in the writer's thread.
+/// Functions that run in the writer's thread.
 #[derive(Default)]
 pub struct RecorderHooks {
     pub prepare: Option<Box<PrepareHook>>,
     pub refresh: Option<Box<RefreshHook>>,
 }
 
-/// Whether an execution was taken.
+/// Whether an execution was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordOutcome {
     Queued,
@@ -58,20 +59,20 @@ pub enum RecordOutcome {
     Dropped,
 }
 
-/// Counts since the recorder began.
+/// Counts since the recorder started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RecorderCounts {
-    /// Taken into the queue.
+    /// Put into the queue.
     pub queued: u64,
     pub written: u64,
-    /// Refused, because the queue was full.
+    /// Dropped, because the queue was full.
     pub dropped: u64,
-    /// Taken, and not written for an error.
+    /// Queued, and not written because of an error.
     pub lost: u64,
 }
 
 impl RecorderCounts {
-    /// Taken, and not written yet.
+    /// The number of executions in the queue.
     pub fn waiting(&self) -> u64 {
         self.queued.saturating_sub(self.written + self.lost)
     }
@@ -83,18 +84,18 @@ struct Counts {
     written: AtomicU64,
     dropped: AtomicU64,
     lost: AtomicU64,
-    /// Why the last were lost.
+    /// Why executions were lost, until it is reported.
     because: Mutex<String>,
 }
 
 enum Message {
     Record(Box<Execution>),
-    /// Write all before this, refresh, and answer.
+    /// Write everything queued before this, refresh, and answer.
     Flush(SyncSender<()>),
     Close,
 }
 
-/// A queue of executions on their way to a log. Share it by reference or `Arc`.
+/// Queues executions for a log. Share it by reference or `Arc`.
 pub struct Recorder {
     queue: SyncSender<Message>,
     writer: Option<JoinHandle<()>>,
@@ -102,10 +103,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a thread that writes to `store`.
+    /// Starts a thread that writes to `store`.
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// Where the thread cannot be started.
     pub fn start(
         store: ExecutionStore,
         options: RecorderOptions,
@@ -129,14 +130,14 @@ impl Recorder {
         Ok(Self { queue, writer: Some(writer), counts })
     }
 
-    /// Takes an execution, in about a microsecond, and never waits.
+    /// Queues an execution. It takes about a microsecond and never waits.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] where it cannot be logged; [`StoreError::Closed`] where the writer
-    /// ended by a panic of a hook.
+    /// [`StoreError::Invalid`] where it cannot be logged; [`StoreError::Closed`] where a hook panicked and
+    /// ended the writer.
     pub fn record(&self, mut execution: Execution) -> Result<RecordOutcome, StoreError> {
         execution.check()?;
-        // When it happened, not when it is written.
+        // The time of the run, not of the write.
         execution.at = execution.at.or_else(|| Some(super::store::now()));
         match self.queue.try_send(Message::Record(Box::new(execution))) {
             Ok(()) => {
@@ -145,7 +146,7 @@ impl Recorder {
             }
             Err(TrySendError::Full(_)) => {
                 let dropped = self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-                // Once is news; each of a thousand is noise.
+                // A warning for each would flood the output.
                 if dropped.is_multiple_of(1_000) {
                     tracing::warn!(dropped = dropped + 1, "the queue of executions is full");
                 }
@@ -155,25 +156,24 @@ impl Recorder {
         }
     }
 
-    /// Waits until all that was taken before is written and the refresh has seen it.
+    /// Waits until everything queued before is written and refreshed.
     ///
     /// # Errors
-    /// [`StoreError::Lost`] where some could not be written since the last time it was told;
-    /// [`StoreError::Closed`].
+    /// [`StoreError::Lost`] where executions were lost since the last report; [`StoreError::Closed`].
     pub fn flush(&self) -> Result<(), StoreError> {
         let (done, wait) = mpsc::sync_channel(1);
         self.queue.send(Message::Flush(done)).map_err(|_| StoreError::Closed)?;
         wait.recv().map_err(|_| StoreError::Closed)?;
-        self.counts.told()
+        self.counts.take_loss()
     }
 
-    /// Writes all that was taken, and ends the thread.
+    /// Writes everything queued, and ends the thread.
     ///
     /// # Errors
     /// As for [`Recorder::flush`].
     pub fn close(mut self) -> Result<RecorderCounts, StoreError> {
         self.end();
-        self.counts.told()?;
+        self.counts.take_loss()?;
         Ok(self.counts())
     }
 
@@ -190,7 +190,7 @@ impl Recorder {
 
     fn end(&mut self) {
         let Some(writer) = self.writer.take() else { return };
-        // A writer that is gone has written what it could.
+        // A writer that has ended wrote what it could.
         self.queue.send(Message::Close).ok();
         if writer.join().is_err() {
             tracing::warn!("the writer of executions panicked");
@@ -201,7 +201,7 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.end();
-        if let Err(error) = self.counts.told() {
+        if let Err(error) = self.counts.take_loss() {
             tracing::warn!("{error}");
         }
     }
@@ -215,8 +215,8 @@ impl Counts {
         *self.because.lock().unwrap_or_else(PoisonError::into_inner) = because;
     }
 
-    /// Losses are told once.
-    fn told(&self) -> Result<(), StoreError> {
+    /// Reports losses since the last report, as an error.
+    fn take_loss(&self) -> Result<(), StoreError> {
         let mut because = self.because.lock().unwrap_or_else(PoisonError::into_inner);
         if because.is_empty() {
             return Ok(());
@@ -226,7 +226,7 @@ impl Counts {
     }
 }
 
-/// The thread's own side.
+/// The state of the writer's thread.
 struct Writer {
     store: ExecutionStore,
     options: RecorderOptions,
@@ -236,7 +236,7 @@ struct Writer {
     /// Whether something was written since the last refresh.
     is_stale: bool,
     refreshed: Instant,
-    /// Least time to the next: a long log must not be read all the time.
+    /// The least time until the next refresh: a long log must not be read all the time.
     pause: Duration,
 }
 
@@ -263,7 +263,7 @@ impl Writer {
         }
     }
 
-    /// Takes what else waits, up to a batch, and writes it; whether there is more to come.
+    /// Takes more from the queue, up to a batch, and writes it; false after a close.
     fn gather(&mut self, waiting: &Receiver<Message>) -> bool {
         while self.batch.len() < self.options.batch {
             match waiting.try_recv() {
@@ -293,7 +293,7 @@ impl Writer {
         let executions = self.batch.len() as u64;
         let mut written = self.store.insert(&self.batch);
         if matches!(written, Err(StoreError::Busy { .. })) {
-            // Somebody held the file for seconds; such a thing ends.
+            // Another process held the file for seconds; try once more.
             written = self.store.insert(&self.batch);
         }
         match written {
@@ -308,7 +308,7 @@ impl Writer {
 
     fn answer(&mut self, done: &SyncSender<()>) {
         self.refresh();
-        // Whoever asked may have gone.
+        // The caller may have stopped waiting.
         done.send(()).ok();
     }
 

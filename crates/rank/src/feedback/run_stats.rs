@@ -1,4 +1,4 @@
-//! How often a tool did what was asked, how long it took, and how sure that is.
+//! The statistics of a tool's runs: success, latency, and how certain they are.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use toolroute_catalog::{LatencyTier, Reliability, Tool, ToolId};
 use super::Execution;
 use super::credibility::{self, PER_SESSION_AND_DAY, day};
 
-/// Deviations of a normal distribution that a bound of 95 % lies off.
+/// Standard deviations of a 95 % interval.
 const Z: f64 = 1.96;
 
-/// Runs that what is expected of a tool counts as: after as many observed ones, both count the same.
+/// The prior [`EXPECTED_SUCCESS`] counts as so many runs.
 pub const PRIOR_RUNS: f64 = 10.0;
 
-/// The share of runs of a tool that are expected to succeed before any was seen. Tools mostly work:
-/// with less, a tool would rise merely for being used.
+/// The expected share of successful runs of an unknown tool. Tools mostly work: with a lower value a tool
+/// would rise merely by being used.
 pub const EXPECTED_SUCCESS: f64 = 0.8;
 
-/// Fewer believed runs do not move a declared tier of reliability. One source is believed
-/// [`PER_SESSION_AND_DAY`] times a day, so that it takes two days, or two sources, to move one.
+/// The least weight of runs that moves a declared tier of reliability. One session counts at most
+/// [`PER_SESSION_AND_DAY`] a day, so that it takes two days or two sessions to move one.
 const ENOUGH_RUNS: f64 = 10.0;
 
-/// Lower bounds on success from which a tool counts as highly and fairly reliable.
+/// The least lower bounds on success of high and medium reliability.
 const HIGH: f32 = 0.85;
 const MEDIUM: f32 = 0.5;
 
-/// Fewer measured runs do not move a declared latency.
+/// The least measured runs that move a declared latency.
 const ENOUGH_TIMED: u64 = 3;
 
-/// A measured latency counts as at most so many times more, or less, than the declared one.
+/// A measured latency counts within this factor of the declared one.
 const LATENCY_FACTOR: f64 = 4.0;
 
-/// Share of the newest latency in the running mean.
+/// The share of the newest value in a running mean.
 const LATENCY_SHARE: f64 = 0.2;
 
-/// Latencies beyond so many times the mean so far count as that: one hang is no habit.
+/// The most that a single value counts, as a multiple of the running mean: one hang is no habit.
 const LATENCY_JUMP: f64 = 10.0;
 
-/// What was seen of one tool.
+/// The statistics of one tool's runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunStats {
     pub runs: u64,
     pub successes: u64,
-    /// Runs after each source was bounded and age was counted: what everything below is made from.
+    /// The weight of the runs by credibility and age; the members below are computed from it.
     pub weight: f64,
     /// The part of `weight` that succeeded.
     pub good: f64,
@@ -51,16 +51,16 @@ pub struct RunStats {
     pub lower_bound: f32,
     /// A running mean over successful runs.
     pub latency_ms: Option<f64>,
-    /// Runs that `latency_ms` is made from.
+    /// The number of runs in `latency_ms`.
     pub timed: u64,
-    /// Characters of its answers, as a running mean; of calls that we made ourselves.
+    /// A running mean of the characters of its answers, over calls that toolroute made.
     pub chars: Option<f64>,
     /// When it last ran, in milliseconds since 1970.
     pub last: i64,
 }
 
 impl RunStats {
-    /// What counts of runs amount to, each of them believed; for logs that are kept elsewhere.
+    /// Statistics from counts of another system, with full weight.
     pub fn from_counts(successes: u64, runs: u64, latency_ms: Option<f64>) -> Self {
         let successes = successes.min(runs);
         let (good, weight) = (successes as f64, runs as f64);
@@ -76,8 +76,8 @@ impl RunStats {
         }
     }
 
-    /// The reliability that counts: the declared tier, moved by at most one, and only after ten
-    /// believed runs. So one failure buries no tool, and no streak makes a declared low a high.
+    /// The effective reliability: the declared tier, moved by at most one, and only from a weight of ten
+    /// runs. So one failure does not sink a tool, and no streak makes a declared low a high.
     pub fn reliability(observed: Option<&Self>, declared: Option<Reliability>) -> Reliability {
         let declared = declared.unwrap_or(Reliability::Medium);
         let enough = observed.filter(|observed| observed.weight >= ENOUGH_RUNS);
@@ -94,8 +94,8 @@ impl RunStats {
         }
     }
 
-    /// The latency that counts, in milliseconds: what was measured in three runs or more, within
-    /// four times of what the tool declares; else what it declares. `None` where there is neither.
+    /// The effective latency in milliseconds: the measured one from three runs on, within a factor of four
+    /// of the declared one; else the declared one. `None` where there is neither.
     pub fn latency_ms(observed: Option<&Self>, tool: &Tool) -> Option<f64> {
         let declared = tool.latency_ms.map(|ms| ms as f64);
         let declared = declared.or_else(|| Some(tool.declared_latency_tier?.floor_ms() as f64));
@@ -109,14 +109,14 @@ impl RunStats {
         }
     }
 
-    /// The tier of the measured latency.
+    /// The tier of the measured latency, from three runs on.
     pub fn latency_tier(&self) -> Option<LatencyTier> {
         let measured = self.latency_ms.filter(|_| self.timed >= ENOUGH_TIMED)?;
         Some(LatencyTier::from_ms(measured.max(0.0) as u64))
     }
 
-    /// The share of runs expected to succeed: what was seen, and [`EXPECTED_SUCCESS`] as
-    /// [`PRIOR_RUNS`] runs.
+    /// The expected share of successful runs: the observed runs, and [`PRIOR_RUNS`] runs at
+    /// [`EXPECTED_SUCCESS`].
     pub fn rate(&self) -> f64 {
         (self.good + PRIOR_RUNS * EXPECTED_SUCCESS) / (self.weight + PRIOR_RUNS)
     }
@@ -140,17 +140,16 @@ pub fn wilson_lower(successes: f64, runs: f64) -> f32 {
     bound.clamp(0.0, 1.0) as f32
 }
 
-/// 0.5 for a tool of which nothing is known; towards 1 as it succeeds more than is expected, towards
-/// 0 as it fails more.
+/// A success rate as a history of 0 to 1: 0.5 for the expected rate, more above it and less below.
 pub fn history(rate: f64) -> f32 {
     (0.5 + (rate - EXPECTED_SUCCESS) / 2.0) as f32
 }
 
-/// What a log, in order of time, says of each tool.
+/// The statistics of each tool in a log, which is in order of time.
 pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
     let weights = credibility::weights(log);
     let mut tools: BTreeMap<ToolId, RunStats> = BTreeMap::new();
-    let mut timed = Timed::default();
+    let mut timed = MeasuredRuns::default();
     for (execution, weight) in log.iter().zip(weights) {
         let seen = tools.entry(execution.tool.clone()).or_default();
         seen.runs += 1;
@@ -163,7 +162,7 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
                 seen.time(ms as f64);
             }
             if let Some(chars) = execution.called.as_ref().and_then(|called| called.chars) {
-                seen.chars = Some(followed(seen.chars, chars as f64));
+                seen.chars = Some(running_mean(seen.chars, chars as f64));
             }
         }
     }
@@ -175,24 +174,24 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
 
 impl RunStats {
     fn time(&mut self, ms: f64) {
-        self.latency_ms = Some(followed(self.latency_ms, ms));
+        self.latency_ms = Some(running_mean(self.latency_ms, ms));
         self.timed += 1;
     }
 }
 
-/// A running mean after one more number.
-fn followed(mean: Option<f64>, newest: f64) -> f64 {
+/// A running mean after one more value.
+fn running_mean(mean: Option<f64>, newest: f64) -> f64 {
     match mean {
         None => newest,
         Some(mean) => mean + LATENCY_SHARE * (newest.min(mean.max(1.0) * LATENCY_JUMP) - mean),
     }
 }
 
-/// Counts the latencies of each session and day: only the first few are believed.
+/// Counts the measurements of each tool, session and day: only the first few count.
 #[derive(Default)]
-struct Timed(BTreeMap<(ToolId, Option<String>), (i64, u32)>);
+struct MeasuredRuns(BTreeMap<(ToolId, Option<String>), (i64, u32)>);
 
-impl Timed {
+impl MeasuredRuns {
     fn admits(&mut self, execution: &Execution) -> bool {
         let day = day(execution);
         let key = (execution.tool.clone(), execution.session.clone());

@@ -21,7 +21,7 @@ mod weight_log;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much is kept. What is beyond goes with the next write, the oldest first.
+/// How much is kept. The next write removes the rest, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     pub rows: u64,
@@ -36,12 +36,12 @@ impl Default for Retention {
     }
 }
 
-/// What a log keeps.
+/// What a log stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
     /// The text of prompts; without it only their hashes.
     pub keep_prompts: bool,
-    /// The vectors of prompts. They are no text, but they tell what a text was about.
+    /// The vectors of prompts. They are not text, but they reveal what a text is about.
     pub keep_vectors: bool,
     pub retention: Retention,
 }
@@ -52,35 +52,35 @@ impl Default for StoreOptions {
     }
 }
 
-/// What became of executions that were to be logged.
+/// What an insert did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsertReport {
     pub added: u64,
-    /// Rows, new or old, that were beyond the retention.
+    /// Rows, new or old, beyond the retention.
     pub removed: u64,
 }
 
-/// What is to be forgotten.
+/// What to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetScope {
-    /// Its executions, and that other selections offered it.
+    /// The executions of a tool, and its name among the offered tools of others.
     Tool(ToolId),
-    /// What happened before, in milliseconds since 1970.
+    /// Everything before a time, in milliseconds since 1970.
     Before(i64),
-    /// Everything, learned weights too.
+    /// Everything, including learned weights.
     All,
 }
 
-/// What was forgotten.
+/// What forgetting did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForgetReport {
     pub executions: u64,
-    /// Whether the bytes are gone from disk as well. Another process that reads the log at that
-    /// moment keeps them until the log is written or forgotten from again.
+    /// Whether the bytes are gone from disk as well. Where another process reads the log at that moment,
+    /// they stay until the next write or the next forgetting.
     pub scrubbed: bool,
 }
 
-/// The executions of tools, on disk. Several processes may have one open.
+/// A log of executions on disk. Several processes may open the same log.
 pub struct ExecutionStore {
     connection: Connection,
     path: PathBuf,
@@ -88,7 +88,7 @@ pub struct ExecutionStore {
 }
 
 impl ExecutionStore {
-    /// Opens the log at `path`, or makes one; an older one is brought up to date.
+    /// Opens the log at `path` or creates it; an older version is migrated.
     ///
     /// # Errors
     /// [`StoreError::Foreign`] for a file that is not ours, which is left as it is;
@@ -103,12 +103,12 @@ impl ExecutionStore {
         &self.path
     }
 
-    /// Number of executions.
+    /// The number of executions.
     ///
     /// # Errors
     /// Where the file cannot be read.
     pub fn count(&self) -> Result<u64, StoreError> {
-        self.told(count(&self.connection))
+        self.checked(count(&self.connection))
     }
 
     /// Logs executions, all or none, and removes what is beyond the retention.
@@ -118,18 +118,18 @@ impl ExecutionStore {
     pub fn insert(&mut self, executions: &[Execution]) -> Result<InsertReport, StoreError> {
         executions.iter().try_for_each(Execution::check)?;
         let written = insert(&mut self.connection, executions, &self.options);
-        self.told(written)
+        self.checked(written)
     }
 
-    /// Gives every execution to `see`, by time.
+    /// Calls `see` with every execution, in order of time.
     ///
     /// # Errors
-    /// Where the file cannot be read, or holds what was never written to it.
+    /// Where the file cannot be read or is damaged.
     pub fn for_each(&self, see: impl FnMut(Execution)) -> Result<(), StoreError> {
         self.read(Columns::All, Order::Forward, see)
     }
 
-    /// Every execution by time, without texts and vectors: what most of the learning looks at.
+    /// Every execution in order of time, without texts and vectors: what most of the learning needs.
     ///
     /// # Errors
     /// As for [`ExecutionStore::for_each`].
@@ -139,7 +139,7 @@ impl ExecutionStore {
         Ok(all)
     }
 
-    /// The latest executions whole, newest first.
+    /// Calls `see` with the latest executions, at most `most`, the newest first.
     ///
     /// # Errors
     /// As for [`ExecutionStore::for_each`].
@@ -147,38 +147,38 @@ impl ExecutionStore {
         self.read(Columns::All, Order::Newest(most), see)
     }
 
-    /// Forgets, all of it or nothing, and overwrites the bytes.
+    /// Forgets executions, all of them or none, and overwrites the bytes.
     ///
     /// # Errors
     /// Where the file cannot be written.
     pub fn forget(&mut self, what: &ForgetScope) -> Result<ForgetReport, StoreError> {
         let deleted = delete(&mut self.connection, what);
-        let executions = self.told(deleted)?;
+        let executions = self.checked(deleted)?;
         let scrubbed = scrub(&self.connection).unwrap_or(false);
         Ok(ForgetReport { executions, scrubbed })
     }
 
-    /// Milliseconds since 1970 at which a day begins, in UTC; `2026-01-31`, perhaps with a time.
+    /// Parses a date such as `2026-01-31`, optionally with a time, to milliseconds since 1970 (UTC).
     ///
     /// # Errors
     /// [`StoreError::BadDate`].
     pub fn date(&self, text: &str) -> Result<i64, StoreError> {
-        // SQLite reads more than dates: "now", Julian days, and 2026-02-31 as the 3rd of March. What
-        // it then writes is not what it was given.
+        // SQLite accepts more than dates: "now", Julian days, and 2026-02-31 as the 3rd of March. For
+        // those the date that it writes differs from the text.
         let sql = "SELECT unixepoch(?1) * 1000 WHERE date(?1, '+0 days') = substr(?1, 1, 10)";
         let found = self.connection.query_row(sql, [text], |row| row.get::<_, Option<i64>>(0));
-        let found = self.told(found.optional())?.flatten();
+        let found = self.checked(found.optional())?.flatten();
         found.ok_or_else(|| StoreError::BadDate { found: text.chars().take(40).collect() })
     }
 
-    /// A time for people: `2026-01-31 14:05`, in UTC.
+    /// Formats a time for people: `2026-01-31 14:05`, in UTC.
     ///
     /// # Errors
     /// Where the file cannot be used any more.
     pub fn time(&self, at: i64) -> Result<String, StoreError> {
         let sql = "SELECT strftime('%Y-%m-%d %H:%M', ?1 / 1000, 'unixepoch')";
-        let told = self.connection.query_row(sql, [at], |row| row.get::<_, Option<String>>(0));
-        Ok(self.told(told)?.unwrap_or_default())
+        let found = self.connection.query_row(sql, [at], |row| row.get::<_, Option<String>>(0));
+        Ok(self.checked(found)?.unwrap_or_default())
     }
 
     fn read(
@@ -188,7 +188,7 @@ impl ExecutionStore {
         mut see: impl FnMut(Execution),
     ) -> Result<(), StoreError> {
         let mut read = || {
-            // One state of the log, whoever else writes.
+            // One snapshot of the log, whatever others write.
             let reading = self.connection.unchecked_transaction()?;
             let mut statement = reading.prepare_cached(&columns.select(&order.sql()))?;
             let mut found = statement.query([])?;
@@ -202,7 +202,7 @@ impl ExecutionStore {
                 seen += 1;
                 see(execution);
             }
-            // Each was found by the index; the table has no others.
+            // The index must have every row of the table.
             let all = "SELECT count(*) FROM executions NOT INDEXED";
             let is_whole = order != Order::Forward
                 || seen == reading.query_row(all, [], |row| row.get::<_, i64>(0))?;
@@ -212,15 +212,15 @@ impl ExecutionStore {
                 Err(checksums::damage("its index by time lacks executions"))
             }
         };
-        self.told(read())
+        self.checked(read())
     }
 
-    fn told<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|error| told(&self.path, error))
+    fn checked<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|error| store_error(&self.path, error))
     }
 }
 
-/// In which order executions are read, and how many.
+/// The order in which executions are read, and how many.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// All, the oldest first.
@@ -237,7 +237,7 @@ impl Order {
         }
     }
 
-    /// Whether an execution of one time may come before one of another.
+    /// Whether an execution at the first time may come before one at the second.
     fn allows(self, first: Option<i64>, second: Option<i64>) -> bool {
         if self == Self::Forward { first <= second } else { first >= second }
     }
@@ -283,14 +283,14 @@ fn insert_at(
     Ok(InsertReport { added: executions.len() as u64, removed })
 }
 
-/// So many executions of the last [`LONGEST_PAUSE`] say that a clock is right.
+/// The number of executions within [`LONGEST_PAUSE`] that confirm the clock.
 const WITNESSES: u32 = 16;
 
-/// A log that nobody wrote to for longer is more likely read under a wrong clock.
+/// After a longer pause in the log, the clock is more likely wrong.
 const LONGEST_PAUSE: Duration = DAY.saturating_mul(365);
 
-/// Whether the clock may be right: one that is years ahead for some commands must not age the log away.
-/// Where too few executions are recent, nothing goes by its age until more are.
+/// Whether the clock is plausible: a clock that is years ahead for a few commands must not delete the
+/// log by age. Until enough executions are recent, nothing is removed by age.
 fn is_plausible(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
     let newest = "SELECT min(at) FROM (SELECT at FROM executions ORDER BY at DESC LIMIT ?1)";
     let witness: Option<i64> = connection.query_row(newest, [WITNESSES], |row| row.get(0))?;
@@ -298,7 +298,7 @@ fn is_plausible(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
     Ok(witness.is_none_or(|at| at >= now.saturating_sub(pause)))
 }
 
-/// Removes what is beyond the retention; by age where it is known what time it is.
+/// Removes rows beyond the retention; by age only where the time is known.
 fn retain(connection: &Connection, keep: Retention, now: Option<i64>) -> rusqlite::Result<u64> {
     let days = DAY.as_millis() as i64 * i64::from(keep.days);
     let old = "DELETE FROM executions WHERE at < ?1";
@@ -315,7 +315,7 @@ fn delete(connection: &mut Connection, what: &ForgetScope) -> rusqlite::Result<u
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let deleted = match what {
         ForgetScope::Tool(id) => {
-            // The word for it in other tools' rows too: a forgotten tool was never there.
+            // Remove its id from other tools' rows too.
             let offered = "UPDATE executions SET facts_sum = NULL, offered =
                 (SELECT json_group_array(value) FROM json_each(offered) WHERE value <> ?1)
                 WHERE EXISTS (SELECT 1 FROM json_each(offered) WHERE value = ?1)";
@@ -341,7 +341,7 @@ fn delete(connection: &mut Connection, what: &ForgetScope) -> rusqlite::Result<u
     Ok(deleted as u64)
 }
 
-/// Writes the file anew without what was deleted, and empties the write-ahead log.
+/// Rewrites the file without deleted rows, and empties the write-ahead log.
 fn scrub(connection: &Connection) -> rusqlite::Result<bool> {
     connection.execute_batch("VACUUM")?;
     let busy: i64 =
@@ -349,8 +349,8 @@ fn scrub(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(busy == 0)
 }
 
-/// A vendor's error in our words.
-fn told(path: &Path, error: rusqlite::Error) -> StoreError {
+/// Maps an error of SQLite to [`StoreError`].
+fn store_error(path: &Path, error: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let what = error.to_string();
     let io = |cure| StoreError::Io { path: path.clone(), what: what.clone(), cure };
@@ -366,7 +366,7 @@ fn told(path: &Path, error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
             io("check the disk; a log cannot lie on a network drive")
         }
-        // A table that lacks a column, a value of another type: not what we wrote.
+        // A missing column or a value of another type: not written by toolroute.
         _ => StoreError::Damaged { path, what },
     }
 }

@@ -6,32 +6,32 @@ use serde::Serialize;
 
 use super::Execution;
 
-/// What an attempt is called that found nothing: its tool did not fail.
+/// The error kind of an attempt that found nothing; its tool did not fail.
 pub const EMPTY: &str = "empty";
 
-/// An estimate is good within this share of what a call took.
+/// An estimate is good within this share of the duration.
 const GOOD: f64 = 0.5;
 
-/// Both are whole milliseconds: below these few, rounding decides.
+/// A smaller difference is rounding: both times are whole milliseconds.
 const ROUNDING_MS: f64 = 5.0;
 
-/// Counts, and the shares that they come to; a share of nothing is `None`, never 0.
+/// Counts and their shares; a share of nothing is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SuccessMetrics {
-    /// Calls of tools: each attempt of each request.
+    /// Calls of tools: all attempts of all requests.
     pub calls: u64,
-    /// Those that failed; that nothing was found is no failure.
+    /// Calls that failed; an empty result is no failure.
     pub failed: u64,
     pub error_rate: Option<f64>,
     pub requests: u64,
-    /// Requests that the tool that was asked for did not answer.
+    /// Requests that the requested tool did not answer.
     pub first_failed: u64,
     /// Those of them that another tool answered.
     pub recovered: u64,
     pub fallback_recovery: Option<f64>,
-    /// Answers of which it was estimated beforehand how long they would take.
+    /// Answers with an estimated duration.
     pub estimated: u64,
-    /// Those within half of what they took.
+    /// Answers whose estimate was within half of their duration.
     pub estimated_well: u64,
     pub latency_accuracy: Option<f64>,
     pub answers: u64,
@@ -40,7 +40,7 @@ pub struct SuccessMetrics {
     pub truncated_share: Option<f64>,
 }
 
-/// What became of one request.
+/// The outcome of one request.
 #[derive(Default)]
 struct Request {
     answered: bool,
@@ -48,7 +48,7 @@ struct Request {
 }
 
 impl SuccessMetrics {
-    /// Of the calls that were made by us; what others reported has neither places nor estimates.
+    /// The metrics of the calls that toolroute made; reports of others have neither places nor estimates.
     pub fn of(log: &[Execution]) -> Self {
         let mut found = Self::default();
         let mut requests: BTreeMap<&str, Request> = BTreeMap::new();

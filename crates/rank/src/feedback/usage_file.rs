@@ -1,6 +1,6 @@
-//! Where each byte of a usage file lies, within a sealed file (`durable/sealed.rs`). All numbers are
-//! little-endian. The header has model, strength, handicap, tools with their number of prompts, and the tools of
-//! each sampled prompt with how many times they served it.
+//! The layout of a usage file, within a sealed file (`durable/sealed.rs`). All numbers are little-endian.
+//! The header holds model, strength, handicap, the tools with their number of prompts, and for each
+//! sampled prompt its tools with how often they served it.
 //!
 //! | bytes of the body | what |
 //! |---|---|
@@ -19,7 +19,7 @@ use super::calibration::MOST_HANDICAP;
 use super::execution::PromptHash;
 use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageModel, UsageVectors};
 
-/// Raise the version with every change to the layout, and check in a file of the old one for a test.
+/// Raise the version with every change of the layout, and add a file of the old version as a test.
 const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };
 
 #[derive(Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
     if !(0.0..=MOST_HANDICAP).contains(&header.handicap) {
         return Err(malformed("its handicap is out of range"));
     }
-    // `open` has found these to add up to the size of the file, so they fit.
+    // `open` has checked that the sizes add up to the size of the file.
     let dimension = header.model.dimension;
     let (sums, sampled) = body.split_at(header.tools.len() * dimension * 8);
     let numbers = sums.as_chunks::<8>().0;
@@ -93,7 +93,7 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
     Ok(UsageVectors { model, tools, sample, strength, handicap })
 }
 
-/// Whether so many unit vectors can have this sum.
+/// Whether the sum is possible for this number of unit vectors.
 fn fits(history: &History) -> bool {
     const MOST_PROMPTS: u64 = 1 << 31;
     let most = history.prompts as f64 * ONE * 1.001;

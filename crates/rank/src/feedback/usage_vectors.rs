@@ -1,4 +1,4 @@
-//! What past prompts teach, tool by tool.
+//! Usage vectors: for each tool, the sum of the vectors of the prompts that it served.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,34 +13,34 @@ use super::execution::PromptHash;
 use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::{Error, calibration, usage_file};
 
-/// Which model made the prompts' vectors: those of another cannot be compared with them.
+/// The model that made the prompts' vectors. Vectors of different models cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageModel {
-    /// For people.
+    /// The name, for people.
     pub name: String,
-    /// Of everything that shapes a vector.
+    /// The fingerprint of everything that determines a vector.
     pub fingerprint: String,
     /// Numbers per vector.
     pub dimension: usize,
 }
 
-/// One of these is 1.0. Sums are whole numbers, so that no order of adding changes a bit of them;
+/// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of addition;
 /// 2^31 prompts fit.
 pub(super) const ONE: f64 = (1u64 << 32) as f64;
 
-/// A unit vector may be off by what rounding leaves.
+/// The tolerance on the length of a unit vector.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
 /// The sum of the vectors of the prompts that a tool has served.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct History {
     pub prompts: u64,
-    /// In parts of [`ONE`].
+    /// In fixed point, see [`ONE`].
     pub sum: Vec<i64>,
 }
 
 impl History {
-    /// The mean of the prompts' vectors: the shorter, the more they differ.
+    /// The mean of the prompts' vectors; the more they differ, the shorter it is.
     pub fn mean(&self) -> Vec<f32> {
         let scale = 1.0 / (ONE * self.prompts as f64);
         self.sum.iter().map(|&sum| (sum as f64 * scale) as f32).collect()
@@ -51,7 +51,7 @@ impl History {
         self.sum.iter_mut().zip(prompt).for_each(|(sum, &x)| *sum += parts(x));
     }
 
-    /// This without a prompt that was learned so many times; `None` where it has no other.
+    /// The history without a prompt that was learned `times` times; `None` where it was the only one.
     pub fn without(&self, prompt: &[f32], times: u64) -> Option<Self> {
         let prompts = self.prompts.checked_sub(times).filter(|&prompts| prompts > 0)?;
         let taken = |x: f32| parts(x).saturating_mul(times as i64);
@@ -65,18 +65,18 @@ fn parts(number: f32) -> i64 {
     (f64::from(number) * ONE).round() as i64
 }
 
-/// Prompts kept at most: the mean over so many moves by less than 0.01 from sample to sample, they are ranked
-/// five times in a second, and they take 400 KB.
+/// The most prompts in the sample: their mean varies by less than 0.01 between samples, ranking them
+/// five times takes a second, and they take 400 KB.
 const SAMPLE_SIZE: usize = 256;
 
-/// The prompts with the lowest hashes: as good as drawn by lot, and the same whatever the order in
-/// which they came.
+/// A sample of past prompts, to calibrate with. It holds the prompts with the lowest hashes: as good as
+/// random, and independent of the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PromptSample {
     pub prompts: BTreeMap<PromptHash, SampledPrompt>,
 }
 
-/// One past prompt and all the tools that served it, with how many times that was learned.
+/// One past prompt and the tools that served it, each with how often that was learned.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SampledPrompt {
     pub vector: Vec<f32>,
@@ -95,22 +95,22 @@ impl PromptSample {
         }
     }
 
-    /// Drops the tool, and prompts that served no other.
+    /// Removes the tool, and the prompts that no other tool served.
     pub fn forget(&mut self, id: &ToolId) {
         self.prompts
             .retain(|_, prompt| !(prompt.tools.remove(id).is_some() && prompt.tools.is_empty()));
     }
 }
 
-/// What was learned from past prompts. The order in which they came makes no difference.
+/// What was learned from past prompts, independent of their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageVectors {
     pub(super) model: UsageModel,
     pub(super) tools: BTreeMap<ToolId, History>,
     pub(super) sample: PromptSample,
-    /// How far history is followed, 0 to 1.
+    /// See [`UsageVectors::strength`].
     pub(super) strength: f32,
-    /// What learned tools are set back by, so that those without history keep their place.
+    /// See [`UsageVectors::handicap`].
     pub(super) handicap: f32,
 }
 
@@ -124,12 +124,12 @@ impl UsageVectors {
         &self.model
     }
 
-    /// The tools that have history, by id, with the number of prompts that each has served.
+    /// The tools with history, by id, each with the number of prompts that it served.
     pub fn tools(&self) -> impl Iterator<Item = (&ToolId, u64)> {
         self.tools.iter().map(|(id, history)| (id, history.prompts))
     }
 
-    /// Number of tools that have history.
+    /// The number of tools with history.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
@@ -138,18 +138,19 @@ impl UsageVectors {
         self.tools.is_empty()
     }
 
-    /// How far history is followed, 0 to 1: less than 1 where prompts that were held out of it are
-    /// clearly ranked better so; [`UsageVectors::calibrate`] finds it.
+    /// The strength of past prompts in the tools' vectors, 0 to 1. It is below 1 where held-out prompts
+    /// rank clearly better so; [`UsageVectors::calibrate`] fits it.
     pub fn strength(&self) -> f32 {
         self.strength
     }
 
-    /// What learned tools are set back by; [`UsageVectors::calibrate`] finds it.
+    /// What is subtracted from the scores of learned tools, so that tools without history keep their
+    /// place; [`UsageVectors::calibrate`] fits it.
     pub fn handicap(&self) -> f32 {
         self.handicap
     }
 
-    /// Whether `model` may use what was learned.
+    /// Checks that the usage vectors are of this model.
     ///
     /// # Errors
     /// [`Error::OtherModel`] where it may not.
@@ -165,7 +166,7 @@ impl UsageVectors {
         })
     }
 
-    /// Adds a prompt that these tools have served; one named twice counts once.
+    /// Learns a prompt that these tools served. A tool that is named twice counts once.
     ///
     /// # Errors
     /// [`Error::NotUnit`] where the vector is not one of the model's.
@@ -193,14 +194,13 @@ impl UsageVectors {
         Ok(())
     }
 
-    /// Takes back all that was learned of a tool; whether there was anything.
+    /// Forgets everything learned of a tool; false where there was nothing.
     pub fn forget(&mut self, id: &ToolId) -> bool {
         self.sample.forget(id);
         self.tools.remove(id).is_some()
     }
 
-    /// Where the tools of a catalog that have history move to, by row. `own` gives the vector that
-    /// a row's tool has without it.
+    /// The new vectors of the tools with history, by row. `own` gives a row's vector without history.
     pub fn learned_vectors<'v>(
         &self,
         tools: &[Arc<Tool>],
@@ -209,20 +209,19 @@ impl UsageVectors {
         CatalogHistory::new(self, tools, &own).moves(own, self.strength)
     }
 
-    /// Finds how far history is to be followed in this catalog, and by how much learned tools are to
-    /// be set back. To be called after learning and forgetting.
+    /// Fits strength and handicap to a catalog. Call it after learning and forgetting.
     pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32] + Sync) {
         (self.strength, self.handicap) = calibration::fit(self, tools, own);
     }
 
-    /// Tells what was learned apart: SHA-256 over all of it, in hex.
+    /// Identifies what was learned: SHA-256 over all of it, in hex.
     pub fn fingerprint(&self) -> String {
         let bytes = usage_file::encode(self);
         let seal = &bytes[bytes.len() - durable::HASH..];
         seal.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Writes the file, whole or not at all, readable by its owner only.
+    /// Writes the file atomically, readable by its owner only.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -234,7 +233,7 @@ impl UsageVectors {
     /// Reads and verifies a file.
     ///
     /// # Errors
-    /// Where there is none, it cannot be read, or is not what was written.
+    /// Where the file is missing, unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },

@@ -1,8 +1,8 @@
-//! Moves the weights of a selection's signals towards what the outcomes say.
+//! Learns the weights of a selection's signals from outcomes.
 //!
-//! The source document correlates each signal with success and leaves the correlation at 0.5. Here
-//! it is a fit: logistic regression of the outcome on what each signal said of the tool that ran,
-//! regularised towards the weights that hold, without negative weights, and a small step at a time.
+//! The source document correlates each signal with success. Here it is a logistic regression of the
+//! outcome on the signals of the tool that ran, regularised towards the current weights, without
+//! negative weights, and in small steps.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,34 @@ use super::logistic::{self, Outcome};
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// Executions that a change takes at least; the number is the source document's.
+/// The least executions for a change; the number is that of the source document.
 pub const LEAST_EXECUTIONS: usize = 10;
 
-/// The latest executions that are looked at. The source document takes 100; more are steadier.
+/// The most executions to learn from, the latest ones. The source document takes 100; more are steadier.
 pub const MOST_EXECUTIONS: usize = 1_000;
 
-/// No weight moves further at once.
+/// The largest change of a weight in one update.
 pub const MOST_STEP: f64 = 0.05;
 
-/// Nor does the weight of a signal move by more than this share of itself.
+/// The largest change of a signal's weight, as a share of the weight.
 const MOST_SHARE: f64 = 0.25;
 
-/// Log-loss by which new weights must be better, a run: less is chance.
+/// The least gain in log loss per run of new weights: less is chance.
 const LEAST_GAIN: f64 = 1e-4;
 
 /// The names of the two parts of the blend.
 const SEMANTIC: &str = "semantic";
 const KEYWORD: &str = "keyword";
 
-/// What each part of a score counts for: meaning (`semantic`) and words (`keyword`), which sum to 1,
-/// and beside them each signal by its name.
+/// The weight of each part of a score: meaning (`semantic`) and words (`keyword`), which sum to 1, and
+/// each signal by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ScoreWeights(BTreeMap<String, f64>);
 
 impl ScoreWeights {
-    /// The share of the meaning in the blend, 0 to 1, and the weights of the signals. What is no
-    /// number or lies outside 0 to 1 is brought to the nearest end.
+    /// The share of meaning in the blend, 0 to 1, and the weights of the signals. Weights are clamped to
+    /// 0 to 1; NaN becomes 0.
     pub fn new(semantic: f64, signals: impl IntoIterator<Item = (impl Into<String>, f64)>) -> Self {
         let within = |weight: f64| if weight.is_nan() { 0.0 } else { weight.clamp(0.0, 1.0) };
         let signals = signals.into_iter().map(|(name, weight)| (name.into(), within(weight)));
@@ -50,17 +50,17 @@ impl ScoreWeights {
         Self(weights)
     }
 
-    /// 0 for a signal that has none.
+    /// The weight of a part; 0 for one without.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
-    /// What meaning counts for in the blend; words count for the rest.
+    /// The share of meaning in the blend; words have the rest.
     pub fn semantic(&self) -> f64 {
         self.get(SEMANTIC)
     }
 
-    /// Of signals, without the two parts of the blend.
+    /// The weights of signals, without the two parts of the blend.
     pub fn signals(&self) -> impl Iterator<Item = (&str, f64)> {
         self.iter().filter(|(name, _)| ![SEMANTIC, KEYWORD].contains(name))
     }
@@ -74,24 +74,24 @@ impl ScoreWeights {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnchangedReason {
-    /// Fewer executions say what the signals were than are needed.
+    /// Too few executions have signals.
     TooFew,
-    /// All runs succeeded, or all failed: nothing to tell apart.
+    /// All runs succeeded, or all failed.
     OneOutcome,
-    /// The step would not make the outcomes likelier.
+    /// The step would not make the outcomes more likely.
     NoGain,
 }
 
-/// What the outcomes say of the weights: a dry run, until it is applied.
+/// A proposed change of the weights, until it is applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WeightUpdate {
     pub old: ScoreWeights,
     pub new: ScoreWeights,
-    /// Where the evidence alone would put them; `new` is a step towards it.
+    /// The fitted weights; `new` is a step towards them.
     pub fitted: ScoreWeights,
-    /// Executions that say what the signals were.
+    /// The number of executions with signals.
     pub executions: usize,
-    /// Of the logged outcomes under the old and the new weights, a run: ln 2 is a coin.
+    /// Log loss per run under the old and the new weights; ln 2 is that of a coin.
     pub loss_before: f64,
     pub loss_after: f64,
     /// `None` where `new` is worth applying.
@@ -99,9 +99,9 @@ pub struct WeightUpdate {
 }
 
 impl WeightUpdate {
-    /// What a log, in order of time, says of the weights that hold now: those of all signals. Each
-    /// moves within its own bound, and those that too few executions speak of stay. A signal that is
-    /// off stays off. Equal logs give equal updates, bit by bit.
+    /// Proposes new weights from a log in order of time and the current weights of all signals. Each
+    /// weight moves within its bound; one with too few executions stays, and a signal that is off stays
+    /// off. Equal logs give equal updates, bit by bit.
     pub fn propose(log: &[Execution], old: &ScoreWeights) -> Self {
         let rows: Vec<&Execution> = log.iter().filter(|run| !run.choice.parts.is_empty()).collect();
         let rows = &rows[rows.len().saturating_sub(MOST_EXECUTIONS)..];
@@ -128,7 +128,7 @@ impl WeightUpdate {
         let told: Vec<(String, f64)> = self
             .old
             .iter()
-            .filter(|(name, weight)| *weight > 0.0 && is_told(rows, name))
+            .filter(|(name, weight)| *weight > 0.0 && is_informative(rows, name))
             .map(owned)
             .collect();
         let samples = samples(rows, &told);
@@ -139,7 +139,7 @@ impl WeightUpdate {
         let fitted = logistic::fit(&samples, &prior);
         let fitted: BTreeMap<&str, f64> =
             told.iter().map(|(name, _)| name.as_str()).zip(fitted).collect();
-        // In the blend's units, in which meaning and words sum to 1.
+        // Scale to the blend, in which meaning and words sum to 1.
         let unit = match fitted.get(SEMANTIC).zip(fitted.get(KEYWORD)) {
             Some((semantic, keyword)) => semantic + keyword,
             None => slope.value,
@@ -169,8 +169,7 @@ impl WeightUpdate {
         Ok(())
     }
 
-    /// Keeps the new weights in the log, beside the old ones. One that is
-    /// [unchanged](WeightUpdate::unchanged) changes nothing.
+    /// Writes the new weights to the log. An [unchanged](WeightUpdate::unchanged) update does nothing.
     ///
     /// # Errors
     /// Where the file cannot be written.
@@ -186,8 +185,8 @@ fn owned((name, weight): (&str, f64)) -> (String, f64) {
     (name.to_owned(), weight)
 }
 
-/// Whether enough executions say something of a signal, and not all the same.
-fn is_told(rows: &[&Execution], name: &str) -> bool {
+/// Whether enough executions have the signal, with different values.
+fn is_informative(rows: &[&Execution], name: &str) -> bool {
     let said: Vec<f32> =
         rows.iter().filter_map(|run| run.choice.parts.get(name).copied()).collect();
     let all = said.iter().copied().chain((said.len() < rows.len()).then_some(0.0));
@@ -195,8 +194,8 @@ fn is_told(rows: &[&Execution], name: &str) -> bool {
         && all.clone().any(|value| all.clone().any(|other| value != other))
 }
 
-/// What each signal said, less its mean. One that an execution does not name said nothing, which is
-/// 0: a selection names those that have something to say.
+/// The centred signals of each execution. A signal that an execution lacks is 0: a selection logs only
+/// signals that have a value.
 fn samples(rows: &[&Execution], signals: &[(String, f64)]) -> Vec<Outcome> {
     let owned: Vec<Execution> = rows.iter().map(|run| (*run).clone()).collect();
     let weights = credibility::weights(&owned);

@@ -8,41 +8,41 @@ use toolroute_catalog::ToolId;
 use super::Execution;
 use super::credibility::is_conversation;
 
-/// Longest time between two steps of one piece of work.
+/// The longest time between two steps of one workflow.
 const GAP_MS: i64 = 30 * 60 * 1_000;
 
-/// Times that one session is believed that one tool follows another: a loop is no habit of others.
+/// How often one session counts for the same two tools: a loop in one session is no general habit.
 const PER_SESSION: u32 = 3;
 
-/// Steps that how often tools run at all counts as, beside what followed this one.
+/// The overall frequencies of tools count as so many steps beside the observed ones.
 const PRIOR_STEPS: f64 = 5.0;
 
-/// Once may be chance.
+/// The least count of a follower: once may be chance.
 const LEAST_COUNT: u32 = 2;
 
-/// Followers told of a tool at most.
+/// The most followers of a tool.
 const MOST_NEXT: usize = 10;
 
 /// A tool that tends to follow another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NextTool {
     pub tool: ToolId,
-    /// That it comes next, 0 to 1.
+    /// The probability that it comes next, 0 to 1.
     pub probability: f64,
-    /// How many times as likely as that it runs at all; above 1.
+    /// The probability over its overall frequency; above 1.
     pub lift: f64,
-    /// Times it was seen.
+    /// How often it followed.
     pub count: u32,
 }
 
-/// Steps from one tool that worked to the next, within a session.
+/// Which tools follow which, among successful runs within a session.
 #[derive(Clone, Debug, Default)]
 pub struct Workflow {
     after: BTreeMap<ToolId, Vec<NextTool>>,
 }
 
 impl Workflow {
-    /// From a log in order of time. Executions without a session have no next step.
+    /// Learns from a log in order of time. Executions without a session do not count.
     pub(super) fn new(log: &[Execution]) -> Self {
         let runs = runs(log);
         let all: f64 = runs.values().map(|runs| f64::from(*runs)).sum();
@@ -70,7 +70,7 @@ impl Workflow {
         Self { after }
     }
 
-    /// From shares that were counted elsewhere.
+    /// From shares that another system counted.
     pub(super) fn of_shares(follows: BTreeMap<ToolId, BTreeMap<ToolId, f64>>) -> Self {
         let next = |(tool, probability): (ToolId, f64)| NextTool {
             tool,
@@ -86,18 +86,18 @@ impl Workflow {
         Self { after: after.collect() }
     }
 
-    /// Every tool that others tend to follow, with these.
+    /// Every tool that others tend to follow, with its followers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolId, &[NextTool])> {
         self.after.iter().map(|(id, next)| (id, next.as_slice()))
     }
 
-    /// What follows a tool more often than it runs at all, the likeliest first.
+    /// The tools that follow a tool more often than they run overall, the most likely first.
     pub fn next_after(&self, tool: &str) -> &[NextTool] {
         self.after.get(tool).map_or(&[], Vec::as_slice)
     }
 }
 
-/// How often each tool worked within sessions, of each session a few times.
+/// The successful runs of each tool within sessions, bounded per session.
 fn runs(log: &[Execution]) -> BTreeMap<ToolId, u32> {
     let mut by_session: HashMap<(&str, &ToolId), u32> = HashMap::new();
     let mut runs = BTreeMap::new();
@@ -113,7 +113,7 @@ fn runs(log: &[Execution]) -> BTreeMap<ToolId, u32> {
     runs
 }
 
-/// How often each tool followed each.
+/// How often each tool followed each other, bounded per session.
 fn count(log: &[Execution]) -> BTreeMap<(ToolId, ToolId), u32> {
     let mut last: HashMap<&str, (i64, &ToolId)> = HashMap::new();
     let mut by_session: HashMap<(&str, &ToolId, &ToolId), u32> = HashMap::new();

@@ -1,5 +1,5 @@
-//! A sum for every row: one that is not as it was written is found when it is read. It finds damage, not
-//! forgery: whoever can write the file can write the sums.
+//! A checksum for every row, verified when the row is read. It detects damage, not forgery: whoever can
+//! write the file can write the checksums.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 use super::rows::Columns;
 use super::weight_log;
 
-/// Version 4 of the log. A process of an older version that has the file open names its columns, so that
-/// its statements work after this change, but it writes no checksums, and its rows would make the whole log
-/// damaged: the triggers refuse them where they are written. Rows of this version are written with sums of
-/// 0 (`NULL` where `offered` changes) and sealed in the same transaction.
+/// Version 4 of the log. A process of an older version that has the file open would go on writing rows
+/// without checksums, and the log would then count as damaged; so triggers refuse such rows. This version
+/// writes rows with checksums of 0 (`NULL` where `offered` changes) and seals them in the same
+/// transaction.
 pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum INTEGER;
     ALTER TABLE executions ADD COLUMN rest_sum INTEGER;
     ALTER TABLE weights ADD COLUMN sum INTEGER;
@@ -24,10 +24,10 @@ pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum IN
     CREATE TRIGGER weights_have_sums BEFORE INSERT ON weights WHEN NEW.sum IS NULL
     BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;";
 
-/// Of a row of [`Columns::select`], where the long columns begin and end, and the sums.
+/// The range of the long columns in a row of [`Columns::select`].
 const LONG: std::ops::Range<usize> = 4..8;
 
-/// Writes the sums of an execution as it stands in the table.
+/// Writes the checksums of an execution in the table.
 pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let sql = Columns::All.select("WHERE id = ?1");
     let sums = |row: &Row<'_>| Ok((facts(row)?, rest(row)?));
@@ -36,7 +36,7 @@ pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(set)?.execute((facts, rest, id)).map(drop)
 }
 
-/// Writes the sum of a record of weights.
+/// Writes the checksum of a record of weights.
 pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let sql = format!("SELECT {} FROM weights WHERE id = ?1", weight_log::COLUMNS);
     let sum =
@@ -44,7 +44,7 @@ pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result
     connection.execute("UPDATE weights SET sum = ?1 WHERE id = ?2", [sum, id]).map(drop)
 }
 
-/// Writes the sums of all rows: for a log that has none yet.
+/// Writes the checksums of all rows, for a log without any.
 pub(super) fn seal_all(connection: &Connection) -> rusqlite::Result<()> {
     let ids = |sql: &str| -> rusqlite::Result<Vec<i64>> {
         connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
@@ -58,8 +58,10 @@ pub(super) fn seal_all(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Verifies a row of [`Columns::select`].
+///
 /// # Errors
-/// Where a row of [`Columns::select`] is not what was written.
+/// Where it is not what was written.
 pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
     let is_whole = row.get::<_, Option<i64>>("facts_sum")? == Some(facts(row)?)
         && (columns == Columns::Facts
@@ -67,8 +69,10 @@ pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
     if is_whole { Ok(()) } else { Err(damage("an execution is not what was written")) }
 }
 
+/// Verifies a record of weights.
+///
 /// # Errors
-/// Where a record of weights is not what was written.
+/// Where it is not what was written.
 pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
     let sum = of(row, 0..row.as_ref().column_count() - 1)?;
     match row.get::<_, Option<i64>>("sum")? == Some(sum) {
@@ -77,7 +81,7 @@ pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
     }
 }
 
-/// What is told of a log as damaged.
+/// The error of a damaged log.
 pub(super) fn damage(said: &'static str) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(said.into())
 }

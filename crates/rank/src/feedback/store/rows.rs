@@ -1,4 +1,4 @@
-//! Executions to rows of the table, and back.
+//! Converts executions to rows of the table and back.
 
 use rusqlite::types::Type;
 use rusqlite::{Row, Statement, named_params};
@@ -30,7 +30,7 @@ pub(super) enum Columns {
 }
 
 impl Columns {
-    /// The rows of the log, by time.
+    /// The statement that selects rows; `rest` is what follows the table.
     pub fn select(self, rest: &str) -> String {
         let long = match self {
             Self::Facts => "NULL AS prompt, NULL AS model, NULL AS vector, NULL AS feedback",
@@ -46,7 +46,7 @@ impl Columns {
     }
 }
 
-/// Writes one execution; one that says no time, or one to come, gets `now`.
+/// Writes one execution. A missing or future time becomes `now`.
 pub(super) fn insert(
     statement: &mut Statement<'_>,
     execution: &Execution,
@@ -142,7 +142,7 @@ fn called(row: &Row<'_>) -> rusqlite::Result<Option<CallAttempt>> {
     }))
 }
 
-/// SQLite's whole numbers have a sign.
+/// A count as SQLite's signed integer.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! How a log lies in its file, and how an older one is brought up to date.
+//! The schema of a log, and its migrations.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -9,18 +9,18 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use toolroute_vectors::durable;
 
 use super::super::StoreError;
-use super::{checksums, told};
+use super::{checksums, store_error};
 
-/// `TRFB`, in the header of every log: tells ours from other programs' databases.
+/// `TRFB`, in the header of every log: distinguishes it from databases of other programs.
 const APPLICATION: i64 = 0x5452_4642;
 
-/// Every SQLite file begins so.
+/// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// How long another process may hold the file.
+/// How long to wait for another process that holds the file.
 pub(super) const BUSY: Duration = Duration::from_secs(5);
 
-/// One a version, in order: number N brings version N to N + 1. What has shipped never changes.
+/// One migration per version, in order: number N brings version N to N + 1. Shipped ones never change.
 pub(super) const MIGRATIONS: &[&str] = &[
     "CREATE TABLE executions (
         id INTEGER PRIMARY KEY,
@@ -69,35 +69,35 @@ pub(super) const MIGRATIONS: &[&str] = &[
     checksums::COLUMNS,
 ];
 
-/// The version from which on rows have sums.
+/// The first version with checksums.
 const SUMS: i64 = 4;
 
 const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Opens a log of the current version, or makes one where there is no file or an empty one.
+/// Opens a log and migrates it to the current version; creates it where the file is missing or empty.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     make(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let told = |error| told(path, error);
-    let mut connection = Connection::open_with_flags(path, flags).map_err(told)?;
-    connection.busy_timeout(BUSY).map_err(told)?;
-    if is_foreign(&connection).map_err(told)? {
+    let failed = |error| store_error(path, error);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    if is_foreign(&connection).map_err(failed)? {
         let what = "it is a database of another program".to_owned();
         return Err(StoreError::Foreign { path: path.to_owned(), what });
     }
-    let found = pragma(&connection, "user_version").map_err(told)?;
+    let found = pragma(&connection, "user_version").map_err(failed)?;
     if found > VERSION {
         return Err(StoreError::Newer { path: path.to_owned(), found, expected: VERSION });
     }
     if found < VERSION {
-        migrate(&mut connection, VERSION).map_err(told)?;
+        migrate(&mut connection, VERSION).map_err(failed)?;
     }
-    settle(&connection).map_err(told)?;
+    settle(&connection).map_err(failed)?;
     Ok(connection)
 }
 
-/// Makes the file, readable by its owner only: what was asked and done is nobody else's. One that
-/// holds something must at least begin as a database does.
+/// Creates the file, readable by its owner only. An existing file must be empty or begin like a
+/// database.
 fn make(path: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::Io {
         path: path.to_owned(),
@@ -129,10 +129,10 @@ fn new_file() -> OpenOptions {
     options
 }
 
-/// Whether it holds something that is not ours. A new file holds nothing at all.
+/// Whether it is a database of another program. A new file is empty.
 fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
-    // In one transaction: between two another process could put tables and mark into a new file, and
-    // the tables alone would be seen.
+    // In one transaction: another process may be creating tables and id in a new file, and the tables
+    // alone must not be seen.
     let reading = connection.unchecked_transaction()?;
     match pragma(&reading, "application_id")? {
         APPLICATION => Ok(false),
@@ -141,11 +141,11 @@ fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// Brings the schema to a version, whole or not at all. It happens before the write-ahead log is
-/// turned on, so that the mark of ours stands in the file itself from the start.
+/// Migrates the schema to a version, all of it or nothing. This runs before the write-ahead log is
+/// turned on, so that the file itself has the application id from the start.
 pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have done it since.
+    // Another process may have migrated it meanwhile.
     let found = pragma(&transaction, "user_version")?;
     let missing = MIGRATIONS.iter().take(version as usize).skip(found as usize);
     for sql in missing {
@@ -159,8 +159,7 @@ pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Re
     transaction.commit()
 }
 
-/// What holds for every connection: readers and one writer side by side, and what is deleted is
-/// overwritten.
+/// Settings of every connection: concurrent readers beside one writer, and deleted data is overwritten.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "normal")?;

@@ -1,12 +1,12 @@
-//! The weights that were learned, each beside those that it took the place of.
+//! The log of learned weights; each record knows the one that it replaced.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::{ExecutionStore, checksums, now, rows, told};
+use super::{ExecutionStore, checksums, now, rows, store_error};
 use crate::feedback::{ScoreWeights, StoreError};
 
-/// One change of the weights, as it stands in the log.
+/// One change of the weights in the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WeightRecord {
     pub id: i64,
@@ -14,9 +14,9 @@ pub struct WeightRecord {
     pub at: i64,
     /// `apply` or `revert`.
     pub action: String,
-    /// `None` is what the configuration says.
+    /// `None` stands for the weights of the configuration.
     pub weights: Option<ScoreWeights>,
-    /// The record whose weights held before these were applied; `None` is the configuration.
+    /// The record whose weights applied before; `None` stands for the configuration.
     pub parent: Option<i64>,
     pub executions: u64,
     pub loss_before: Option<f64>,
@@ -31,21 +31,21 @@ pub(super) struct NewWeights<'a> {
     pub loss_after: f64,
 }
 
-/// The last is the sum of the others.
+/// The last column is the checksum of the others.
 pub(super) const COLUMNS: &str =
     "id, at, action, weights, parent, executions, loss_before, loss_after, sum";
 
 impl ExecutionStore {
-    /// The weights that hold now; `None` where the configuration's do.
+    /// The current weights; `None` where those of the configuration apply.
     ///
     /// # Errors
     /// Where the file cannot be read.
     pub fn current_weights(&self) -> Result<Option<ScoreWeights>, StoreError> {
-        let newest = newest(&self.connection).map_err(|error| told(&self.path, error))?;
+        let newest = newest(&self.connection).map_err(|error| store_error(&self.path, error))?;
         Ok(newest.and_then(|record| record.weights))
     }
 
-    /// Every change of the weights, oldest first. The number of records tells versions apart.
+    /// Every change of the weights, oldest first. The number of records serves as a version.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -54,7 +54,7 @@ impl ExecutionStore {
             let sql = format!("SELECT {COLUMNS} FROM weights ORDER BY id");
             self.connection.prepare(&sql)?.query_map([], record)?.collect()
         };
-        read().map_err(|error| told(&self.path, error))
+        read().map_err(|error| store_error(&self.path, error))
     }
 
     pub(in crate::feedback) fn apply_weights(
@@ -63,17 +63,17 @@ impl ExecutionStore {
         (executions, loss_before, loss_after): (usize, f64, f64),
     ) -> Result<(), StoreError> {
         let new = NewWeights { weights, executions, loss_before, loss_after };
-        apply(&mut self.connection, &new).map_err(|error| told(&self.path, error))
+        apply(&mut self.connection, &new).map_err(|error| store_error(&self.path, error))
     }
 
-    /// Goes back to the weights before the latest, and gives them; `None` is the configuration's.
-    /// The record of what was taken back stays.
+    /// Reverts the latest weights, and returns the ones before; `None` stands for the configuration. The
+    /// reverted record stays in the log.
     ///
     /// # Errors
     /// [`StoreError::NothingToRevert`]; and where the file cannot be written.
     pub fn revert_weights(&mut self) -> Result<Option<ScoreWeights>, StoreError> {
-        let told = |error| told(&self.path, error);
-        let reverted = revert(&mut self.connection).map_err(told)?;
+        let failed = |error| store_error(&self.path, error);
+        let reverted = revert(&mut self.connection).map_err(failed)?;
         reverted.ok_or(StoreError::NothingToRevert)
     }
 }
@@ -102,7 +102,7 @@ fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<WeightRecord> {
     connection.query_row(&format!("SELECT {COLUMNS} FROM weights WHERE id = ?1"), [id], record)
 }
 
-/// The record whose weights hold: a reverted one stands for the record it went back to.
+/// The record whose weights apply: for a revert, the record that it returned to.
 fn holding(connection: &Connection) -> rusqlite::Result<Option<WeightRecord>> {
     match newest(connection)? {
         Some(reverted) if reverted.action == "revert" => {
@@ -127,7 +127,7 @@ fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<
     transaction.commit()
 }
 
-/// `None` where nothing is left to take back.
+/// `None` where nothing is left to revert.
 fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<ScoreWeights>>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(held) = holding(&transaction)? else { return Ok(None) };

@@ -1,14 +1,13 @@
-//! What somebody who reports falsely can gain, over any honest log.
+//! How much false reports can gain, over any honest log.
 //!
 //! `docs/learning.md` promises the numbers below.
 
 use proptest::prelude::*;
 
+use super::super::credibility::DAY_MS;
 use super::super::past_contexts::PastContexts;
 use super::super::run_stats::{RunStats, rates};
 use super::super::{CurrentContext, Execution, Observations, PromptVector};
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// What one source can add to [`Observations::history`] of a tool on one day, where no contexts are
 /// compared.
