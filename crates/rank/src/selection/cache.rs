@@ -1,4 +1,4 @@
-//! Answers that were given a moment ago.
+//! A cache of recent answers.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheSettings {
-    /// Milliseconds; 0 keeps nothing. 30 s is what the source documents' own caches have.
+    /// Milliseconds; 0 keeps nothing. The default of 30 s is that of the source documents.
     pub ttl_ms: u64,
-    /// Answers kept at most; 0 keeps nothing. One takes some kilobytes.
+    /// The most answers; 0 keeps nothing. An answer takes some kilobytes.
     pub entries: usize,
 }
 
@@ -24,8 +24,8 @@ impl Default for CacheSettings {
     }
 }
 
-/// What an answer depends on beside the request: when one of them changes, no older answer is
-/// found any more.
+/// What an answer depends on besides the request: when a version changes, older answers are no longer
+/// found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
     pub catalog: u64,
@@ -33,12 +33,12 @@ pub struct Versions {
     pub usage: u64,
 }
 
-/// A request and the versions under which it is asked; equal keys mean equal answers.
+/// The key of a request under given versions; equal keys mean equal answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// A key over every field of a request: what is serialised cannot be forgotten.
+    /// A key over the serialised request, so that no field can be left out.
     pub fn new(request: &impl Serialize, versions: Versions) -> Self {
         let request = serde_json::to_vec(request)
             .expect("a request has string keys and finite numbers only. This is a bug.");
@@ -51,14 +51,14 @@ impl CacheKey {
     }
 }
 
-struct Kept<V> {
+struct Entry<V> {
     value: Arc<V>,
-    since: Instant,
+    stored: Instant,
 }
 
-/// Answers by key, for a time and up to a number; the one asked for longest ago goes first.
+/// Answers by key, for a limited time and up to a limited number; the least recently used goes first.
 pub struct SelectionCache<V> {
-    kept: Option<Mutex<LruCache<CacheKey, Kept<V>>>>,
+    entries: Option<Mutex<LruCache<CacheKey, Entry<V>>>>,
     ttl: Duration,
 }
 
@@ -66,50 +66,50 @@ impl<V> SelectionCache<V> {
     pub fn new(settings: CacheSettings) -> Self {
         let entries = NonZeroUsize::new(settings.entries).filter(|_| settings.ttl_ms > 0);
         Self {
-            kept: entries.map(|entries| Mutex::new(LruCache::new(entries))),
+            entries: entries.map(|entries| Mutex::new(LruCache::new(entries))),
             ttl: Duration::from_millis(settings.ttl_ms),
         }
     }
 
-    /// Whether it keeps anything: else nobody need make a key.
+    /// Whether it keeps anything; else a key is not needed.
     pub fn is_on(&self) -> bool {
-        self.kept.is_some()
+        self.entries.is_some()
     }
 
-    /// The answer to a key, if it is not too old at `now`.
+    /// The answer to a key, unless it is too old at `now`.
     pub fn get(&self, key: &CacheKey, now: Instant) -> Option<Arc<V>> {
-        let mut kept = self.lock()?;
-        let found = kept.get(key)?;
-        if now.saturating_duration_since(found.since) < self.ttl {
+        let mut entries = self.lock()?;
+        let found = entries.get(key)?;
+        if now.saturating_duration_since(found.stored) < self.ttl {
             return Some(found.value.clone());
         }
-        kept.pop(key);
+        entries.pop(key);
         None
     }
 
     pub fn put(&self, key: CacheKey, value: V, now: Instant) {
-        if let Some(mut kept) = self.lock() {
-            kept.put(key, Kept { value: Arc::new(value), since: now });
+        if let Some(mut entries) = self.lock() {
+            entries.put(key, Entry { value: Arc::new(value), stored: now });
         }
     }
 
     pub fn clear(&self) {
-        if let Some(mut kept) = self.lock() {
-            kept.clear();
+        if let Some(mut entries) = self.lock() {
+            entries.clear();
         }
     }
 
     pub fn len(&self) -> usize {
-        self.lock().map_or(0, |kept| kept.len())
+        self.lock().map_or(0, |entries| entries.len())
     }
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    fn lock(&self) -> Option<MutexGuard<'_, LruCache<CacheKey, Kept<V>>>> {
-        // Nothing panics while it is held, but a list of answers survives even that.
-        Some(self.kept.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> Option<MutexGuard<'_, LruCache<CacheKey, Entry<V>>>> {
+        // A panic while the lock is held cannot leave a list of answers inconsistent.
+        Some(self.entries.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -1,25 +1,24 @@
-//! A prompt that asks for several things: each of them should find its tool.
+//! Ranks for a prompt with several requests, so that each request finds its tool.
 
 use super::retriever::Score;
 
-/// What the best clause counts for beside the whole prompt, where the clauses have nothing in
-/// common. 0.5 to 0.7 are alike on the sets of `docs/quality.md`.
+/// The weight of the best clause beside the whole prompt, where the clauses find different tools. 0.5 to
+/// 0.7 rank alike on the sets of `docs/quality.md`.
 const CLAUSES: f32 = 0.65;
 
-/// Best tools of a clause that are compared with those of the others.
-const LOOKED_AT: usize = 20;
+/// How many of the best tools of each clause are compared.
+const COMPARED: usize = 20;
 
 pub(super) fn total((semantic, keyword): &(Score, Score)) -> f32 {
     semantic.contribution() + keyword.contribution()
 }
 
-/// Mixes into the scores of the whole prompt, row by row, those of the clause that likes the row
-/// best. Each clause's best row counts as much as the whole prompt's best one, or the longest
-/// clause would take all places.
+/// Mixes into the scores of the whole prompt, row by row, those of the clause that scores the row
+/// highest. Each clause is scaled so that its best row scores as high as the whole prompt's best;
+/// otherwise the longest clause would take all places.
 ///
-/// Clauses that find the same tools are one need told in two steps ("create a file and write this
-/// into it"), and what a clause has lost by the cut weighs more than what it gained: the more they
-/// have in common, the less they count.
+/// Clauses that find the same tools describe one need in two steps ("create a file and write this into
+/// it"). Splitting these loses more than it gains, so clauses count less the more they overlap.
 pub(super) fn mix_clauses(whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
     let totals: Vec<Vec<f32>> =
         clauses.iter().map(|clause| clause.iter().map(total).collect()).collect();
@@ -60,8 +59,7 @@ fn highest(scores: impl Iterator<Item = f32>) -> f32 {
     scores.fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// The share of their best rows that two clauses have in common beyond what chance gives, over all
-/// pairs: any two quarters of a small catalog share a quarter.
+/// The share of best rows that two clauses have in common, beyond chance, as the mean over all pairs.
 fn overlap(totals: &[Vec<f32>]) -> f32 {
     let best: Vec<Vec<usize>> = totals.iter().map(|totals| best_rows(totals)).collect();
     let rows = totals.first().map_or(0, Vec::len).max(1) as f32;
@@ -78,10 +76,9 @@ fn overlap(totals: &[Vec<f32>]) -> f32 {
     if pairs > 0.0 { common / pairs } else { 1.0 }
 }
 
-/// The best rows, ascending. A small catalog gives its best quarter: in all of it, everything
-/// would be in common.
+/// The best rows, ascending. Of a small catalog at most a quarter: otherwise all clauses would overlap.
 fn best_rows(totals: &[f32]) -> Vec<usize> {
-    let count = LOOKED_AT.min(totals.len().div_ceil(4));
+    let count = COMPARED.min(totals.len().div_ceil(4));
     let mut rows: Vec<usize> = (0..totals.len()).collect();
     if count < rows.len() {
         let order = |a: &usize, b: &usize| totals[*b].total_cmp(&totals[*a]).then(a.cmp(b));

@@ -1,4 +1,4 @@
-//! How sure it is that any tool fits the prompt.
+//! How confident a selection is that any tool fits the prompt.
 
 use toolroute_vectors::embedding::Calibration;
 
@@ -6,17 +6,18 @@ use super::fusion::{Fusion, Normalization};
 use super::hybrid::total_without_name;
 use super::retriever::{Candidate, Retrieval, Score};
 
-/// What the blended score counts for beside the cosine. Over eleven catalogs, prompts of other
-/// catalogs are told apart best between 0.3 and 0.8; either part alone does worse.
+/// The weight of the blended score beside the cosine. Over eleven catalogs, prompts of other catalogs
+/// are recognised best between 0.3 and 0.8; either part alone does worse.
 const BLEND: f32 = 0.5;
 
-/// What the mean cosine of the whole catalog counts for beside the best: a prompt for one of its tools is near
-/// to the others too. By logistic regression over 6, 14 and 19 catalogs 1.0, 1.3 and 0.8. In a prototype 0.02 more is
-/// turned away with it of what no tool serves, at 3 % wrongly, in the public sets, and 0.09 more in our own trial.
+/// The weight of the catalog's mean cosine beside the best one: a prompt for one tool is near the
+/// others too. Logistic regression over 6, 14 and 19 catalogs gives 1.0, 1.3 and 0.8. With it, at 3 %
+/// wrong refusals, a prototype refused 0.02 more of the prompts that no tool serves in the public sets,
+/// and 0.09 more in our own trial.
 const TYPICAL: f32 = 0.8;
 
-/// The evidence that something fits, as one number: the best cosine, with parts of the best blended score and of
-/// the catalog's mean cosine. `None` without candidates or without meaning (the keyword strategy).
+/// The evidence that a tool fits, as one number: the best cosine, plus shares of the best blended score
+/// and of the catalog's mean cosine. `None` without candidates or without cosines (keyword strategy).
 pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     let candidates = &found.candidates;
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
@@ -25,7 +26,7 @@ pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     Some(cosine + BLEND * blended + TYPICAL * found.typical)
 }
 
-/// A candidate's score on the scale that the threshold was fitted on, whatever the answer is ranked by.
+/// A candidate's score on the scale of the threshold, whatever the answer is ranked by.
 fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
     if matches!(fusion, Fusion::Weighted { normalization: Normalization::Absolute, .. }) {
         return total_without_name(candidate);
@@ -39,7 +40,7 @@ fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
 /// The probability that one of `tools` tools fits, 0 to 1: 0.5 at the threshold of the model's
 /// calibration.
 ///
-/// The threshold rises with the catalog: among many tools, one comes close to any prompt.
+/// The threshold rises with the size of the catalog: among many tools, one is close to any prompt.
 pub fn confidence(evidence: f32, tools: usize, model: &Calibration) -> f32 {
     let threshold = model.threshold + model.per_doubling * (tools.max(1) as f32).log2();
     1.0 / (1.0 + (-(evidence - threshold) / model.width).exp())

@@ -1,38 +1,38 @@
-//! Prompts that name a tool outright: the tool must be found, whatever its description says.
+//! Finds the tools that a prompt names exactly, whatever their descriptions say.
 //!
-//! A name is found as the whole prompt, as an identifier among the words, between back-ticks, or
-//! inside a script without spaces. A plain word such as "fetch" in a sentence is prose, and prose
-//! is ranked by what it means. So are several plain words: tools of large catalogs are called
-//! "Search by name" or "Weather forecast", and taking such phrases for names cost 0.013 nDCG@5 on
-//! one of them (stabletoolbench, keyword alone).
+//! A name counts as the whole prompt, as an identifier among the words, between back-ticks, or within a
+//! script without spaces. Plain words such as "fetch" in a sentence are prose, and are ranked by their
+//! meaning. So are several plain words: large catalogs have tools called "Search by name" or "Weather
+//! forecast", and taking such phrases for names cost 0.013 nDCG@5 on one set (stabletoolbench, keyword
+//! alone).
 
 use std::collections::HashMap;
 
 use toolroute_vectors::index::is_unspaced;
 
-/// Names and ids of every tool, lower-cased, with the rows that bear them. A name that several
-/// servers share leads to all of its tools.
+/// The names and ids of all tools in lower case, each with its rows. A name that several servers share
+/// has all their rows.
 #[derive(Default)]
 pub(super) struct ExactNames {
     rows: HashMap<String, Vec<u32>>,
-    /// The same for names of several words, as their words alone: `createissue` of `create_issue`.
+    /// Names of several words, without what separates them: `createissue` for `create_issue`.
     folded: HashMap<String, Vec<u32>>,
-    /// Bytes of the longest name: what is longer need not be looked up.
+    /// The bytes of the longest name; longer text need not be looked up.
     longest: usize,
-    /// How many characters the names in scripts without spaces have.
+    /// The lengths in characters of the names in scripts without spaces.
     unspaced_chars: Vec<usize>,
 }
 
-/// Longer names in a script without spaces are found only where they are all of the prompt: it
-/// bounds the work for a long one.
+/// The longest name in a script without spaces that is found within a prompt, in characters. It bounds
+/// the work for a long prompt.
 const UNSPACED_CHARS: usize = 32;
 
-/// In scripts without spaces nothing tells a word from a part of one, and words have two characters
-/// as a rule. Four are a phrase.
+/// The least characters of such a name. Words mostly have two characters, and without spaces a word
+/// cannot be told from a part of one; four characters are a phrase.
 const MIN_UNSPACED: usize = 4;
 
 impl ExactNames {
-    /// `names` gives each row's names and ids, the names of one row side by side.
+    /// `names` yields the names and ids with their rows; those of one row must be adjacent.
     pub fn new<S: AsRef<str>>(names: impl Iterator<Item = (u32, S)>) -> Self {
         let mut all = Self::default();
         for (row, name) in names {
@@ -51,7 +51,7 @@ impl ExactNames {
         if is_run && lower.chars().filter(|c| is_syllable(*c)).count() >= MIN_UNSPACED {
             self.unspaced_chars.push(chars);
         }
-        // Ids are copied; names are what people spell their own way.
+        // People copy ids, but spell names their own way.
         let is_id = name.contains("__") || name.contains(':');
         if let (false, Some(folded)) = (is_id, folded(name)) {
             enter(&mut self.folded, folded, row);
@@ -59,14 +59,14 @@ impl ExactNames {
         enter(&mut self.rows, lower, row);
     }
 
-    /// The rows of a name that is written with humps or `_` where the tool's own has other joints:
-    /// `createIssue` of `create_issue`. A hyphen is prose too often (`check-in`).
+    /// The rows of a name in camel case or with `_` whose words the tool joins in another way:
+    /// `createIssue` for `create_issue`. A hyphen does not count, because prose has it (`check-in`).
     fn folded(&self, name: &str) -> Option<&Vec<u32>> {
-        let is_sure = name.contains('_') || has_hump(name);
+        let is_sure = name.contains('_') || is_camel_case(name);
         self.folded.get(&folded(name).filter(|_| is_sure)?)
     }
 
-    /// Rows whose name the prompt spells out, ascending.
+    /// The rows that the prompt names, ascending.
     pub fn find(&self, prompt: &str) -> Vec<u32> {
         let mut search = Search { names: self, found: Vec::new(), key: String::new() };
         search.take(prompt.trim().trim_matches(is_quote));
@@ -86,18 +86,18 @@ fn enter(names: &mut HashMap<String, Vec<u32>>, name: String, row: u32) {
     }
 }
 
-/// One prompt under search.
+/// The search of one prompt.
 struct Search<'a> {
     names: &'a ExactNames,
-    /// A list of rows for each name that was found.
+    /// The rows of each name that was found.
     found: Vec<&'a [u32]>,
-    /// Kept between look-ups for its memory.
+    /// A buffer for look-ups.
     key: String,
 }
 
 impl Search<'_> {
     fn take(&mut self, name: &str) -> bool {
-        // Lower case has a third of the bytes at least.
+        // Lower-casing shrinks a text to no less than a third of its bytes.
         if name.is_empty() || name.len() > self.names.longest * 3 {
             return false;
         }
@@ -113,7 +113,7 @@ impl Search<'_> {
         rows.is_some()
     }
 
-    /// Takes a name, or else what is left of it without the characters around it.
+    /// Looks up a text, or else the text without the characters around it.
     fn identifier(&mut self, text: &str, quoted: bool) -> bool {
         let inner = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
         let bare = inner.trim_matches('_');
@@ -121,8 +121,8 @@ impl Search<'_> {
         is_name(text) || is_name(inner) || is_name(bare)
     }
 
-    /// The longest names in a word: all of it, the parts between characters that are rare in names
-    /// (`read_file(path)`), then those between characters that join names (`read_file/ls`).
+    /// Finds the longest names in a word: the whole word, then parts between characters that are rare in
+    /// names (`read_file(path)`), then parts between characters that join names (`read_file/ls`).
     fn word(&mut self, word: &str) {
         let quoted = word.contains('`');
         if !quoted && !is_identifier(word) {
@@ -157,7 +157,7 @@ impl Search<'_> {
     }
 
     fn into_rows(mut self) -> Vec<u32> {
-        // A prompt may repeat a name at will; its rows are put together once.
+        // A prompt may repeat a name many times; its rows are added once.
         self.found.sort_unstable_by_key(|rows| rows.as_ptr());
         self.found.dedup_by_key(|rows| rows.as_ptr());
         let mut rows: Vec<u32> = self.found.into_iter().flatten().copied().collect();
@@ -167,14 +167,14 @@ impl Search<'_> {
     }
 }
 
-/// A name's words without what joins them; `None` where it is one word.
+/// A name without what separates its words; `None` for a single word.
 fn folded(name: &str) -> Option<String> {
     let name = name.trim_matches('_');
-    let is_joint = |c| matches!(c, '_' | '-');
-    if !name.contains(is_joint) && !has_hump(name) {
+    let is_separator = |c| matches!(c, '_' | '-');
+    if !name.contains(is_separator) && !is_camel_case(name) {
         return None;
     }
-    let mut words = name.replace(is_joint, "");
+    let mut words = name.replace(is_separator, "");
     match words.is_ascii() {
         true => words.make_ascii_lowercase(),
         false => words = words.to_lowercase(),
@@ -182,7 +182,7 @@ fn folded(name: &str) -> Option<String> {
     Some(words)
 }
 
-fn has_hump(name: &str) -> bool {
+fn is_camel_case(name: &str) -> bool {
     name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase())
 }
 
@@ -190,33 +190,33 @@ fn is_quote(c: char) -> bool {
     matches!(c, '`' | '"' | '\'' | '“' | '”' | '‘' | '’' | '«' | '»')
 }
 
-/// Whether a text reads as an identifier: with a joint (`read_file`, `fs:read`, `git.log`) or a
-/// hump (`EvalMath`).
+/// Whether a text looks like an identifier: with a separator (`read_file`, `fs:read`, `git.log`) or in
+/// camel case (`EvalMath`).
 fn is_identifier(text: &str) -> bool {
     let mut previous = '\0';
     let (mut joined, mut named) = (false, false);
     for character in text.chars() {
-        joined |= is_joint(character) || (previous.is_lowercase() && character.is_uppercase());
+        joined |= is_separator(character) || (previous.is_lowercase() && character.is_uppercase());
         named |= character.is_alphanumeric();
         previous = character;
     }
     joined && named
 }
 
-fn is_joint(c: char) -> bool {
+fn is_separator(c: char) -> bool {
     matches!(c, '_' | ':' | '.' | '/' | '-')
 }
 
-/// Among words without spaces a name in other letters stands by itself: `请用read_file读取`.
+/// Within a script without spaces, a name in other letters is delimited by them: `请用read_file读取`.
 fn is_name_character(c: char) -> bool {
-    is_joint(c) || (c.is_alphanumeric() && !is_unspaced(c))
+    is_separator(c) || (c.is_alphanumeric() && !is_unspaced(c))
 }
 
 fn in_unspaced_run(c: char) -> bool {
     c == '_' || is_unspaced(c)
 }
 
-/// Han and Hangul, of which a few characters say much; kana and Thai write single words as long.
+/// Han and Hangul, where few characters carry much meaning; in kana and Thai single words are as long.
 fn is_syllable(c: char) -> bool {
     matches!(c,
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'

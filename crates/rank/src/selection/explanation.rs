@@ -1,4 +1,4 @@
-//! How a score came about, for people and for programs.
+//! Explains how a score came about, for people and for programs.
 
 use serde::Serialize;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
@@ -17,9 +17,9 @@ pub struct Part {
     pub raw: f32,
     /// After normalisation over the candidates, or the reciprocal rank.
     pub normalized: f32,
-    /// What `normalized` is multiplied by.
+    /// The factor on `normalized`.
     pub weight: f32,
-    /// What it adds to the score: the contributions sum to it.
+    /// What it adds to the score: the score is the sum of all contributions.
     pub contribution: f32,
 }
 
@@ -43,13 +43,13 @@ impl Tiers {
     }
 }
 
-/// The policy's reason to put a tool before one that scores a little more.
+/// Why the policy put a tool before one that scores a little more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreferenceReason {
     /// The id of the other tool.
     pub over: ToolId,
     pub by: Criterion,
-    /// What both declare.
+    /// The declarations of both, in words.
     pub because: String,
 }
 
@@ -72,7 +72,7 @@ impl PreferenceReason {
     }
 }
 
-/// How sure it is that a tool is right for the prompt, in a word.
+/// The confidence that a tool is right for the prompt, as a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -92,7 +92,7 @@ impl std::fmt::Display for Level {
 }
 
 impl Level {
-    /// A word for a probability: `high` from three in four, `medium` from two in five.
+    /// The level of a probability: `high` from 0.75, `medium` from 0.4.
     fn of_probability(sure: f32) -> Self {
         match sure {
             sure if sure >= 0.75 => Self::High,
@@ -101,8 +101,7 @@ impl Level {
         }
     }
 
-    /// Where no calibration is at hand: by the cosine, or by BM25 on the scale on which it counts
-    /// as much.
+    /// The level without a calibration: by the cosine, or by BM25 on the scale of a cosine.
     fn of_candidate(candidate: &Candidate) -> Self {
         let semantic = candidate.semantic.map(|score| score.raw);
         let scale = match semantic {
@@ -119,12 +118,12 @@ impl Level {
     }
 }
 
-/// What an explanation says beyond meaning and words.
+/// What an explanation needs beyond meaning and words.
 #[derive(Debug, Default)]
 pub struct ExplanationInputs<'a> {
-    /// Summands of the score, one a signal.
+    /// The summands of the score, one per signal.
     pub parts: Vec<Part>,
-    /// What the patterns of the tool's author found.
+    /// What the patterns of the tool's author matched.
     pub intent: Option<&'a Intent>,
     /// The calibrated probability that a tool of the catalog fits.
     pub confidence: Option<f32>,
@@ -132,24 +131,24 @@ pub struct ExplanationInputs<'a> {
     pub best: f32,
 }
 
-/// Why a tool stands where it stands.
+/// Why a tool ranks where it does.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub parts: Vec<Part>,
-    /// Words of the prompt that the tool's text holds, as the prompt spells them.
+    /// The words of the prompt that the tool's text has, as the prompt spells them.
     pub matched_terms: Vec<String>,
-    /// Whether the prompt spells out the tool's name.
+    /// Whether the prompt names the tool exactly.
     pub exact_name: bool,
-    /// Patterns of the tool's author that the prompt matches.
+    /// The patterns of the tool's author that the prompt matches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matched_signals: Vec<String>,
-    /// How sure it is that the tool is right. A word for people: it changes no rank.
+    /// The confidence that the tool is right. It is for people and changes no rank.
     pub level: Level,
-    /// What past prompts taught of the tool, where that had a part in the score.
+    /// What was learned of the tool from past prompts, where it affected the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<RowUsage>,
     pub tiers: Tiers,
-    /// Why it stands before a tool that scores more.
+    /// Why it ranks before a tool that scores more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred: Option<PreferenceReason>,
     /// All of it in one line.
@@ -196,7 +195,7 @@ impl Explanation {
         }
     }
 
-    /// With what put the tool before another that scores more.
+    /// Adds why the tool ranks before another that scores more.
     #[must_use]
     pub fn with_preferred(mut self, preferred: Option<PreferenceReason>) -> Self {
         if let Some(PreferenceReason { over, because, .. }) = &preferred {
@@ -206,7 +205,7 @@ impl Explanation {
         self
     }
 
-    /// With what was learned of the tool.
+    /// Adds what was learned of the tool.
     #[must_use]
     pub fn with_usage(mut self, usage: Option<&RowUsage>) -> Self {
         if let Some(usage) = usage {
@@ -223,8 +222,8 @@ fn part(name: &'static str, score: Score) -> Part {
     Part { name, raw, normalized, weight, contribution: score.contribution() }
 }
 
-/// Cosines above which two texts are close, and below which they are far, for a sentence encoder
-/// of MiniLM's kind. They choose a word, never a rank.
+/// The cosines above which two texts are close and below which they are far, for a sentence encoder
+/// like MiniLM. They choose a word and affect no rank.
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
@@ -251,7 +250,7 @@ fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInpu
     reasons.join("; ")
 }
 
-/// `intent +0.25`; nothing for what hardly counts.
+/// A signal in words, such as `intent +0.25`; `None` for a negligible one.
 fn signal_in_words(part: &Part) -> Option<String> {
     const HARDLY: f32 = 0.005;
     let Part { name, contribution, .. } = part;

@@ -1,12 +1,11 @@
-//! The strategies over a catalog, made in one place from what is at hand.
+//! Builds the retrievers of a catalog, one per strategy.
 
 use std::sync::Arc;
 
 use super::plain::PlainRetriever;
 use super::{Fusion, HybridRetriever, KeywordRetriever, Retriever, SemanticRetriever, Strategy};
 
-/// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword
-/// alone.
+/// One retriever per strategy, in the order keyword, semantic, hybrid; without vectors only keyword.
 pub fn retrievers(
     keyword: Arc<KeywordRetriever>,
     semantic: Option<Arc<SemanticRetriever>>,
@@ -23,8 +22,7 @@ pub fn retrievers(
     all
 }
 
-/// What `auto` comes to: hybrid where a model is at hand, which with the built-in one is always,
-/// and keyword where not. Any other strategy stays what it is.
+/// Resolves `auto`: hybrid with a model, keyword without. Any other strategy stays as it is.
 pub fn resolve_strategy(asked: Strategy, has_model: bool) -> Strategy {
     match (asked, has_model) {
         (Strategy::Auto, true) => Strategy::Hybrid,

@@ -1,4 +1,4 @@
-//! Blends two scorers that do not share a scale.
+//! Fuses the scores of two parts, meaning and words, which have different scales.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,12 @@ use super::retriever::{Score, Strategy};
 #[serde(rename_all = "snake_case")]
 pub enum Normalization {
     /// The same scale for every prompt: the cosine as it is, BM25 over [`Fusion::KEYWORD_SCALE`].
-    /// A part with much evidence counts for much, one with little for little, so that the blend
-    /// follows the part that knows.
+    /// A part counts as much as its evidence, so that the blend follows the better informed part.
     #[default]
     Absolute,
-    /// The lowest of the prompt's candidates to 0, the highest to 1.
+    /// The lowest of the prompt's candidates becomes 0, the highest 1.
     MinMax,
-    /// Their mean to 0, one standard deviation to 1.
+    /// The mean of the prompt's candidates becomes 0, one standard deviation above it 1.
     ZScore,
 }
 
@@ -27,9 +26,9 @@ pub enum Fusion {
     Weighted { semantic_weight: f32, normalization: Normalization },
     /// `1 / (k + rank)` in each part, summed; a part that did not find a row adds nothing.
     Rrf { k: f32 },
-    /// `0.7 · semantic + 0.3 · keyword`, both from 0 (the lowest of the candidates) to 1 (the highest),
-    /// of BM25 as it is, and nothing else: no lead, no bonus, no clauses, the prompt as it was written,
-    /// no signals, no confidence.
+    /// `0.7 · semantic + 0.3 · keyword`, both from 0 (the lowest of the candidates) to 1 (the highest), by
+    /// unmodified BM25, and nothing else: no lead, no bonus, no clauses, no corrections of the prompt, no
+    /// signals, no confidence.
     Plain,
 }
 
@@ -43,47 +42,46 @@ impl Default for Fusion {
 }
 
 impl Fusion {
-    /// The share of the semantic part in the default blend: the design's own 70/30, as Victor has
-    /// it. `toolroute eval` measures any other.
+    /// The share of the semantic part in the default blend: the 70/30 of the source document.
+    /// `toolroute eval` measures others.
     pub const SEMANTIC_WEIGHT: f32 = 0.7;
 
     /// The k of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
     pub const RRF_K: f32 = 60.0;
 
-    /// The BM25 score, by rarity, that counts as much as a cosine of 1. Chosen with [`Fusion::RARITY`] and the lead
-    /// of the nearest on the sets of `docs/quality.md`.
+    /// The BM25 score by rarity that counts as much as a cosine of 1. Chosen together with
+    /// [`Fusion::RARITY`] and the lead of the nearest on the sets of `docs/quality.md`.
     pub const KEYWORD_SCALE: f32 = 27.0;
 
-    /// The same for BM25 as it is, where no meaning stands beside it.
+    /// The same for unmodified BM25, in the keyword strategy.
     pub const PLAIN_KEYWORD_SCALE: f32 = 21.0;
 
-    /// The power of a word's rarity that the blend multiplies its BM25 by. By itself BM25 ranks better as it is; beside
-    /// meaning, which knows what common words say, the rare ones are what words have to add.
+    /// The exponent of a word's rarity, by which the blend multiplies its BM25. Alone, BM25 ranks better
+    /// without it; beside meaning, which covers common words, rare words add the most.
     pub const RARITY: f32 = 0.2;
 
-    /// What the best cosine is given beside itself. A tool that is the nearest by far is more likely the one than its
-    /// cosine says: many common words of the prompt must not outvote that.
+    /// What is added to the best cosine. A tool that is the nearest by far is more likely right than its
+    /// cosine says: many common words of the prompt must not outvote it.
     const LEAD: f32 = 0.12;
 
-    /// How far below the best cosine the lead falls to 1/e of itself.
+    /// How far below the best cosine the lead falls to 1/e.
     const NEAR: f32 = 0.15;
 
-    /// What is left of the semantic weight for a prompt that the encoder cannot read: enough to
-    /// order what no word tells apart.
+    /// The factor on the semantic weight for a prompt that the encoder cannot read: enough to order tools
+    /// with the same words.
     const UNREAD: f32 = 0.05 / 0.7;
 
-    /// Whether nothing but the two parts counts.
+    /// Whether this is the plain blend, in which only the two parts count.
     pub fn is_plain(self) -> bool {
         self == Self::Plain
     }
 
-    /// The power of a word's rarity that this blend multiplies its BM25 by.
+    /// The exponent of a word's rarity in this blend.
     pub fn rarity(self) -> f32 {
         if self.is_plain() { 0.0 } else { Self::RARITY }
     }
 
-    /// What a tool scores of which a strategy is about as sure as a cosine of 1 makes it: what the policy's
-    /// band is a part of.
+    /// The score that corresponds to a cosine of 1 in a strategy. The policy's band is relative to it.
     pub fn unit(self, strategy: Strategy) -> f32 {
         match (strategy, self) {
             (Strategy::Keyword, _) => Self::PLAIN_KEYWORD_SCALE,
@@ -92,7 +90,7 @@ impl Fusion {
         }
     }
 
-    /// This blend with another share for the meaning; ranks have none.
+    /// This blend with another share of meaning; only the weighted blend has one.
     pub(super) fn sharing(self, semantic_share: Option<f32>) -> Self {
         match (self, semantic_share) {
             (Self::Weighted { normalization, .. }, Some(semantic_weight)) => {
@@ -102,8 +100,8 @@ impl Fusion {
         }
     }
 
-    /// The parts' scores at each position; both slices hold one raw score a candidate. `trust` is
-    /// how far the encoder can read the prompt, 0 to 1; the plain blend does not ask.
+    /// The weighted scores of both parts for each candidate. Both slices hold one raw score per candidate.
+    /// `trust` is how much of the prompt the encoder can read, 0 to 1; the plain blend ignores it.
     pub fn apply(self, semantic: &[f32], keyword: &[f32], trust: f32) -> Vec<(Score, Score)> {
         let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
@@ -124,10 +122,10 @@ impl Fusion {
         semantic.into_iter().zip(keyword).collect()
     }
 
-    /// Lifts the candidates near the best cosine, where scores are [absolute](Normalization::Absolute): on a scale that follows
-    /// the prompt's candidates the best is far ahead as it is, and ranks have no distance.
+    /// Lifts the candidates near the best cosine, where scores are [absolute](Normalization::Absolute).
+    /// Normalised scores set the best far apart already, and ranks have no distance.
     ///
-    /// For a prompt with one need. Of one with several, each clause has a best tool of its own, and the whole has none.
+    /// For a prompt with one request, or one clause: with several requests there is no single best tool.
     pub fn lift_nearest(self, scores: &mut [(Score, Score)]) {
         if let Self::Weighted { normalization: Normalization::Absolute, .. } = self {
             let best = scores.iter().map(|(semantic, _)| semantic.raw).fold(f32::MIN, f32::max);
@@ -137,7 +135,7 @@ impl Fusion {
         }
     }
 
-    /// What a cosine is given beside itself where the prompt's best is `best`.
+    /// What is added to a cosine where the prompt's best is `best`.
     pub(super) fn lead(cosine: f32, best: f32) -> f32 {
         Self::LEAD * ((cosine - best) / Self::NEAR).exp()
     }
@@ -156,14 +154,14 @@ fn weighted(raw: &[f32], normalization: Normalization, scale: f32, weight: f32) 
     raw.iter().map(score).collect()
 }
 
-/// Below this spread all candidates are equal for that part, and it should not decide.
+/// Below this spread all candidates are equal for a part, and it does not decide.
 const NO_SPREAD: f32 = 1e-6;
 
 fn min_max(raw: &[f32]) -> (f32, f32) {
     let low = raw.iter().copied().fold(f32::INFINITY, f32::min);
     let high = raw.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if high - low < NO_SPREAD {
-        // All alike: 1 where the part found them, 0 where it found none.
+        // All equal: 1 where the part found them, 0 where it found none.
         return if high > 0.0 { (high - 1.0, 1.0) } else { (low, 1.0) };
     }
     (low, high - low)

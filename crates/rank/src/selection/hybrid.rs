@@ -1,4 +1,4 @@
-//! Meaning and words together.
+//! The hybrid strategy: meaning and words together.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,7 @@ struct PartScores {
     rows: Vec<u32>,
     semantic: Vec<f32>,
     keyword: Vec<f32>,
-    /// The mean cosine of all rows that were asked for, scored or not.
+    /// The mean cosine of all requested rows, scored or not.
     typical: f32,
 }
 
@@ -43,7 +43,7 @@ impl HybridRetriever {
     fn both(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<PartScores, Error> {
         let vector = prompt.vector_for(Strategy::Hybrid)?;
         let pool = match prompt.rows {
-            // Not every row is scored: each part finds its best, and both score the union.
+            // Over a graph not every row is scored: each part finds its best, and both score the union.
             Rows::All if !self.semantic.is_exact() => Some(self.pool(vector, prompt)?),
             _ => None,
         };
@@ -81,7 +81,8 @@ impl HybridRetriever {
         prompt.clauses.iter().map(score).collect()
     }
 
-    /// Both parts' scores of `rows`, weighted; words the less, the more was learned. `is_one` says that they are for one need.
+    /// The weighted scores of both parts; words weigh less where more was learned. `is_one` says that the
+    /// scores are for one request.
     fn fuse(
         &self,
         rows: Rows<'_>,
@@ -123,7 +124,7 @@ impl Retriever for HybridRetriever {
         let mut times = StageTimes::default();
         let start = Instant::now();
         let both = self.both(prompt, &mut times)?;
-        // Whatever finding the pool took belongs to the search.
+        // The time to find the pool belongs to the search.
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text());
@@ -153,16 +154,19 @@ fn mean(cosines: &[f32]) -> f32 {
     cosines.iter().sum::<f32>() / cosines.len().max(1) as f32
 }
 
-/// A candidate's score by meaning and words alone.
+/// A candidate's score without the bonus for its name or for its wording.
 pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
     candidate.score - candidate.exact_name - candidate.wording
 }
 
-/// The parts summed up; a tool that the prompt names stands above all that it does not name.
-fn candidates(rows: Vec<u32>, scores: Vec<(Score, Score)>, named: &[u32]) -> Vec<Candidate> {
+/// Sums up the parts. A tool that the prompt names ranks above all others.
+pub(super) fn candidates(
+    rows: Vec<u32>,
+    scores: Vec<(Score, Score)>,
+    named: &[u32],
+) -> Vec<Candidate> {
     let best = scores.iter().map(total).fold(0.0, f32::max);
-    // A little more than the best, so that not even that comes level with a named tool that has
-    // nothing else.
+    // A little more than the best score, so that a named tool wins even with no other score.
     let bonus = if best > 0.0 { 1.01 * best } else { 1.0 };
     let candidate = |(row, parts): (u32, (Score, Score))| {
         let is_named = !named.is_empty() && named.binary_search(&row).is_ok();

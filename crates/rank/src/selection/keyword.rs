@@ -1,4 +1,4 @@
-//! Tools by their words: BM25, and names that a prompt spells out.
+//! The keyword strategy: BM25, and names that a prompt spells out.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -41,8 +41,8 @@ impl KeywordRetriever {
         &self.tools
     }
 
-    /// BM25 scores of the given rows, in their order, as a blend takes them ([`Fusion::RARITY`]); 0 for a row
-    /// without a word of the prompt.
+    /// BM25 scores of the given rows, in their order, by rarity for the blend ([`Fusion::RARITY`]); 0 for a
+    /// row without a word of the prompt.
     pub(super) fn score_to_blend(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         Ok(self.bm25.score_by_rarity(text, rows, Fusion::RARITY)?)
     }
@@ -52,14 +52,14 @@ impl KeywordRetriever {
         Ok(self.bm25.score(text, rows)?)
     }
 
-    /// The rows with the most of the prompt's words, and those that it names.
+    /// The best rows by BM25, and the rows that the prompt names.
     pub(super) fn best(&self, text: &str, limit: usize) -> Vec<u32> {
         let mut rows: Vec<u32> = self.bm25.search(text, limit).iter().map(|hit| hit.row).collect();
         rows.extend(self.named(text));
         rows
     }
 
-    /// Rows whose name the prompt spells out, ascending; not those that it only talks about.
+    /// The rows that the prompt names, ascending, without names that it only mentions.
     pub(super) fn named(&self, text: &str) -> Vec<u32> {
         let found = self.exact.find(text);
         if found.is_empty() {
@@ -71,8 +71,8 @@ impl KeywordRetriever {
         }
     }
 
-    /// The words of the tools as they are written, in alphabetical order, and how many tools have
-    /// each. Put together when first asked for.
+    /// The words of the tools as written, in alphabetical order, each with its number of tools. Computed
+    /// lazily.
     pub fn words(&self) -> &[(Box<str>, u32)] {
         self.bm25.words()
     }
@@ -81,13 +81,13 @@ impl KeywordRetriever {
         match prompt.rows {
             Rows::All => {
                 let mut hits = self.bm25.matches(prompt.text());
-                // A name may hold no word that counts: `to_do` has stop words only, `+` none.
+                // A name may have no indexed word: `to_do` has only stop words, `+` none.
                 let mut missing: BTreeSet<u32> = named.iter().copied().collect();
                 hits.iter().for_each(|hit| _ = missing.remove(&hit.row));
                 hits.extend(missing.into_iter().map(|row| Hit { row, score: 0.0 }));
                 Ok(hits)
             }
-            // Candidates are re-ranked, not found: each keeps its place, if the last.
+            // Given rows are re-ranked, so each stays a candidate, even with a score of 0.
             Rows::Only(rows) => {
                 let scores = self.bm25.score(prompt.text(), prompt.rows)?;
                 Ok(rows.iter().zip(scores).map(|(&row, score)| Hit { row, score }).collect())
@@ -96,9 +96,9 @@ impl KeywordRetriever {
     }
 }
 
-/// What a word counts for by the place where it stands. One setting for all catalogs, chosen from
-/// some 230 by the mean nDCG@5 over 19 tool-retrieval sets (`scripts/quality.py` prints them):
-/// 0.673, and 0.659 without parameter descriptions and values.
+/// The weights of the fields. One setting for all catalogs, chosen from some 230 by the mean nDCG@5 over
+/// 19 tool-retrieval sets (`scripts/quality.py` prints them): 0.673, and 0.659 without parameter
+/// descriptions and values.
 fn weighted(fields: &KeywordFields) -> [Field<'_>; 7] {
     let field = |text, weight| Field { text, weight };
     [
@@ -121,7 +121,7 @@ impl Retriever for KeywordRetriever {
         let start = Instant::now();
         let named = self.named(prompt.text());
         let hits = self.hits(prompt, &named)?;
-        // Above every tool that is not named, whatever the scale of the scores.
+        // Ranks a named tool above all others, whatever the scale of the scores.
         let bonus = 1.0 + hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let candidate = |hit: Hit| {
             let score = Score { raw: hit.score, normalized: hit.score, weight: 1.0 };

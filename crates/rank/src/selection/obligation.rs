@@ -1,8 +1,8 @@
-//! Policy first: the tools for an obligation, such as `REPORT(query.math)`.
+//! The tools for an obligation, such as `REPORT(query.math)`, by policy alone.
 //!
-//! No meaning and no words: a tool that says that it satisfies the obligation's type is a
-//! candidate, one whose inputs are there comes before one that lacks some, and then reliability,
-//! cost, latency and name decide. What was seen of a tool's runs joins what it declares.
+//! Meaning and words do not count. A tool that declares that it satisfies the obligation's type is a
+//! candidate. Tools whose inputs are available come before others, then reliability, cost, latency and
+//! name decide. Observed runs adjust what a tool declares.
 
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId, covers};
 use super::policy::Exclusion;
 use crate::feedback::RunStats;
 
-/// One tool that can discharge an obligation.
+/// A tool that can discharge an obligation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidacy {
     pub id: ToolId,
-    /// Kinds of data that it consumes and nobody has; empty where it can run.
+    /// The kinds of data that it consumes and that are not available; empty where it can run.
     pub missing: Vec<String>,
-    /// The tiers that were compared: declared ones, moved by what was seen.
+    /// The tiers that were compared: the declared ones, adjusted by observed runs.
     pub reliability: Reliability,
     pub cost: Cost,
     pub latency_ms: u64,
@@ -27,16 +27,16 @@ pub struct Candidacy {
     pub row: u32,
 }
 
-/// What an obligation comes to.
+/// The tools for an obligation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Candidacies {
-    /// The first tool whose inputs are all there.
+    /// The first tool whose inputs are all available.
     pub chosen: Option<Candidacy>,
-    /// The others that could run, in the order in which to try them.
+    /// The other tools that could run, in the order in which to try them.
     pub alternatives: Vec<Candidacy>,
-    /// Tools that lack inputs, each with what it lacks: to be asked for.
+    /// Tools that lack inputs, each with what it lacks.
     pub unsatisfied: Vec<Candidacy>,
-    /// Tools that the policy leaves out.
+    /// Tools that the policy excludes.
     pub excluded: Vec<(ToolId, Exclusion)>,
 }
 
@@ -47,8 +47,8 @@ impl Candidacies {
     }
 }
 
-/// The tools that satisfy an obligation ([`covers`]) and that `admit` lets pass, in the policy's
-/// order, and those that it keeps out. `seen` tells what was seen of a row's runs.
+/// The tools that satisfy an obligation ([`covers`]) and that `admit` admits, in the order of the policy,
+/// and those that it excludes. `seen` gives the statistics of a row's runs.
 pub fn satisfying<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
@@ -69,7 +69,7 @@ pub fn satisfying<'o>(
     (able, excluded)
 }
 
-/// [`satisfying`], by whether they can run. `have` are the kinds of data at hand.
+/// [`satisfying`], divided by whether the tools can run. `have` lists the available kinds of data.
 pub fn candidates_for<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
@@ -104,7 +104,7 @@ fn candidacy(row: u32, tool: &Tool, seen: Option<&RunStats>) -> Candidacy {
     }
 }
 
-/// Reliability, cost, latency, name: the order of [`super::order::order`] over what counts.
+/// Reliability, cost, latency, name: the order of [`super::order::order`] over the effective tiers.
 fn order(a: &Candidacy, b: &Candidacy, tools: &[Arc<Tool>]) -> Ordering {
     let key = |c: &Candidacy| (Reverse(c.reliability), c.cost, c.latency_ms);
     let name = |c: &Candidacy| &tools[c.row as usize].name;

@@ -1,4 +1,4 @@
-//! Which of several tools that fit equally well, or about so, comes first.
+//! Orders tools that fit equally or nearly equally well.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -7,26 +7,26 @@ use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
 use super::retriever::Candidate;
 
-/// Scores that lie within so much of each other are about equal, on the scale of a cosine: the
-/// policy decides among such tools.
+/// Scores within this distance of each other, on the scale of a cosine, are nearly equal: the policy
+/// decides among such tools.
 pub const POLICY_BAND: f32 = 0.02;
 
-/// The best score from which on a band is as wide as it was set, on the same scale; below, where nothing
-/// is close in meaning, it is as much narrower as the best score is lower. All scores of a prompt that
-/// the encoder cannot read lie within 0.02.
+/// The best score from which a band has its full width, on the same scale. Below it, where nothing is
+/// close in meaning, the band narrows in proportion: all scores of a prompt that the encoder cannot read
+/// lie within 0.02.
 const CLOSE: f32 = 0.5;
 
-/// The part of a band by which signals must speak for one tool more than for another to keep it there:
-/// on our own set of signals nDCG@5 falls by 0.05 where the policy overrules them.
+/// The part of a band by which the signals of a tool must exceed those of another to keep it before the
+/// other: on our own set of signals nDCG@5 falls by 0.05 where the policy overrules them.
 const HARDLY: f32 = 0.25;
 
-/// Tools of one band at most. More than these are not all equal, and ordering them would take long.
+/// The most tools in one band: more are hardly all equal, and would take long to order.
 const MOST_EQUAL: usize = 64;
 
 /// The order of two tools that fit equally well: reliability, cost, latency, then name ascending.
 ///
-/// The order of the source documents, whose sample code takes the highest name where their text
-/// says ascending; the text wins. What is not declared counts as medium.
+/// The order is that of the source documents; where their sample code takes the highest name and their
+/// text says ascending, the text wins. Undeclared tiers count as medium.
 pub fn order(a: &Tool, b: &Tool) -> Ordering {
     let key = |tool: &Tool| {
         let Declared { reliability, cost, latency_ms } = Declared::of(tool);
@@ -37,20 +37,20 @@ pub fn order(a: &Tool, b: &Tool) -> Ordering {
     key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name)).then_with(|| a.id.cmp(&b.id))
 }
 
-/// How near scores must be to each other for the policy to decide: `band` on the scale of a cosine, in
-/// the `unit` of scores whose best is `best`.
+/// The width of the band for scores whose best is `best` and for which `unit` corresponds to a cosine of
+/// 1. `band` is on the scale of a cosine.
 pub fn band_of(band: f32, unit: f32, best: f32) -> f32 {
     band * unit * (best / (CLOSE * unit)).clamp(0.0, 1.0)
 }
 
-/// What the policy looks at, in the order of the source documents.
+/// What the policy compares, in the order of the source documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Criterion {
     Reliability,
     Cost,
     Latency,
-    /// Where all three are declared and the same.
+    /// Decides where all three are declared and equal.
     Name,
 }
 
@@ -65,7 +65,7 @@ impl std::fmt::Display for Criterion {
     }
 }
 
-/// The policy put a tool before one that scores more, within the band.
+/// Why the policy put a tool before one of its band that scores more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preference {
     /// The row of the other tool.
@@ -73,12 +73,12 @@ pub struct Preference {
     pub by: Criterion,
 }
 
-/// What one tool declares.
+/// The tiers that a tool declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Declared {
     reliability: Option<Reliability>,
     cost: Option<Cost>,
-    /// Of a tier its lower end.
+    /// For a tier, its lower end.
     latency_ms: Option<u64>,
 }
 
@@ -100,8 +100,8 @@ impl Declared {
         self.reliability.is_some() && self.cost.is_some() && self.latency_ms.is_some()
     }
 
-    /// What decides between this and `other`, and how: the first criterion on which both declare
-    /// something, and not the same.
+    /// The criterion that decides between this and `other`, and its order: the first that both declare
+    /// with different values.
     fn compare(self, other: Self) -> Option<(Criterion, Ordering)> {
         let by = |criterion, order: Option<Ordering>| order.map(|order| (criterion, order));
         let all = [
@@ -113,14 +113,14 @@ impl Declared {
     }
 }
 
-/// `None` where one of the two is not declared.
+/// The order of two values; `None` where one is not declared.
 fn compared<T: Ord>(a: Option<T>, b: Option<T>) -> Option<Ordering> {
     Some(a?.cmp(&b?))
 }
 
-/// The policy's view of a catalog, row by row.
+/// The policy's order of a catalog, by row.
 pub struct PolicyOrder {
-    /// The place of every row in [`order`], so that ties break by one comparison.
+    /// The place of every row in [`order`], so that breaking a tie takes one comparison.
     places: Vec<u32>,
     /// Empty where no tool declares anything.
     declared: Vec<Declared>,
@@ -142,12 +142,12 @@ impl PolicyOrder {
         Self { places, declared }
     }
 
-    /// Smaller comes first.
+    /// The place of a row in [`order`]; smaller comes first.
     pub fn place(&self, row: u32) -> u32 {
         self.places[row as usize]
     }
 
-    /// Whether any tool declares a tier, so that bands may change an order.
+    /// Whether any tool declares a tier, so that [`PolicyOrder::arrange`] may change an order.
     pub fn has_tiers(&self) -> bool {
         !self.declared.is_empty()
     }
@@ -156,17 +156,16 @@ impl PolicyOrder {
         self.declared.get(row as usize).copied().unwrap_or_default()
     }
 
-    /// Orders tools whose scores lie within `band` of each other by what they declare. `sorted` is
-    /// in the order of scores.
+    /// Orders tools whose scores lie within `band` of each other by what they declare. `sorted` is in the
+    /// order of scores.
     ///
-    /// A band begins at the best tool that has no place yet. Of its tools the first is the one with
-    /// the best score, unless another goes before it by the policy, and so on with the others: where
-    /// the policy says nothing, scores decide. Of tools that declare all tiers, and the same ones, the
-    /// name decides, as the source documents have it: on four sets whose tools were all given the same
-    /// tiers nDCG@5 was 0.001 lower so than by the score. What the signals set apart stays apart: nothing
-    /// goes before a tool that they speak for more. Tools that declare nothing, that `may_move` does not
-    /// name, or that the prompt's wording put where they are keep their places, and nothing goes
-    /// before a tool that the prompt names but another such tool.
+    /// A band begins at the best tool without a place. Its first tool is the one with the best score,
+    /// unless another goes before it by the policy; then the same for the rest. Where the policy does not
+    /// decide, scores do. Tools with all tiers declared and equal are ordered by name, as the source
+    /// documents say: on four sets whose tools were all given the same tiers, nDCG@5 was 0.001 lower than
+    /// by score. Tools that the signals distinguish keep their order. Tools that declare nothing, that
+    /// `may_move` excludes, or that the prompt's wording moved keep their places, and only named tools go
+    /// before a tool that the prompt names.
     pub fn arrange(&self, sorted: &mut [Candidate], band: f32, may_move: impl Fn(u32) -> bool) {
         let moves = |c: &Candidate| {
             !self.declared(c.row).is_nothing() && c.wording <= 0.0 && may_move(c.row)
@@ -186,7 +185,7 @@ impl PolicyOrder {
         }
     }
 
-    /// Fills `places` anew with the candidates that stand there.
+    /// Reorders the candidates at `places`.
     fn arrange_band(&self, sorted: &mut [Candidate], places: &[usize], hardly: f32) {
         if places.len() < 2 {
             return;
@@ -195,7 +194,7 @@ impl PolicyOrder {
         for &place in places {
             let next = self.next(&waiting, hardly);
             let mut candidate = waiting.remove(next);
-            // It was put before the best of those that score more.
+            // The reason names the best of those that score more.
             let over = waiting[..next].iter().find_map(|other| {
                 let by = self.goes_before(&candidate, other, hardly)?;
                 Some(Preference { over: other.row, by })
@@ -205,9 +204,9 @@ impl PolicyOrder {
         }
     }
 
-    /// Which of the candidates comes first: the best score, or who goes before it, or who before that
-    /// one. A tier is compared only where both declare it, so this may lead in a circle; nobody is
-    /// looked at twice.
+    /// The candidate that comes first: the one with the best score, or one that goes before it, and so on.
+    /// Tiers are compared only where both declare them, so this may form a cycle; no candidate is
+    /// considered twice.
     fn next(&self, waiting: &[Candidate], hardly: f32) -> usize {
         let mut seen = vec![false; waiting.len()];
         let mut first = 0;
@@ -224,15 +223,15 @@ impl PolicyOrder {
         }
     }
 
-    /// By what one tool goes before another, if it does: signals that speak `hardly` more for the other
-    /// do not hinder it.
+    /// The criterion by which one tool goes before another, if it does. The other's signals may exceed its
+    /// own by at most `hardly`.
     fn goes_before(&self, tool: &Candidate, other: &Candidate, hardly: f32) -> Option<Criterion> {
         let (one, two) = (self.declared(tool.row), self.declared(other.row));
         if tool.signals() < other.signals() - hardly {
             return None;
         }
         let decides = one.compare(two).or_else(|| {
-            // Of equal tiers the places are those of the names.
+            // With equal tiers the place follows the name.
             let by_name = self.place(tool.row).cmp(&self.place(other.row));
             (one == two && one.is_complete()).then_some((Criterion::Name, by_name))
         });

@@ -1,7 +1,7 @@
 //! The plain design: `0.7 · min-max(cosine) + 0.3 · min-max(BM25)` over all tools, and nothing else.
 //!
-//! What the blend of every day is compared with, and what a caller takes who wants to work out each
-//! score by hand. By meaning or by words alone it is the cosine or BM25 as it is.
+//! A baseline for the default blend, and for callers who want to verify each score by hand. The semantic
+//! and keyword strategies score by the unmodified cosine or BM25.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,6 +9,7 @@ use std::time::Instant;
 use toolroute_vectors::index::Rows;
 
 use super::fusion::Fusion;
+use super::hybrid::candidates;
 use super::keyword::KeywordRetriever;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
@@ -18,13 +19,13 @@ use super::semantic::SemanticRetriever;
 /// One strategy of the plain design.
 pub struct PlainRetriever {
     strategy: Strategy,
-    /// Both where the strategy needs them.
+    /// Where the strategy needs it.
     semantic: Option<Arc<SemanticRetriever>>,
     keyword: Arc<KeywordRetriever>,
 }
 
 impl PlainRetriever {
-    /// One retriever a strategy, in the order keyword, semantic, hybrid; without vectors, keyword alone.
+    /// One retriever per strategy, in the order keyword, semantic, hybrid; without vectors only keyword.
     pub fn all(
         keyword: &Arc<KeywordRetriever>,
         semantic: Option<&Arc<SemanticRetriever>>,
@@ -49,7 +50,7 @@ impl Retriever for PlainRetriever {
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let mut times = StageTimes::default();
         let start = Instant::now();
-        // Every row, also over a graph: the least cosine is a part of the scale.
+        // Every row, even over a graph: the lowest cosine determines the scale.
         let semantic = match &self.semantic {
             Some(semantic) => Some(semantic.score(prompt.vector_for(self.strategy)?, prompt.rows)?),
             None => None,
@@ -67,18 +68,20 @@ impl Retriever for PlainRetriever {
             Rows::All => (0..rows as u32).collect(),
             Rows::Only(rows) => rows.to_vec(),
         };
-        let mut candidates = match (semantic, keyword) {
-            (Some(semantic), Some(keyword)) => both(&rows, &semantic, &keyword),
+        let mut found = match (semantic, keyword) {
+            (Some(semantic), Some(keyword)) => {
+                candidates(rows, Fusion::Plain.apply(&semantic, &keyword, 1.0), &[])
+            }
             (Some(cosines), None) => one(&rows, &cosines, |c, score| c.semantic = Some(score)),
             (None, scores) => {
                 one(&rows, &scores.unwrap_or_default(), |c, score| c.keyword = Some(score))
             }
         };
         if self.strategy == Strategy::Keyword && matches!(prompt.rows, Rows::All) {
-            candidates.retain(|candidate| candidate.score > 0.0);
+            found.retain(|candidate| candidate.score > 0.0);
         }
         times.fuse = start.elapsed();
-        Ok(Retrieval { candidates, times, ..Retrieval::default() })
+        Ok(Retrieval { candidates: found, times, ..Retrieval::default() })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
@@ -89,19 +92,7 @@ impl Retriever for PlainRetriever {
     }
 }
 
-fn both(rows: &[u32], semantic: &[f32], keyword: &[f32]) -> Vec<Candidate> {
-    let scores = Fusion::Plain.apply(semantic, keyword, 1.0);
-    let candidate = |(&row, (semantic, keyword)): (&u32, (Score, Score))| Candidate {
-        row,
-        score: semantic.contribution() + keyword.contribution(),
-        semantic: Some(semantic),
-        keyword: Some(keyword),
-        ..Candidate::default()
-    };
-    rows.iter().zip(scores).map(candidate).collect()
-}
-
-/// Candidates by one part alone, which `put` has in its place.
+/// Candidates by one part alone; `put` stores its score.
 fn one(rows: &[u32], raw: &[f32], put: impl Fn(&mut Candidate, Score)) -> Vec<Candidate> {
     let candidate = |(&row, &raw): (&u32, &f32)| {
         let mut candidate = Candidate { row, score: raw, ..Candidate::default() };

@@ -24,7 +24,7 @@ pub enum Undeclared {
     Exclude,
 }
 
-/// A filter over declared tiers and over the servers' shares. The default admits every tool.
+/// A filter on declared tiers and on each server's share of an answer. The default admits every tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -32,30 +32,29 @@ pub struct Policy {
     pub max_cost: Option<Cost>,
     pub max_latency: Option<LatencyTier>,
     pub undeclared: Undeclared,
-    /// Tools of one server in an answer at most, where the catalog has several servers and another
-    /// one's come near: none can fill an answer by many tools that are about as good. Tools without
-    /// a server are not counted.
+    /// The most tools of one server in an answer, where the catalog has several servers and tools of
+    /// another come near: no server can fill an answer with many similar tools. Tools without a server do
+    /// not count.
     pub max_per_server: Option<usize>,
-    /// The share of the best tool's score, 0 to 1, that a tool of another server has at least, where the best one is
-    /// a clear one: a description that is written to be found for everything is the best for nothing, and takes the
-    /// places after it (docs/security.md). `None` and 0 let every score pass.
+    /// The least share of the best tool's score, 0 to 1, of a tool of another server, where the best tool
+    /// is a clear one. A description written to match every prompt is rarely the best match and takes the
+    /// places after it (docs/security.md). `None` and 0 admit every score.
     pub near_best: Option<f32>,
-    /// Whether tiers are those that were observed: what a log says of reliability and latency moves
-    /// what a tool declares, within the bounds of [`RunStats::reliability`] and
+    /// Whether observed reliability and latency adjust what a tool declares, within the bounds of [`RunStats::reliability`] and
     /// [`RunStats::latency_ms`].
     pub observed_tiers: bool,
 }
 
-/// The share of the best score that other servers' tools have at least where servers are open to anybody. Measured in
-/// docs/security.md, with the two scores below.
+/// The value of [`Policy::near_best`] where anybody may add servers. Measured in docs/security.md,
+/// together with the two scores below.
 pub const NEAR_BEST: f32 = 0.9;
 
-/// Below this score no tool is the clear one of a prompt, and from the next on the best one is. Prompts that several
-/// servers' tools serve together have a best one between 0.4 and 0.7, prompts for one tool from 0.65 up.
+/// Up to `VAGUE` the best tool of a prompt is not clear, from `CLEAR` it is. Prompts for tools of several
+/// servers together have a best score of 0.4 to 0.7, prompts for one tool of 0.65 and more.
 const VAGUE: f32 = 0.4;
 const CLEAR: f32 = 0.7;
 
-/// Why a tool is left out.
+/// Why a tool is excluded.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Exclusion {
@@ -71,17 +70,17 @@ pub enum Exclusion {
         found: Option<LatencyTier>,
         most: LatencyTier,
     },
-    /// It is none of the tools that the request or its profile enables.
+    /// Neither the request nor its profile enables it.
     NotEnabled,
-    /// The request leaves it out by a pattern.
+    /// The request excludes it by a pattern.
     ByPattern {
         pattern: String,
     },
-    /// Nothing is changed in a stage of looking, and it may change something.
+    /// The stage of work is read-only, and the tool may change something.
     Stage {
         stage: Stage,
     },
-    /// Its server has as many tools in the answer as one server may have.
+    /// Its server has its most tools in the answer already.
     ServerShare {
         server: String,
         most: usize,
@@ -93,7 +92,7 @@ pub enum Exclusion {
         share: f32,
         least: f32,
     },
-    /// It must not stand beside a better one.
+    /// It conflicts with a better tool in the answer.
     Conflict {
         with: ToolId,
     },
@@ -102,16 +101,16 @@ pub enum Exclusion {
         intent: String,
         by: ToolId,
     },
-    /// It, or its server, failed lately and is not called for a while.
+    /// Its circuit breaker, or that of its server, is open: it failed recently.
     BreakerOpen {
         server: Option<String>,
     },
-    /// Its definition does not fit into the tokens that are left.
+    /// Its definition exceeds the tokens that are left.
     Budget {
         tokens: usize,
         left: usize,
     },
-    /// Nothing in the catalog fits the prompt well enough to be offered.
+    /// No tool fits the prompt well enough.
     Confidence {
         found: f32,
         least: f32,
@@ -174,15 +173,14 @@ impl Serialize for Exclusion {
 }
 
 impl Policy {
-    /// Whether it lets every tool pass.
+    /// Whether it admits every tool.
     pub fn is_open(&self) -> bool {
         let tiers =
             self.min_reliability.is_none() && self.max_cost.is_none() && self.max_latency.is_none();
         tiers && self.max_per_server.is_none() && self.near_best.is_none()
     }
 
-    /// Lets a tool pass whose score comes near enough to that of the best, or says that it does not. Scores are on the
-    /// scale of a cosine.
+    /// Admits a tool whose score is near enough to the best. Scores are on the scale of a cosine.
     ///
     /// # Errors
     /// [`Exclusion::FarFromBest`].
@@ -202,7 +200,7 @@ impl Policy {
         Err(Exclusion::FarFromBest { best: best.id.clone(), share: score / top, least })
     }
 
-    /// Lets the tool pass beside those chosen before it, or says that its server has its share.
+    /// Admits a tool beside those chosen before it, unless its server has its share already.
     ///
     /// # Errors
     /// [`Exclusion::ServerShare`].
@@ -219,11 +217,10 @@ impl Policy {
         Err(Exclusion::ServerShare { server: server.clone(), most })
     }
 
-    /// Lets the tool pass, or says which tier stands in the way: the first of reliability, cost
-    /// and latency. `observed` counts where [`Policy::observed_tiers`] is set.
+    /// Admits a tool by its tiers. `observed` counts where [`Policy::observed_tiers`] is set.
     ///
     /// # Errors
-    /// The reason for which the tool is left out.
+    /// The first tier that excludes it, of reliability, cost and latency.
     pub fn admit(&self, tool: &Tool, observed: Option<&RunStats>) -> Result<(), Exclusion> {
         let assume = self.undeclared;
         let observed = observed.filter(|_| self.observed_tiers);
@@ -265,12 +262,12 @@ impl Undeclared {
     }
 }
 
-/// Servers and tools whose circuit breakers are open, as whoever calls tools says.
+/// The servers and tools whose circuit breakers are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenBreakers {
-    /// By name; the empty one is that of tools without a server.
+    /// Servers by name; the empty name stands for tools without a server.
     pub servers: BTreeSet<String>,
-    /// By id.
+    /// Tools by id.
     pub tools: BTreeSet<String>,
 }
 
@@ -279,10 +276,10 @@ impl OpenBreakers {
         self.servers.is_empty() && self.tools.is_empty()
     }
 
-    /// Lets the tool pass, or says that it or its server is left alone.
+    /// Admits a tool, unless its breaker or that of its server is open.
     ///
     /// # Errors
-    /// The reason for which the tool is left out.
+    /// [`Exclusion::BreakerOpen`].
     pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
         if self.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The one trait of this room, and what it takes and gives.
+//! The trait of retrievers, its input and its output.
 
 use std::fmt;
 use std::str::FromStr;
@@ -84,26 +84,26 @@ pub enum Error {
     Index(#[from] index::Error),
 }
 
-/// What is asked of a retriever.
+/// The input of a retriever.
 #[derive(Clone, Copy)]
 pub struct Prompt<'a> {
     pub reading: &'a Reading,
-    /// The unit vector of its text; the keyword strategy does without.
+    /// The unit vector of its text; the keyword strategy needs none.
     pub vector: Option<&'a [f32]>,
-    /// What a prompt for several things asks for, thing by thing; empty where it asks for one.
+    /// The requests of a prompt with several; empty for a prompt with one.
     pub clauses: &'a [Clause<'a>],
-    /// How far the encoder can read the prompt's script, 0 to 1.
+    /// How much of the prompt's script the encoder can read, 0 to 1.
     pub trust: f32,
-    /// What meaning counts for in the weighted blend, where that was learned; else the blend's own.
+    /// The learned share of meaning in the weighted blend; `None` uses the blend's own.
     pub semantic_share: Option<f32>,
     /// The rows of the catalog to choose among.
     pub rows: Rows<'a>,
-    /// How many of them the caller means to keep. A retriever gives at least so many where it
-    /// has them, and may give all.
+    /// How many of them the caller keeps. A retriever returns at least so many where it has them, and may
+    /// return all.
     pub limit: usize,
 }
 
-/// One of several things that a prompt asks for.
+/// One of several requests in a prompt.
 #[derive(Clone, Copy)]
 pub struct Clause<'a> {
     pub text: &'a str,
@@ -112,7 +112,7 @@ pub struct Clause<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt that asks for one thing, among all rows, in a script that the encoder reads.
+    /// A prompt with one request, over all rows, in a script that the encoder can read.
     pub fn new(reading: &'a Reading, vector: Option<&'a [f32]>, limit: usize) -> Self {
         Self {
             reading,
@@ -141,7 +141,7 @@ pub struct Score {
     pub raw: f32,
     /// After normalisation over the candidates, or the reciprocal rank.
     pub normalized: f32,
-    /// What `normalized` counts for.
+    /// The factor on `normalized`.
     pub weight: f32,
 }
 
@@ -152,7 +152,7 @@ impl Score {
     }
 }
 
-/// A row of the catalog with its score and the parts that the score is the sum of.
+/// A row of the catalog with its score, which is the sum of its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Candidate {
     pub row: u32,
@@ -161,15 +161,14 @@ pub struct Candidate {
     pub keyword: Option<Score>,
     /// What an exact mention of the tool's name adds; 0 without one.
     pub exact_name: f32,
-    /// What is added to the neighbour of the best tool that fits the prompt's wording (its number, its
-    /// direction) where that one does not; else 0.
+    /// What is added to the neighbour of the best tool that fits the prompt's wording better; else 0.
     pub wording: f32,
-    /// Why it stands before a tool that scores more.
+    /// Why it ranks before a tool that scores more.
     pub preferred: Option<Preference>,
 }
 
 impl Candidate {
-    /// What meaning and words make of it.
+    /// Its score by meaning and words.
     pub fn blend(&self) -> f32 {
         let part = |score: Option<Score>| score.map_or(0.0, Score::contribution);
         part(self.semantic) + part(self.keyword)
@@ -189,12 +188,12 @@ pub struct StageTimes {
     pub fuse: Duration,
 }
 
-/// Candidates in no particular order: the caller orders what its policy admits.
+/// The output of a retriever: candidates in no particular order.
 #[derive(Debug, Default)]
 pub struct Retrieval {
     pub candidates: Vec<Candidate>,
-    /// The mean cosine of the tools that were chosen among, whether they are candidates or not: how far the
-    /// prompt is from what the catalog is about. 0 where meaning was not asked.
+    /// The mean cosine of all requested rows, candidates or not: how near the prompt is to the catalog as a
+    /// whole. 0 without vectors.
     pub typical: f32,
     pub times: StageTimes,
 }
@@ -208,7 +207,7 @@ pub trait Retriever: Send + Sync {
     /// Scores the rows that may fit.
     ///
     /// # Errors
-    /// Where the prompt lacks the vector that the strategy needs, or its vector is unusable.
+    /// Where the prompt lacks the vector that the strategy needs, or the vector cannot be used.
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error>;
 
     /// The words of the prompt by which the row was found, for its explanation.

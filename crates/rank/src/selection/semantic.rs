@@ -1,4 +1,4 @@
-//! Tools by their meaning: cosine between vectors.
+//! The semantic strategy: the cosine between vectors.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,14 +13,14 @@ use crate::feedback::UsageRows;
 /// Ranks by the cosine between the prompt's vector and each tool's.
 pub struct SemanticRetriever {
     index: Arc<dyn VectorIndex>,
-    /// What past prompts taught of the tools whose vectors the index has.
+    /// What was learned of the tools from past prompts.
     usage: Option<Arc<UsageRows>>,
 }
 
-/// What an approximate index is asked for at least: enough to fuse, and for a policy to thin out.
+/// The least rows to request from an approximate index: enough to fuse and to filter.
 pub const NEAREST: usize = 256;
 
-/// So many tools tell what a catalog is like.
+/// The least size of a sample of a catalog.
 const SAMPLE: u32 = 1_000;
 
 impl SemanticRetriever {
@@ -28,7 +28,7 @@ impl SemanticRetriever {
         Self::with_usage(index, None)
     }
 
-    /// Over vectors that past prompts have moved, where there were any.
+    /// A retriever over learned vectors, where `usage` is given.
     pub fn with_usage(index: Arc<dyn VectorIndex>, usage: Option<Arc<UsageRows>>) -> Arc<Self> {
         Arc::new(Self { index, usage })
     }
@@ -37,7 +37,7 @@ impl SemanticRetriever {
         self.usage.as_deref()
     }
 
-    /// Cosines of the given rows, in their order; with what was learned of them.
+    /// Scores of the given rows, in their order: cosines, adjusted for learned rows.
     pub(super) fn score(&self, vector: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         let mut scores = self.index.score(vector, rows)?;
         if let Some(usage) = &self.usage {
@@ -49,7 +49,8 @@ impl SemanticRetriever {
         Ok(scores)
     }
 
-    /// Cosines of rows at equal distances, [`SAMPLE`] to twice as many of a large catalog: what all are like.
+    /// Scores of a sample of evenly spaced rows: at least [`SAMPLE`] and less than twice as many of a large
+    /// catalog.
     pub(super) fn sample(&self, vector: &[f32]) -> Result<Vec<f32>, Error> {
         let rows = self.index.len() as u32;
         let some: Vec<u32> = (0..rows).step_by((rows / SAMPLE).max(1) as usize).collect();

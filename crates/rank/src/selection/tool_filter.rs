@@ -1,4 +1,4 @@
-//! Which tools a request lets stand, by name and by what they may do.
+//! Filters tools by server, by name and by the stage of work.
 
 use globset::{Glob, GlobMatcher};
 use toolroute_catalog::{Tool, ToolId};
@@ -7,7 +7,7 @@ use super::Error;
 use super::policy::Exclusion;
 use crate::query::Stage;
 
-/// One pattern over ids; without signs of a pattern it is an id.
+/// A pattern of ids; without special characters it is an id.
 enum Pattern {
     Plain(String),
     Glob(Box<GlobMatcher>),
@@ -34,10 +34,10 @@ impl Pattern {
     }
 }
 
-/// The tools that a request enables and leaves out, by patterns over ids such as `git__*`.
+/// The tools that a request enables and excludes, by patterns of ids such as `git__*`.
 #[derive(Default)]
 pub struct ToolFilter {
-    /// None named is all of them.
+    /// Empty stands for all servers.
     servers: Vec<String>,
     enabled: Option<Vec<Pattern>>,
     left_out: Vec<(Pattern, String)>,
@@ -45,7 +45,7 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// `enabled` without a list is every tool; an empty list is none.
+    /// `enabled` of `None` enables every tool, an empty list none.
     ///
     /// # Errors
     /// [`Error::BadToolPattern`].
@@ -65,13 +65,13 @@ impl ToolFilter {
         })
     }
 
-    /// Lets tools of these servers alone pass, of what passes; no name is all of them.
+    /// Restricts the filter to tools of these servers; an empty list is no restriction.
     pub fn of_servers(mut self, servers: &[String]) -> Self {
         self.servers = servers.to_vec();
         self
     }
 
-    /// Whether it lets every tool pass.
+    /// Whether it admits every tool.
     pub fn is_open(&self) -> bool {
         self.servers.is_empty()
             && self.enabled.is_none()
@@ -79,10 +79,10 @@ impl ToolFilter {
             && self.stage.is_none()
     }
 
-    /// Lets the tool pass, or says what stands in the way.
+    /// Admits a tool.
     ///
     /// # Errors
-    /// The reason for which the tool is left out.
+    /// The reason for which the tool is excluded.
     pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
         let server = tool.server.as_deref().unwrap_or_default();
         if !self.servers.is_empty() && !self.servers.iter().any(|named| named == server) {

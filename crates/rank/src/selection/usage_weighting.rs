@@ -1,22 +1,22 @@
-//! Where past prompts speak for a tool, its words count for less.
+//! Shifts weight from words to meaning where much was learned from past prompts.
 
 use toolroute_vectors::index::Rows;
 
 use super::retriever::Score;
 use crate::feedback::UsageRows;
 
-/// Tools nearest in meaning whose history is looked at: as many as an answer has.
-const LOOKED_AT: usize = 5;
+/// How many of the nearest tools are examined: as many as an answer has.
+const EXAMINED: usize = 5;
 
-/// How far what was learned may be relied on for a prompt: the mean share of past prompts in the
-/// vectors of the tools nearest to it, 0 to 0.9. `semantic` has the scores of `rows`.
+/// How much was learned near a prompt: the mean share of past prompts in the vectors of the nearest
+/// tools, 0 to 0.9. `semantic` has the scores of `rows`.
 pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32]) -> f32 {
     let row = |at: usize| match rows {
         Rows::All => at as u32,
         Rows::Only(rows) => rows[at],
     };
     let mut nearest: Vec<usize> = (0..semantic.len()).collect();
-    let count = nearest.len().min(LOOKED_AT);
+    let count = nearest.len().min(EXAMINED);
     if count == 0 {
         return 0.0;
     }
@@ -26,9 +26,9 @@ pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32])
     shares.sum::<f32>() / count as f32
 }
 
-/// Takes this share of the words' weight and gives it to the meaning. Descriptions are a guess at
-/// what will be asked, and words help it out; what was asked is better than either, and words only
-/// blur it (`docs/benchmarks.md` has both measured).
+/// Moves this share of the words' weight to the meaning. A description only guesses at prompts, so that
+/// words help; learned vectors contain real prompts, and words would blur them (`docs/benchmarks.md`
+/// measures both).
 pub(super) fn shift_to_meaning(scores: &mut [(Score, Score)], share: f32) {
     for (semantic, keyword) in scores {
         let taken = keyword.weight * share;

@@ -1,9 +1,10 @@
-//! Neighbours that differ in what an encoder hardly sees: one thing or all of them, there or back, the verb.
+//! Decides between neighbours that differ in what an encoder hardly sees: singular or plural, the
+//! direction of a conversion, the verb.
 //!
-//! `key_get` and `key_list` say nearly the same of themselves, and so do "text to speech" and "speech to
-//! text", `policy_create` and `policy_update`. Over the 19 sets of `docs/quality.md` a plural that asks for the list
-//! puts right 11 prompts and spoils none, a direction 10 and one, a verb 10 and none. Asked for one thing in the
-//! singular, people mean the list as often as not.
+//! `key_get` and `key_list` have nearly the same vector, and so have "text to speech" and "speech to text",
+//! `policy_create` and `policy_update`. Over the 19 sets of `docs/quality.md`, the plural corrects 11
+//! prompts and spoils none, the direction 10 and one, the verb 10 and none. The singular decides nothing:
+//! with it, people mean the list as often as not.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,30 +15,30 @@ use toolroute_vectors::index::name_words;
 use super::retriever::Candidate;
 use crate::query::{Direction, Reading, asks_for_several, directions, is_verb, singular};
 
-/// Verbs of tools that give one thing.
+/// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
     "get", "show", "describe", "details", "detail", "retrieve", "read", "fetch", "view", "inspect",
 ];
 
-/// Verbs of tools that give all of them.
+/// Verbs of tools that return all of them.
 const ALL: [&str; 2] = ["list", "enumerate"];
 
-/// What a name may have beside verb and things.
+/// Words of a name other than verb and things.
 const EMPTY: [&str; 5] = ["all", "by", "id", "the", "a"];
 
-/// Verbs that a prompt has for whatever it wants: they tell no tool from another.
+/// Verbs that prompts use for any request, so that they distinguish no tools.
 const GENERAL: [&str; 19] = [
     "show", "find", "get", "check", "search", "view", "display", "see", "read", "fetch", "list",
     "give", "look", "tell", "use", "make", "help", "run", "ask",
 ];
 
-/// The share of the best score that the neighbour that lists has at least: below, it is for something else.
+/// The least share of the best score of a listing neighbour: below it, the tool is for something else.
 const NEIGHBOUR: f32 = 2.0 / 3.0;
 
-/// The same for what goes the right way, which may be any tool.
+/// The same for a tool with the right direction or verb, which need not be a neighbour.
 const NEAR: f32 = 0.8;
 
-/// A tool's name: its things, each in the singular, and whether it gives all of them.
+/// The shape of a tool's name: its things in the singular, and whether the tool returns all of them.
 struct Shape {
     things: Vec<String>,
     gives_all: bool,
@@ -60,15 +61,15 @@ impl Shape {
     }
 }
 
-/// Puts before the best candidate its neighbour that fits the prompt's number, direction or verb better.
+/// Puts a neighbour that fits the prompt's number, direction or verb better before the best candidate.
 pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
     let best = candidates.iter().max_by(|a, b| by_score(a, b));
     let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
         return;
     };
-    let better = lists(&reading.text, best, candidates, tools)
-        .or_else(|| goes_the_right_way(reading, best, candidates, tools))
-        .or_else(|| does_what_is_said(reading, best, candidates, tools));
+    let better = listing_neighbour(&reading.text, best, candidates, tools)
+        .or_else(|| tool_in_direction(reading, best, candidates, tools))
+        .or_else(|| tool_with_verb(reading, best, candidates, tools));
     if let Some(better) = better.map(|at| &mut candidates[at]) {
         let score = best.score.next_up();
         better.wording = score - better.score;
@@ -76,13 +77,13 @@ pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools:
     }
 }
 
-/// Greater for the higher score, and among equal ones for the first row.
+/// By score; among equal scores the first row is the greater one.
 fn by_score(a: &Candidate, b: &Candidate) -> Ordering {
     a.score.total_cmp(&b.score).then(b.row.cmp(&a.row))
 }
 
-/// The neighbour that lists, where the best candidate gives one thing and the prompt asks for several.
-fn lists(
+/// The listing neighbour, where the best candidate returns one thing and the prompt asks for several.
+fn listing_neighbour(
     prompt: &str,
     best: Candidate,
     candidates: &[Candidate],
@@ -101,16 +102,16 @@ fn lists(
     })
 }
 
-/// The next candidate that does not go the other way, where the best one does: it says "text to
-/// speech", never "speech to text", and the prompt says the latter.
-fn goes_the_right_way(
+/// The next candidate that does not convert in the opposite direction, where the best one does: it says
+/// "text to speech", never "speech to text", and the prompt says the latter.
+fn tool_in_direction(
     reading: &Reading,
     best: Candidate,
     candidates: &[Candidate],
     tools: &[Arc<Tool>],
 ) -> Option<usize> {
     let asked = &reading.directions;
-    if asked.is_empty() || !goes_back(&tools[best.row as usize], asked) {
+    if asked.is_empty() || !is_reversed(&tools[best.row as usize], asked) {
         return None;
     }
     let is_near = |at: &usize| {
@@ -119,12 +120,11 @@ fn goes_the_right_way(
     };
     let mut near: Vec<usize> = (0..candidates.len()).filter(is_near).collect();
     near.sort_by(|&a, &b| by_score(&candidates[b], &candidates[a]));
-    near.into_iter().find(|&at| !goes_back(&tools[candidates[at].row as usize], asked))
+    near.into_iter().find(|&at| !is_reversed(&tools[candidates[at].row as usize], asked))
 }
 
-/// The neighbour whose name has the verb of the prompt where the best candidate's has another, and differs
-/// from it in nothing else.
-fn does_what_is_said(
+/// The neighbour whose name differs from the best candidate's only in that it has the prompt's verb.
+fn tool_with_verb(
     reading: &Reading,
     best: Candidate,
     candidates: &[Candidate],
@@ -158,11 +158,11 @@ fn does_what_is_said(
     does_it.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
 }
 
-/// Whether the tool says of itself one of the directions turned round, and none as it is.
-fn goes_back(tool: &Tool, asked: &[Direction]) -> bool {
+/// Whether the tool's text has one of the directions reversed, and none as requested.
+fn is_reversed(tool: &Tool, asked: &[Direction]) -> bool {
     let own = directions(&format!("{} . {}", name_words(&tool.name).join(" "), tool.description));
-    let turned = |way: &Direction| own.iter().any(|(from, to)| (to, from) == (&way.0, &way.1));
-    asked.iter().any(turned) && !asked.iter().any(|way| own.contains(way))
+    let reversed = |way: &Direction| own.iter().any(|(from, to)| (to, from) == (&way.0, &way.1));
+    asked.iter().any(reversed) && !asked.iter().any(|way| own.contains(way))
 }
 
 #[cfg(test)]

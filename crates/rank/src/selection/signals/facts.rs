@@ -1,4 +1,4 @@
-//! What the tools of a catalog declare, made ready for counting once a catalog.
+//! What the tools of a catalog declare, prepared once per catalog for the signals.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use toolroute_catalog::{ComplexityRange, Cost, LatencyTier, Tool};
 
 use crate::query::{Categories, CategoryWords, Phase, TaskType};
 
-/// Of one tool; nothing declared is neutral.
+/// The facts of one tool; what is not declared is neutral.
 #[derive(Default)]
-pub(super) struct Facts {
-    /// A bit a [`Phase`]; 0 where none is declared, or only words that are no phases.
+pub(super) struct ToolFacts {
+    /// One bit per [`Phase`]; 0 where no known phase is declared.
     pub phases: u8,
     pub task_types: u8,
     pub languages: Vec<u16>,
@@ -20,30 +20,30 @@ pub(super) struct Facts {
     pub cost: Option<Cost>,
     pub web: bool,
     pub newcomer: bool,
-    /// Numbers of its categories in [`AllFacts::categories`].
+    /// Its categories, as indices into [`CatalogFacts::categories`].
     pub categories: Vec<usize>,
-    /// Rows that come after it in a declared order.
+    /// The rows after it in a declared order of fallbacks.
     pub below: Vec<u32>,
-    /// Rows that must not stand beside it, ascending; both sides of a pair hold the other.
+    /// The rows that it conflicts with, ascending; both tools of a pair have the other.
     pub conflicts: Vec<u32>,
 }
 
-/// Of all tools, by row.
+/// The facts of all tools, by row.
 #[derive(Default)]
-pub(super) struct AllFacts {
-    pub rows: Vec<Facts>,
-    /// Numbers of languages by their lower-case name.
+pub(super) struct CatalogFacts {
+    pub rows: Vec<ToolFacts>,
+    /// The numbers of languages by their lower-case name.
     pub languages: HashMap<String, u16>,
-    /// Those of all tools, in the order of their numbers.
+    /// The categories of all tools, in the order of their indices.
     pub categories: Categories,
     pub has_hierarchy: bool,
     pub critical: Vec<u32>,
 }
 
-/// Words by which a tool's author files it under tools for the web.
+/// Categories and tags of tools for the web.
 const WEB: [&str; 5] = ["web", "web_search", "search_engine", "internet", "browser"];
 
-impl AllFacts {
+impl CatalogFacts {
     pub fn new(
         tools: &[Arc<Tool>],
         row: impl Fn(&str) -> Option<u32>,
@@ -76,14 +76,14 @@ impl AllFacts {
         all
     }
 
-    fn facts(&mut self, tool: &Tool) -> Facts {
+    fn facts(&mut self, tool: &Tool) -> ToolFacts {
         let facets = &tool.facets;
         let languages = facets.languages.iter().map(|name| {
             let next = u16::try_from(self.languages.len()).unwrap_or(u16::MAX);
             *self.languages.entry(name.to_lowercase()).or_insert(next)
         });
         let filed = tool.categories.iter().chain(&tool.tags);
-        Facts {
+        ToolFacts {
             languages: languages.collect(),
             phases: bits(&facets.phases, Phase::ALL.iter().map(|phase| phase.as_str())),
             task_types: bits(&facets.task_types, TaskType::ALL.iter().map(|kind| kind.as_str())),
@@ -93,11 +93,11 @@ impl AllFacts {
             cost: tool.cost,
             web: filed.into_iter().any(|word| WEB.contains(&word.to_lowercase().as_str())),
             newcomer: tool.routing.newcomer,
-            ..Facts::default()
+            ..ToolFacts::default()
         }
     }
 
-    /// Takes in what the tool says of others. Ids that the catalog lacks say nothing.
+    /// Adds what the tool declares about others. Ids that the catalog lacks are ignored.
     fn relate(&mut self, at: u32, tool: &Tool, row: &impl Fn(&str) -> Option<u32>) {
         if tool.routing.critical {
             self.critical.push(at);
@@ -118,7 +118,7 @@ impl AllFacts {
     }
 }
 
-/// A bit a known word among the declared ones, spelled in any case and with `-` or a space for `_`.
+/// One bit for each known word that is declared, in any case and with `-` or a space for `_`.
 fn bits<'w>(declared: &[String], known: impl Iterator<Item = &'w str>) -> u8 {
     let declared: Vec<String> =
         declared.iter().map(|word| word.to_lowercase().replace(['-', ' '], "_")).collect();

@@ -1,4 +1,4 @@
-//! Patterns that tools' authors give, looked for in a prompt all at once.
+//! Matches a prompt against the intent patterns of all tools at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use regex::{Regex, RegexSet, RegexSetBuilder};
 use toolroute_catalog::{IntentSignal, Tool};
 
-/// What all patterns of a catalog may take once compiled. Beyond it each stands alone.
+/// The most bytes of all patterns compiled together. Beyond it each is compiled alone.
 const SET_BYTES: usize = 1 << 26;
 
-/// What the search keeps of states that it has met, a thread.
+/// The most bytes of cached states per thread.
 const STATES_BYTES: usize = 1 << 23;
 
 enum Patterns {
@@ -17,25 +17,25 @@ enum Patterns {
     Alone(Vec<Regex>),
 }
 
-/// All patterns, and whose they are.
+/// All patterns, and their tools.
 pub(super) struct Intents {
     patterns: Patterns,
     owners: Vec<(u32, IntentSignal)>,
 }
 
-/// What the patterns that matched say of one tool.
+/// The patterns of one tool that matched.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// The sum of the weights, -1 to 1.
     pub value: f32,
-    /// The patterns, as their author wrote them.
+    /// The patterns as written.
     pub matched: Vec<String>,
-    /// The intent that only this tool serves, where one matched.
+    /// The intent that only this tool serves, where such a pattern matched.
     pub exclusive: Option<String>,
 }
 
 impl Intents {
-    /// Patterns that do not compile are left out: a loaded catalog has none.
+    /// Patterns that do not compile are ignored; a loaded catalog has none.
     pub fn new(tools: &[Arc<Tool>]) -> Self {
         let signals = (0u32..).zip(tools).flat_map(|(row, tool)| {
             tool.routing.signals.iter().map(move |signal| (row, signal.clone()))
@@ -55,7 +55,7 @@ impl Intents {
         Self { patterns: Patterns::Alone(alone), owners }
     }
 
-    /// What matched, by row.
+    /// The intents that match a text, by row.
     pub fn find(&self, text: &str) -> BTreeMap<u32, Intent> {
         let mut found: BTreeMap<u32, Intent> = BTreeMap::new();
         for at in self.matches(text) {

@@ -1,12 +1,12 @@
-//! Everything beside meaning and words that speaks for a tool: one formula.
+//! Signals: everything besides meaning and words that counts for or against a tool.
 //!
 //! ```text
 //! score = blend + exact name + Σ weight · value · scale
 //! ```
 //!
-//! `value` lies between -1 and 1 and is 0 for what a tool does not declare or nobody knows. `scale`
-//! is the best blend of the prompt for a signal that stands alone, and the tool's own blend for one
-//! that only weighs tools that fit. `docs/context.md` has the formula, signal by signal.
+//! `value` is -1 to 1, and 0 for what is unknown or not declared. `scale` is the best blend of the prompt
+//! for a signal that stands alone, and the tool's own blend for one that only weighs tools that fit.
+//! `docs/context.md` explains each signal.
 
 mod facts;
 mod intent;
@@ -21,26 +21,26 @@ use super::Part;
 use super::retriever::Candidate;
 use crate::feedback::RunStats;
 use crate::query::{CategoryWords, ContextFeatures, Phase, TaskType};
-use facts::{AllFacts, Facts};
+use facts::{CatalogFacts, ToolFacts};
 pub use intent::Intent;
 use intent::Intents;
 pub use weights::{SIGNALS, Signal, SignalWeights};
 
-/// Candidates whose past is looked up.
+/// The most candidates whose history is looked up.
 const LOOKED_UP: usize = 32;
 
-/// What the signals know of a catalog's tools; made anew when the catalog changes.
+/// The signals of a catalog's tools; rebuilt when the catalog changes.
 pub struct Signals {
-    facts: AllFacts,
+    facts: CatalogFacts,
     intents: Intents,
 }
 
-/// What is known of the moment in which a prompt is asked.
+/// What the signals know about a request.
 #[derive(Clone, Copy, Default)]
 pub struct SignalInputs<'a> {
     pub text: &'a str,
     pub features: Option<&'a ContextFeatures>,
-    /// What was seen of each row's runs; shorter than the catalog or empty where nothing was.
+    /// The statistics of each row's runs; shorter than the catalog, or empty, where there are none.
     pub observed: &'a [Option<RunStats>],
     /// Rows that tend to follow the tool used last, ascending, each with a share from 0 to 1.
     pub follows: &'a [(u32, f32)],
@@ -53,17 +53,17 @@ pub struct SignalInputs<'a> {
     pub unread: f32,
 }
 
-/// The signals of one prompt, counted; explains the score of any of its candidates.
+/// The signals of one prompt; explains the score of any of its candidates.
 pub struct Assessment<'a> {
     signals: &'a Signals,
     inputs: SignalInputs<'a>,
     weights: SignalWeights,
     intents: BTreeMap<u32, Intent>,
-    /// What the past says of rows, 0 to 1; 0.5 is neutral.
+    /// The history of rows, 0 to 1; 0.5 is neutral.
     history: BTreeMap<u32, f32>,
-    /// Numbers of the context's languages, with what each counts for; the shares sum to 1.
+    /// The numbers of the context's languages, with their shares, which sum to 1.
     languages: Vec<(Option<u16>, f32)>,
-    /// Numbers of the categories that the prompt speaks of, with what each counts for.
+    /// The categories of the prompt, with their values.
     categories: Vec<(usize, f32)>,
     /// The best blend among the candidates; 1 where nothing was found.
     best: f32,
@@ -71,29 +71,29 @@ pub struct Assessment<'a> {
     relevance: Vec<f32>,
 }
 
-/// How often one of the tools fits where a prompt has words of their category.
+/// The probability that a tool fits where the prompt has keywords of its category.
 const CATEGORY_FITS: f32 = 0.8;
 
 /// Values by signal; `None` where a signal has nothing to say of the tool.
 type Values = [Option<f32>; SIGNALS];
 
 impl Signals {
-    /// Reads what the tools declare; `row` finds a tool by any spelling of its id.
-    /// `words` are a user's for categories.
+    /// Reads what the tools declare. `row` finds a tool by any spelling of its id; `words` are the user's
+    /// keywords of categories.
     pub fn new(
         tools: &[Arc<Tool>],
         row: impl Fn(&str) -> Option<u32>,
         words: &CategoryWords,
     ) -> Arc<Self> {
-        Arc::new(Self { facts: AllFacts::new(tools, row, words), intents: Intents::new(tools) })
+        Arc::new(Self { facts: CatalogFacts::new(tools, row, words), intents: Intents::new(tools) })
     }
 
-    /// Rows of the tools that belong into every answer, ascending.
+    /// The rows of the tools that belong into every answer, ascending.
     pub fn critical(&self) -> &[u32] {
         &self.facts.critical
     }
 
-    /// Rows that their authors' patterns speak for, ascending.
+    /// The rows with a positive intent for a text, ascending.
     pub fn intended(&self, text: &str, weights: SignalWeights) -> Vec<u32> {
         if !weights.is_on(Signal::Intent) && !weights.is_on(Signal::Exclusive) {
             return Vec::new();
@@ -102,12 +102,12 @@ impl Signals {
         found.filter(|(_, intent)| intent.value > 0.0).map(|(row, _)| row).collect()
     }
 
-    /// Whether two tools must not stand in one answer.
+    /// Whether two tools must not be in one answer.
     pub fn conflict(&self, a: u32, b: u32) -> bool {
         self.facts.rows[a as usize].conflicts.binary_search(&b).is_ok()
     }
 
-    /// Adds what the signals say to the candidates' scores.
+    /// Adds the signals to the candidates' scores.
     pub fn assess<'a>(
         &'a self,
         inputs: SignalInputs<'a>,
@@ -136,8 +136,8 @@ impl Signals {
         assessed
     }
 
-    /// What the past says of the candidates that ran before, by row. Comparing contexts takes
-    /// time, so only the best are looked up: the signal is a share of a tool's own score.
+    /// The history of the candidates that ran before, by row. Comparing contexts takes time, so only the
+    /// best are looked up: the signal is a share of a tool's own score.
     fn history(
         &self,
         inputs: &SignalInputs<'_>,
@@ -159,7 +159,7 @@ impl Signals {
         ran.into_iter().map(|(_, row)| (row, history(row))).collect()
     }
 
-    /// Rows filed under a category that the prompt speaks of, ascending.
+    /// The rows with a category of the prompt, ascending.
     pub fn filed(
         &self,
         inputs: SignalInputs<'_>,
@@ -174,11 +174,11 @@ impl Signals {
         rows.filter(|(_, facts)| filed(facts, &spoken_of).is_some()).map(|(row, _)| row).collect()
     }
 
-    /// The numbers of the categories that the prompt speaks of, with what each counts for.
+    /// The categories of the prompt, with their values.
     ///
-    /// They are a way to tools where there is none by meaning or by words, and as much as there is none:
-    /// of 42 prompts in English one came out better with them, and of 26 with such words in another
-    /// sense several worse (docs/benchmarks.md).
+    /// Categories find tools where neither meaning nor words do, and count as much as these fail: of 42
+    /// prompts in English one improved with them, and of 26 with such words in another sense several got
+    /// worse (docs/benchmarks.md).
     fn categories(
         &self,
         inputs: SignalInputs<'_>,
@@ -200,7 +200,7 @@ impl Signals {
 
     fn languages(&self, features: Option<&ContextFeatures>) -> Vec<(Option<u16>, f32)> {
         let names = features.map_or(&[][..], |features| &features.languages);
-        // The language with the most code comes first and counts twice as much as the next.
+        // The first language has the most code, and each counts twice as much as the next.
         let whole: f32 = (0..names.len()).map(halved).sum();
         let number = |name: &String| self.facts.languages.get(&name.to_lowercase()).copied();
         names.iter().enumerate().map(|(at, name)| (number(name), halved(at) / whole)).collect()
@@ -234,7 +234,7 @@ impl Assessment<'_> {
                 most = most.max(sum);
             }
         }
-        // A tool that the prompt names stays above all that it does not name.
+        // A tool that the prompt names stays above all others.
         let lift = if least_named < f32::MAX { (most - least_named).max(0.0) } else { 0.0 };
         if lift > 0.0 {
             for candidate in candidates.iter_mut().filter(|named| named.exact_name > 0.0) {
@@ -244,7 +244,7 @@ impl Assessment<'_> {
         }
     }
 
-    /// What the signals add to a candidate's score.
+    /// The sum of the signals of a candidate.
     fn sum(&self, candidate: &Candidate) -> f32 {
         let own = candidate.blend().clamp(0.0, self.best);
         let values = self.values(candidate.row);
@@ -259,8 +259,7 @@ impl Assessment<'_> {
         self.weights.get(signal) * if signal.stands_alone() { self.best } else { own }
     }
 
-    /// The summands of a candidate's score that are no blend: one for each signal that is on and
-    /// has something to say.
+    /// The summands of a candidate's score by signals: one for each signal that is on and has a value.
     pub fn parts(&self, candidate: &Candidate) -> Vec<Part> {
         if self.weights.is_off() {
             return Vec::new();
@@ -270,7 +269,7 @@ impl Assessment<'_> {
         let part = |signal: Signal| {
             let value = values[signal as usize].filter(|_| self.weights.is_on(signal))?;
             let weight = self.weight(signal, own);
-            // As the source documents count: 0 to 1, and 0.5 is neutral.
+            // The scale of the source documents: 0 to 1, and 0.5 is neutral.
             let raw = if signal.stands_alone() { value } else { f32::midpoint(value, 1.0) };
             let (name, contribution) = (signal.as_str(), weight * value);
             Some(Part { name, raw, normalized: value, weight, contribution })
@@ -278,7 +277,7 @@ impl Assessment<'_> {
         Signal::ALL.into_iter().filter_map(part).collect()
     }
 
-    /// What the patterns of a tool's author say of the prompt.
+    /// The intent of a tool for the prompt.
     pub fn intent(&self, row: u32) -> Option<&Intent> {
         self.intents.get(&row)
     }
@@ -290,7 +289,7 @@ impl Assessment<'_> {
         all.filter_map(|(row, intent)| Some((*row, intent.exclusive.as_deref()?)))
     }
 
-    /// The most that any author's patterns speak for a tool of theirs, 0 to 1.
+    /// The strongest intent of any tool, 0 to 1.
     pub fn strongest_intent(&self) -> f32 {
         if !self.weights.is_on(Signal::Intent) {
             return 0.0;
@@ -298,7 +297,7 @@ impl Assessment<'_> {
         self.intents.values().map(|intent| intent.value).fold(0.0, f32::max)
     }
 
-    /// How sure the categories that the prompt speaks of make it that a tool fits, 0 to 1.
+    /// The confidence that a tool fits by the categories of the prompt, 0 to 1.
     pub fn sure_of_category(&self) -> f32 {
         let most = self.categories.iter().map(|(_, value)| *value).fold(0.0, f32::max);
         CATEGORY_FITS * most
@@ -329,7 +328,7 @@ impl Assessment<'_> {
         values
     }
 
-    fn language(&self, facts: &Facts) -> Option<f32> {
+    fn language(&self, facts: &ToolFacts) -> Option<f32> {
         if self.languages.is_empty() || facts.languages.is_empty() {
             return None;
         }
@@ -340,13 +339,13 @@ impl Assessment<'_> {
         Some(2.0 * share - 1.0)
     }
 
-    /// As much as the tools after it fit the prompt.
-    fn hierarchy(&self, facts: &Facts) -> Option<f32> {
+    /// How well the best of the tools after it fits the prompt.
+    fn hierarchy(&self, facts: &ToolFacts) -> Option<f32> {
         let relevance = |row: &u32| self.relevance.get(*row as usize).copied();
         facts.below.iter().filter_map(relevance).reduce(f32::max)
     }
 
-    fn latency(&self, facts: &Facts, seen: Option<RunStats>) -> Option<f32> {
+    fn latency(&self, facts: &ToolFacts, seen: Option<RunStats>) -> Option<f32> {
         if !self.inputs.urgent {
             return None;
         }
@@ -361,33 +360,33 @@ impl Assessment<'_> {
     }
 }
 
-/// What the categories that a tool is filed under count for.
-fn filed(facts: &Facts, spoken_of: &[(usize, f32)]) -> Option<f32> {
+/// The value of the best category of a tool.
+fn filed(facts: &ToolFacts, spoken_of: &[(usize, f32)]) -> Option<f32> {
     let has = |(number, _): &&(usize, f32)| facts.categories.contains(number);
     spoken_of.iter().filter(has).map(|(_, value)| *value).reduce(f32::max)
 }
 
-/// 1 where a bit is among the declared ones, -1 where others are; nothing declared says nothing.
+/// 1 where the bit is declared, -1 where only others are, `None` where nothing is.
 fn declared(bits: u8, at: usize) -> Option<f32> {
     (bits != 0).then(|| if bits & (1 << at) != 0 { 1.0 } else { -1.0 })
 }
 
-fn phase(facts: &Facts, phase: Option<Phase>) -> Option<f32> {
+fn phase(facts: &ToolFacts, phase: Option<Phase>) -> Option<f32> {
     declared(facts.phases, phase? as usize)
 }
 
-fn task_type(facts: &Facts, kind: Option<TaskType>) -> Option<f32> {
+fn task_type(facts: &ToolFacts, kind: Option<TaskType>) -> Option<f32> {
     declared(facts.task_types, kind? as usize)
 }
 
-/// 1 within the range, less by the distance to it; then from -1 to 1.
-fn complexity(facts: &Facts, complexity: Option<f32>) -> Option<f32> {
+/// 1 within the declared range, and less with the distance to it, down to -1.
+fn complexity(facts: &ToolFacts, complexity: Option<f32>) -> Option<f32> {
     let (found, range) = (complexity?, facts.complexity?);
     let distance = (range.min - found).max(found - range.max).max(0.0);
     Some(2.0 * (1.0 - distance).max(0.0) - 1.0)
 }
 
-/// Not below 0 by a sign alone, which answers would show.
+/// The value of a cost, 0 to -1. Subtracting from 0 avoids a negative zero, which answers would show.
 fn dear(cost: Cost) -> f32 {
     0.0 - cost as u8 as f32 / Cost::High as u8 as f32
 }

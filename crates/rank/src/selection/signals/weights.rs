@@ -1,4 +1,4 @@
-//! Which signals there are, and what each counts for.
+//! The signals and their weights.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::Error;
 
-/// Something beside meaning and words that speaks for a tool or against it.
+/// Something besides meaning and words that counts for or against a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Signal {
-    /// The phase of work is one that the tool declares.
+    /// The tool declares the phase of work.
     Phase,
-    /// The languages at hand are among those that it declares.
+    /// The tool declares the languages of the context.
     Language,
-    /// The work's complexity lies in the range that it declares.
+    /// The complexity of the context lies in the range that the tool declares.
     Complexity,
-    /// The kind of work is one that it declares.
+    /// The tool declares the kind of work.
     TaskType,
-    /// How often its runs went well.
+    /// How often its runs succeeded.
     History,
     /// Patterns of its author that the prompt matches.
     Intent,
@@ -30,23 +30,23 @@ pub enum Signal {
     Hierarchy,
     /// It is slow, and the prompt is urgent.
     Latency,
-    /// It is dear, and the caller cares.
+    /// It is expensive, and the caller is cost-aware.
     Cost,
-    /// It is filed under a category that the prompt has words of, where nothing else reads the prompt.
+    /// The prompt has keywords of its category; counts where nothing else can read the prompt.
     Category,
     /// It tends to follow the tool used last.
     Workflow,
     /// The caller plans to use it.
     Planned,
-    /// Its server began to list it lately, when the other tools were there already.
+    /// Its server listed it recently, later than its other tools.
     Newcomer,
     /// A pattern says that only it serves this prompt. A switch: any weight above 0 is on.
     Exclusive,
-    /// It does not stand beside a better one that it conflicts with. A switch, too.
+    /// It is not offered beside a better tool that it conflicts with. A switch, too.
     Conflicts,
 }
 
-/// How many signals there are.
+/// The number of signals.
 pub const SIGNALS: usize = 17;
 
 impl Signal {
@@ -92,24 +92,24 @@ impl Signal {
         }
     }
 
-    /// Whether it speaks of the prompt by itself. The others only weigh tools that fit: they count
-    /// for a share of the tool's own score, and lift nothing that has none.
+    /// Whether it counts by itself. The others only weigh tools that fit: they are a share of the tool's
+    /// own score, and lift no tool without one.
     pub fn stands_alone(self) -> bool {
         matches!(self, Self::Intent | Self::Web | Self::Category | Self::Workflow | Self::Planned)
     }
 
-    /// What it counts for unless told otherwise. `docs/benchmarks.md` has the measurements; a signal
-    /// that did not help on its own set stands at 0.
+    /// The default weight. `docs/benchmarks.md` has the measurements; a signal that did not help on its own
+    /// set is 0.
     fn default_weight(self) -> f32 {
         match self {
-            // With the encoder that ships these did not help on their own set, or cost elsewhere.
+            // With the built-in encoder these did not help on their own set, or did harm elsewhere.
             Self::Web | Self::Hierarchy | Self::Priority => 0.0,
             _ => self.tried_weight(),
         }
     }
 
-    /// The weight with which it was measured. It must turn an order in which the lift of the nearest
-    /// tool has set scores apart, and disturb no prompt that the signal is not for.
+    /// The weight with which it was measured: large enough to reverse an order despite the lead of the
+    /// nearest tool, and small enough to disturb no prompt that the signal is not for.
     const fn tried_weight(self) -> f32 {
         match self {
             Self::Phase | Self::Language | Self::TaskType => 0.2,
@@ -145,7 +145,7 @@ impl FromStr for Signal {
     }
 }
 
-/// What each signal counts for: a share of the best score of the prompt, 0 to 1.
+/// The weight of each signal, 0 to 1, see [`super::Signals`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalWeights([f32; SIGNALS]);
 
@@ -156,7 +156,7 @@ impl Default for SignalWeights {
 }
 
 impl SignalWeights {
-    /// The weights that were measured, those of signals that did not help among them.
+    /// The measured weights, including those of signals that did not help.
     pub fn tried() -> Self {
         Self(Signal::ALL.map(Signal::tried_weight))
     }
