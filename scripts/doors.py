@@ -44,7 +44,7 @@ def without_tests(text):
 
 def is_test_file(path):
     text = path.as_posix()
-    return text.endswith("/tests.rs") or "/tests/" in text or text.endswith("/cases.rs")
+    return text.endswith("/tests.rs") or "/tests/" in text
 
 
 def code_of(text):
