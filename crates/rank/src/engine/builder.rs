@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::live_inputs::LiveInputs;
 use super::recording::{LogPlace, Recording};
-use super::state::{Indexed, Lasting, State};
+use super::state::{CatalogIndex, EngineParts, State};
 use super::{Engine, EngineConfig, Error, SelectRequest, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
@@ -120,13 +120,14 @@ impl EngineBuilder {
         let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
         let held = Arc::default();
-        let lasting = Lasting { config, embedder, usage: self.usage, inputs, held };
-        let state = State::new(lasting, self.catalog, (indexed, keyword), 0);
-        Ok(Engine::new(state, report, recording))
+        let parts = EngineParts { config, embedder, usage: self.usage, inputs, held };
+        let state = State::new(parts, self.catalog, (indexed, keyword), 0);
+        let usage = state.learned.as_ref().map(|learned| learned.report);
+        Ok(Engine::new(state, IndexReport { usage, ..report }, recording))
     }
 
     /// Indexes the tools' vectors, moved by what was learned.
-    fn meaning(&self, embedder: &dyn Embedder) -> Result<(Indexed, IndexReport), Error> {
+    fn meaning(&self, embedder: &dyn Embedder) -> Result<(CatalogIndex, IndexReport), Error> {
         let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
         let tell = self.on_progress.as_deref();
         let Some(usage) = &self.usage else {
@@ -136,8 +137,8 @@ impl EngineBuilder {
         let exact = IndexKind::Exact;
         let (own, mut report) = indexing::index(tools, embedder, exact, snapshot, tell)?;
         report.index = Some(kind);
-        let index = |vectors| Ok(index::build(vectors, kind)?);
-        Ok((learning::indexed(usage, tools, embedder.identity(), (own.vectors, index))?, report))
+        let search = |vectors| Ok(index::build(vectors, kind)?);
+        Ok((learning::apply(usage, tools, embedder.identity(), (own.vectors, search))?, report))
     }
 }
 

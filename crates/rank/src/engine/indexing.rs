@@ -8,8 +8,8 @@ use ndarray::{Array2, ArrayView1};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Error;
-use super::state::Indexed;
+use super::state::CatalogIndex;
+use super::{Error, UsageReport};
 use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
@@ -60,6 +60,9 @@ pub struct IndexReport {
     pub snapshot: SnapshotState,
     /// The snapshot's file, where it holds these vectors now.
     pub path: Option<PathBuf>,
+    /// How much usage was applied; `None` without usage or without a model.
+    #[serde(skip)]
+    pub usage: Option<UsageReport>,
 }
 
 /// A file for a snapshot, and what to do where it turns out to be somebody's.
@@ -85,7 +88,7 @@ pub(super) fn index(
     kind: IndexKind,
     place: Option<&Place>,
     tell: Option<&OnProgress>,
-) -> Result<(Indexed, IndexReport), Error> {
+) -> Result<(CatalogIndex, IndexReport), Error> {
     let texts: Vec<String> = tools.par_iter().map(|tool| embedding_text(tool)).collect();
     let hashes: Vec<TextHash> = texts.par_iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
@@ -103,10 +106,10 @@ pub(super) fn index(
     let mut work = Work { embedder, hashes, known, path };
     let embedded = work.embed(&texts, tell)?;
     let vectors = Arc::new(work.vectors()?);
-    let index = index::build(vectors.clone(), kind)?;
+    let search = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
         let snapshot = Snapshot::new(model, work.hashes, vectors.clone())?
-            .with_graph(index.graph().cloned())?;
+            .with_graph(search.graph().cloned())?;
         state = save(&snapshot, path, state);
     }
     let report = IndexReport {
@@ -115,10 +118,11 @@ pub(super) fn index(
         reused: tools.len() - embedded,
         index: Some(kind.for_rows(tools.len())),
         scanned: None,
+        usage: None,
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index: index.into(), learned: None }, report))
+    Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
 /// Writes vectors that are there already, and their graph, for the next start.
@@ -153,12 +157,12 @@ fn reopen(
     snapshot: &Snapshot,
     kind: IndexKind,
     path: Option<&Path>,
-) -> Result<(Indexed, IndexReport), Error> {
+) -> Result<(CatalogIndex, IndexReport), Error> {
     let rows = snapshot.vectors().len();
     let vectors = snapshot.vectors().clone();
-    let index = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
+    let search = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
     let mut state = SnapshotState::Fresh;
-    if let (Some(graph), None, Some(path)) = (index.graph(), snapshot.graph(), path) {
+    if let (Some(graph), None, Some(path)) = (search.graph(), snapshot.graph(), path) {
         // Linking takes longer than all else at a start: it must not come again with each.
         let linked = snapshot.clone().with_graph(Some(graph.clone()))?;
         state = save(&linked, path, SnapshotState::Updated);
@@ -169,10 +173,11 @@ fn reopen(
         reused: rows,
         index: Some(kind.for_rows(rows)),
         scanned: None,
+        usage: None,
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index: index.into(), learned: None }, report))
+    Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {

@@ -48,14 +48,14 @@ pub(super) struct Judge<'a> {
     pub signals: &'a Signals,
     pub tools: &'a [Arc<Tool>],
     pub situation: Situation<'a>,
-    pub past: Past<'a>,
+    pub past: LogView<'a>,
     /// Tokens of the definitions in an answer at most.
     pub budget_tokens: Option<usize>,
 }
 
 /// What a log says, and the moment that its contexts are compared with.
 #[derive(Clone, Copy)]
-pub(super) struct Past<'a> {
+pub(super) struct LogView<'a> {
     pub observations: &'a Observations,
     pub now: feedback::Situation<'a>,
 }
@@ -71,7 +71,7 @@ impl<'a> Judge<'a> {
     pub fn new(
         state: &'a State,
         (request, reading): (&'a SelectRequest, &'a Reading),
-        moment: &'a Moment,
+        moment: &'a RequestRows,
         (strategy, vector): (Strategy, Option<&'a [f32]>),
     ) -> Result<Self, Error> {
         let config: &EngineConfig = &state.config;
@@ -99,7 +99,7 @@ impl<'a> Judge<'a> {
                 unread: state.unread(reading),
                 ..moment.situation(reading, context, &state.observed)
             },
-            past: Past { observations: &state.inputs.observations, now },
+            past: LogView { observations: &state.inputs.observations, now },
             budget_tokens: context.and_then(|context| context.budget_tokens),
         })
     }
@@ -125,7 +125,7 @@ impl<'a> Judge<'a> {
             let missing = more.into_iter().filter(|row| !known.contains(row) && among(rows, *row));
             candidates.extend(missing.map(nothing));
         }
-        let Past { observations, now } = self.past;
+        let LogView { observations, now } = self.past;
         let history = |row| observations.history(&self.tool(row).id, &now);
         self.signals.assess(self.situation, self.weights, candidates, history)
     }
@@ -343,14 +343,14 @@ impl Gate<'_> {
 
 /// What a request says of its moment, by rows: what [`Situation`] borrows from.
 #[derive(Default)]
-pub(super) struct Moment {
+pub(super) struct RequestRows {
     planned: Vec<u32>,
     last: Option<u32>,
     /// What was found out of the context, and what it says itself.
     features: Option<ContextFeatures>,
 }
 
-impl Moment {
+impl RequestRows {
     pub fn new(state: &State, context: Option<&Context>) -> Self {
         let Some(context) = context else { return Self::default() };
         let row = |id: &String| state.catalog.row(id);

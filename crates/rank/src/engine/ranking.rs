@@ -192,7 +192,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::super::judge::{Judge, Past};
+    use super::super::judge::{Judge, LogView};
     use super::*;
     use crate::catalog::{Cost, Reliability, Tool};
     use crate::feedback::Observations;
@@ -224,7 +224,7 @@ mod tests {
             signals: &signals,
             tools,
             situation,
-            past: Past { observations: &Observations::default(), now: Default::default() },
+            past: LogView { observations: &Observations::default(), now: Default::default() },
             budget_tokens: None,
         };
         let gate = judge.gate(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::SerializeStruct;
 
 use super::{Analysis, Context, HeldBack};
-use crate::catalog::{Suspicion, Tool, ToolId, suspicions};
+use crate::catalog::{self, Suspicion, Tool, ToolId};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
 /// A prompt with what is to differ from the engine's configuration.
@@ -197,19 +197,18 @@ pub struct Selected {
     /// The sum of the explanation's contributions.
     pub score: f32,
     pub explanation: Explanation,
-    pub(super) looked: Looked,
+    pub(super) suspicions: LazySuspicions,
 }
 
-/// What is suspicious in one tool. Looking takes as long as an answer, so it is done when somebody
-/// reads that, and once as long as the tool stays in the catalog.
+/// The suspicions about one tool, computed lazily: computing them takes as long as an answer. They are
+/// shared by all answers from one state of the catalog.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Looked(Arc<OnceLock<Vec<Suspicion>>>);
+pub(super) struct LazySuspicions(Arc<OnceLock<Vec<Suspicion>>>);
 
 impl Selected {
-    /// What is suspicious in the tool's definition: it is in the answer all the same, and who reads
-    /// the answer should know.
+    /// What is suspicious in the tool's definition. Such a tool stays in the answer, with a warning.
     pub fn suspicions(&self) -> &[Suspicion] {
-        self.looked.0.get_or_init(|| suspicions(&self.tool))
+        self.suspicions.0.get_or_init(|| catalog::suspicions(&self.tool))
     }
 }
 

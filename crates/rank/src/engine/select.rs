@@ -9,21 +9,19 @@ use rayon::prelude::*;
 
 use super::analysis::READABLE;
 use super::context;
-use super::judge::{Judge, Moment, read_as};
+use super::judge::{Judge, RequestRows, read_as};
 use super::ranking::{Ranked, fits};
 use super::request::{
     Because, Degraded, Excluded, NoTools, SelectRequest, Selected, Selection, Timings,
 };
 use super::state::State;
 use super::{Error, fingerprint};
-use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query::{self, Reading, then};
 use crate::selection::{
-    Assessed, Beyond, Candidacies, Candidate, Clause, Exclusion, Explanation, Preference,
-    Preferred, Prompt, Retrieved, Retriever, StageTimes, Strategy, candidates_for, confidence,
-    evidence, settle,
+    Assessed, Beyond, Candidate, Clause, Exclusion, Explanation, Preference, Preferred, Prompt,
+    Retrieved, Retriever, StageTimes, Strategy, confidence, evidence, settle,
 };
 
 /// A request and its prompt as it was read.
@@ -192,7 +190,7 @@ impl State {
     ) -> Result<Selection, Error> {
         let (strategy, because, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
-        let moment = Moment::new(self, request.context.as_ref());
+        let moment = RequestRows::new(self, request.context.as_ref());
         // A limit from outside may be any number, and no answer has more tools than there are.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
@@ -280,8 +278,8 @@ impl State {
         let explanation = Explanation::new(found, matched, &tool, beyond)
             .with_usage(usage)
             .with_preferred(preferred);
-        let looked = self.looked[found.row as usize].clone();
-        Selected { tool, score: found.score, explanation, looked }
+        let suspicions = self.suspicions[found.row as usize].clone();
+        Selected { tool, score: found.score, explanation, suspicions }
     }
 
     /// Takes the tools out of an answer that is not sure enough, and says whether it did.
@@ -296,15 +294,6 @@ impl State {
         }
         *excluded = chosen.drain(..).map(|nearest| (nearest, because.clone())).collect();
         true
-    }
-
-    pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
-        let seen = |row: u32| self.observed.of(row);
-        let admit = |row: u32, tool: &Tool| {
-            self.config.policy.admit(tool, seen(row))?;
-            self.inputs.blocked.admit(tool)
-        };
-        candidates_for(self.catalog.tools(), obligation, have, admit, seen)
     }
 
     /// Numbers of a vector; 0 without a model.

@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 
 use super::extract::{Body, object};
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Context, Policy, SelectRequest, Session, Strategy, Timings};
+use crate::engine::{Context, Policy, SelectRequest, Strategy, Timings};
+use crate::session::Session;
 use crate::{Find, Found};
 
 /// What is wanted.

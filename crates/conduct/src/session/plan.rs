@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{SelectRequest, Selection, Session};
+use super::Session;
 use crate::catalog::{Tool, ToolId};
+use crate::engine::{MAX_CLAUSES, SelectRequest, Selection, reservation};
 use crate::execution::{ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report};
-use crate::query::{MAX_CLAUSES, reservation};
 
 /// Why a need is left out.
 const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
@@ -103,7 +103,7 @@ impl Step {
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for the needs of a prompt ([`super::Engine::needs`]). `now` is what "tomorrow" is relative to.
+    /// A plan for the needs of a prompt ([`Engine::needs`](crate::engine::Engine::needs)). `now` is what "tomorrow" is relative to.
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
         Self { session, now, waiting: needs.into(), beyond, steps: Vec::new(), is_draft: false }
@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
         (!self.is_draft).then_some(call)
     }
 
-    /// Takes in what the call came to. The session knows it from [`super::Engine::record_report`].
+    /// Takes in what the call came to. The session knows it from [`Session::record_report`].
     pub fn note(&mut self, report: Report) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = match &report.outcome {
