@@ -22,7 +22,7 @@ pub struct HeldTool {
 /// A tool that an answer would have if it were not held back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct HeldBack {
+pub struct HeldMatch {
     pub id: ToolId,
     pub score: f32,
     /// Why, and how to release it.
@@ -141,7 +141,7 @@ impl State {
             let (Ok(answer), Ok(with)) = (answer, with) else { continue };
             let held = with.tools.into_iter().filter_map(|found| {
                 let because = (*reasons.get(&found.tool.id)?).to_owned();
-                Some(HeldBack { id: found.tool.id.clone(), score: found.score, because })
+                Some(HeldMatch { id: found.tool.id.clone(), score: found.score, because })
             });
             answer.held_back = held.collect();
         }

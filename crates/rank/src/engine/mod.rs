@@ -1,8 +1,8 @@
-//! The one object users hold: a catalog made searchable, and the answer to a prompt.
+//! The one object that users hold: a catalog made searchable, and the answer to a prompt.
 //!
-//! [`Engine`] ties the rooms below together: it embeds, retrieves, applies the policy and explains.
-//! It reads no environment and no configuration file, prints nothing, and reaches no network; what
-//! it needs comes through [`EngineBuilder`].
+//! [`Engine`] connects the modules below it: it reads a prompt, embeds it, retrieves tools, applies the
+//! policy and explains the answer. It reads no environment and no configuration file, prints nothing,
+//! and has no network access; everything that it needs comes through [`EngineBuilder`].
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool};
@@ -52,7 +52,7 @@ pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use handle::Engine;
 pub use health::{CheckResult, Health, HealthReport};
-pub use held_tools::{HeldBack, HeldTool};
+pub use held_tools::{HeldMatch, HeldTool};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use judge::MinShares;
 pub use learning::{History, LearnReport, PastPrompt, UsageReport};
@@ -61,12 +61,13 @@ pub use metrics::Metrics;
 pub use offer::{Offer, OfferedTool};
 pub use ranking::fitting;
 pub use request::{
-    Because, Degraded, Excluded, NoTools, SelectRequest, Selected, Selection, Timings,
+    Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
+    Timings,
 };
 pub use texts::{TextScore, TextVectors};
 pub use vectors::CatalogVectors;
 
-// What requests, answers and the configuration are made of: rooms above need not reach below.
+// The types of requests, answers and the configuration: users of the engine need no other module.
 pub use crate::embedding::{ModelIdentity, Role};
 pub use crate::feedback::{Observations, Observed, RunCounts};
 pub use crate::index::IndexKind;

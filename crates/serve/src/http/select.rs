@@ -259,7 +259,7 @@ pub struct SelectionDoc {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Selected`")]
+#[allow(dead_code, reason = "documents `SelectedTool`")]
 struct SelectedDoc {
     id: String,
     name: String,
@@ -272,7 +272,7 @@ struct SelectedDoc {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Excluded`")]
+#[allow(dead_code, reason = "documents `ExcludedTool`")]
 struct ExcludedDoc {
     id: String,
     score: f32,

@@ -289,7 +289,7 @@ fn each_part_of_hybrid_has_its_share_where_shares_are_asked_for() {
     for text in ["search the web for facts", "go through a function and write tests", "a backup"] {
         let answer = engine.select(&SelectRequest::new(text).limit(5)).unwrap();
         let all = engine.select(&SelectRequest::new(text).limit(60)).unwrap();
-        let raw = |tool: &super::super::Selected, part: &str| {
+        let raw = |tool: &super::super::SelectedTool, part: &str| {
             tool.explanation.parts.iter().find(|p| p.name == part).map_or(0.0, |p| p.raw)
         };
         let best = |part: &str| {
