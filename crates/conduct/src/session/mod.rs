@@ -64,7 +64,7 @@ pub struct Session {
     guard: LoopGuard,
 }
 
-/// A session as it is kept from one program to the next, as JSON.
+/// The state of a session, which programs keep as JSON from one run to the next.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionRecord {
@@ -84,18 +84,18 @@ struct Memory {
 }
 
 impl Session {
-    /// A session under a name, by which a log tells it apart from others.
+    /// A session with a name, which identifies it in the log.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..Self::default() }
     }
 
-    /// A session of one connection, under a name of its own.
+    /// A session of one connection, with a unique name.
     #[cfg(feature = "execution")]
     pub fn of_connection() -> Self {
         Self::new(calls::request_id())
     }
 
-    /// Bounds the calls of the session.
+    /// Limits the calls of the session.
     #[cfg(feature = "execution")]
     #[must_use]
     pub fn with_limits(mut self, limits: CallLimits) -> Self {
@@ -103,12 +103,12 @@ impl Session {
         self
     }
 
-    /// `None` for a session of one request.
+    /// The name; `None` for a session of one request.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Counts the session's calls.
+    /// The loop guard, which counts the session's calls.
     #[cfg(feature = "execution")]
     pub fn guard(&self) -> &LoopGuard {
         &self.guard
@@ -133,8 +133,8 @@ impl Session {
         self.memory().last_result.clone()
     }
 
-    /// A request with what the session knows: the earlier prompts as the conversation, and the last
-    /// tool. What the request says itself stays.
+    /// Adds what the session knows to a request: the earlier prompts as the conversation, and the last
+    /// tool. What the request has itself is not replaced.
     #[must_use]
     pub fn request(&self, mut request: SelectRequest) -> SelectRequest {
         let memory = self.memory();
@@ -152,7 +152,7 @@ impl Session {
         request
     }
 
-    /// Remembers what was offered for a prompt.
+    /// Remembers the tools that were offered for a prompt.
     pub fn note_selection(&self, prompt: &str, selection: &Selection) {
         let mut memory = self.memory();
         if memory.offers.len() == OFFERS {
@@ -161,7 +161,7 @@ impl Session {
         memory.offers.push_back(selection.offer(prompt));
     }
 
-    /// The latest offer that had the tool in it: the need that a call of the tool serves.
+    /// The latest offer with the tool in it: that of the prompt that a call of the tool serves.
     pub fn offer_of(&self, tool: &ToolId) -> Option<Offer> {
         let has = |offer: &&Offer| offer.tools.iter().any(|offered| offered.id == *tool);
         self.memory().offers.iter().rev().find(has).cloned()
@@ -174,7 +174,7 @@ impl Session {
         found.unwrap_or(empty)
     }
 
-    /// Remembers what a call came to.
+    /// Remembers the tool of a call that was answered, and its result.
     #[cfg(feature = "execution")]
     pub fn note_report(&self, report: &Report) {
         let Outcome::Answered(answer) = &report.outcome else { return };
@@ -187,8 +187,8 @@ impl Session {
         memory.last_result = Some(data.cloned().unwrap_or_else(text));
     }
 
-    /// Reads a tool's arguments out of a prompt, with the session's earlier prompts and its last
-    /// result where `sources` name none.
+    /// Reads a tool's arguments from a prompt, with the session's earlier prompts and its last result
+    /// where `sources` has none.
     #[cfg(feature = "execution")]
     pub fn prepare_arguments(
         &self,
@@ -205,7 +205,7 @@ impl Session {
         prepare_arguments(tool, &ArgumentSources { earlier, last_result, ..*sources })
     }
 
-    /// The session as it is kept for another program.
+    /// The state of the session, to be kept.
     pub fn record(&self) -> SessionRecord {
         SessionRecord {
             memory: self.memory().clone(),
@@ -214,7 +214,7 @@ impl Session {
         }
     }
 
-    /// A session that goes on where another program stopped.
+    /// A session with the state that another program kept.
     pub fn restore(name: impl Into<String>, record: SessionRecord) -> Self {
         Self {
             name: Some(name.into()),

@@ -277,9 +277,16 @@ impl Engine {
         self.replace_inputs(|inputs| inputs.with_observations(observations));
     }
 
-    /// Replaces the weights of the signals, and returns those before.
-    // Hidden: only the ablation changes weights of a running engine; users configure them.
-    #[doc(hidden)]
+    /// Replaces the weights of the signals from the next selection on, and returns those before.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::{Engine, SignalWeights};
+    /// # let engine = Engine::builder(Catalog::default()).build()?;
+    /// let before = engine.set_weights(SignalWeights::OFF);
+    /// assert_eq!(before, SignalWeights::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
         self.replace_inputs(|inputs| inputs.with_weights(weights)).weights
     }

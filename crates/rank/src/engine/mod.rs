@@ -68,7 +68,7 @@ pub use texts::{TextScore, TextVectors};
 pub use vectors::CatalogVectors;
 
 // The types of requests, answers and the configuration: users of the engine need no other module.
-pub use crate::embedding::{ModelIdentity, Role};
+pub use crate::embedding::Role;
 pub use crate::feedback::{Observations, Observed, RunCounts};
 pub use crate::index::IndexKind;
 pub use crate::query::{
