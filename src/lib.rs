@@ -73,6 +73,7 @@
 //! | [`feedback`] | what worked? |
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) |
 //! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) |
+//! | [`session`] | what was said, offered and called in this conversation? |
 //! | [`conductor`] | are the obligations of a request discharged, and by what? |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
 //! | [`eval`] | how good and how fast are the answers to a file of prompts? |
@@ -93,6 +94,7 @@ pub mod cli;
 
 pub use toolroute_catalog as catalog;
 pub use toolroute_conduct as conductor;
+pub use toolroute_conduct::session;
 pub use toolroute_eval as eval;
 pub use toolroute_rank::{engine, feedback, query, selection};
 #[cfg(feature = "execution")]

@@ -10,8 +10,8 @@ use super::args::{Global, SourceArgs};
 use super::exit::{self, Failure};
 use super::render;
 use crate::catalog::Tool;
-use crate::engine::Session;
 use crate::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
+use crate::session::Session;
 
 /// A report with the arguments that were read out of the prompt.
 #[derive(Serialize)]

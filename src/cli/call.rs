@@ -18,13 +18,14 @@ use super::setup::{self, Wanted};
 use super::{paths, render, servers};
 use crate::catalog::{CallHints, Catalog, Tool};
 use crate::durable;
-use crate::engine::{Engine, Session};
+use crate::engine::Engine;
 use crate::execution::{
     Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
     Outcome, Patterns, Permissions, PreparedArguments, Report, Request, ServersFile, StandIns,
     Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
+use crate::session::{Session, join, nearest, neighbors};
 
 /// Bytes of whole answers that are kept on disk.
 const KEPT_BYTES: usize = 256 << 20;
@@ -125,7 +126,7 @@ pub fn perform(
 ) -> anyhow::Result<ExitCode> {
     let executor = Arc::new(executor(servers_file(catalog)?, &args.limits)?);
     let engine = asked.engine;
-    engine.join(&executor);
+    join(engine, &executor);
     let kept = asked.kept.with_limits(args.limits.rights.session.limits());
     let caller = Caller { args, engine, executor: &executor, session: &kept.session, global };
     let report = servers::runtime()?.block_on(async {
@@ -175,9 +176,9 @@ impl Caller<'_> {
         };
         let mut report = self.executor.call(&request).await;
         if let (true, Some(candidate)) = (report.is_out_of_reach(), candidates.first()) {
-            report.name_nearest(self.engine.nearest(&candidate.tool.id));
+            report.name_nearest(nearest(self.engine, &candidate.tool.id));
         }
-        self.engine.record_report(&report, self.session, question);
+        self.session.record_report(self.engine, &report, question);
         report
     }
 }
@@ -245,7 +246,7 @@ pub fn chain(
     let named: anyhow::Result<Vec<Arc<Tool>>> =
         args.fallback.iter().map(|id| find(&catalog, id)).collect();
     let near = match args.stand_ins.fallback_by_meaning {
-        true => engine.neighbors(&tool.id),
+        true => neighbors(engine, &tool.id),
         false => Vec::new(),
     };
     Ok(candidates(tool, &catalog, StandIns { named: &named?, by_meaning: &near }))

@@ -7,8 +7,9 @@ use anyhow::Context as _;
 use super::args::{ConductArgs, Global};
 use super::{call, render};
 use crate::conductor::{Builtins, Executed, Runner};
-use crate::engine::{Engine, Session};
+use crate::engine::Engine;
 use crate::execution::{Blocking, Report};
+use crate::session::{Session, join};
 
 /// Does the work, and ends the servers that it started.
 pub fn with_runner<T>(
@@ -19,7 +20,7 @@ pub fn with_runner<T>(
 ) -> anyhow::Result<T> {
     let Some(path) = args.catalog.live.servers() else { return Ok(work(&builtins)) };
     let executor = Arc::new(call::executor(path, &args.limits)?);
-    engine.join(&executor);
+    join(engine, &executor);
     let quiet = global.quiet;
     let calls = Blocking::with_threads(executor).context("cannot start threads")?;
     let calls = calls.limited(args.limits.rights.session.limits());
@@ -29,7 +30,7 @@ pub fn with_runner<T>(
         }
     }));
     let session = Session::default();
-    let note = |report: &Report| engine.record_report(report, &session, "");
+    let note = |report: &Report| session.record_report(engine, report, "");
     let runner = Executed::new(builtins, calls.clone());
     let done = work(&runner.confirmed(args.limits.yes).on_report(&note));
     calls.close();

@@ -113,7 +113,7 @@ fn recommendations(
     let near = match setup::names_sources(&args.catalog) {
         true => {
             let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
-            engine.near_duplicates()?
+            engine.vectors()?.near_duplicates()
         }
         false => Vec::new(),
     };

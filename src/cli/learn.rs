@@ -10,7 +10,7 @@ use super::exit::{self, Failure};
 use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{paths, render};
-use crate::engine::{Engine, LearnReport};
+use crate::engine::{Engine, History, LearnReport};
 use crate::eval::BadRow;
 use crate::feedback::{self, UsageVectors};
 
@@ -57,9 +57,9 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let forgotten = forget(args, &engine, &mut usage, global);
     let progress = Progress::new("learning", "prompts", global.quiet);
     let tell = |done, total| progress.tell(done, total);
-    let mut learned = engine.learn(&mut usage, &past, &tell)?;
+    let mut learned = engine.learn(&mut usage, History::Prompts(&past), &tell)?;
     if let Some(log) = &log {
-        learned = learned.and(engine.learn_log(&mut usage, log, &tell)?);
+        learned = learned.and(engine.learn(&mut usage, History::Log(log), &tell)?);
         learned.tools_learned = usage.len();
     }
     usage.save(output)?;

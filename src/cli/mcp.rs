@@ -26,6 +26,7 @@ use crate::server::{
     Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Present, Profile, Profiles, SELECTED,
     Service, ServiceOptions, Sessions, Shutdown, serve_mcp,
 };
+use crate::session::join;
 
 use known::Known;
 
@@ -147,7 +148,7 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     };
     let engine = Arc::new(engine);
     if let Some(executor) = &options.executor {
-        engine.join(executor);
+        join(&engine, executor);
     }
     let service = Service::new(engine, options)?;
     Ok(Opened { service, known, options: options_of_gateway })

@@ -10,8 +10,8 @@ use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{render, servers};
-use crate::engine::{Plan, PlanReport, PlannedCall, Session, Step, StepState};
 use crate::execution::{Outcome, Report};
+use crate::session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = call::servers_file(&args.catalog)?;
@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let plan = Plan::new(engine.needs(&args.prompt), session, &now);
     let plan = if args.sources.dry_run { plan.draft() } else { plan };
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
-    engine.join(&executor);
+    join(&engine, &executor);
     let (args, engine) = (&args.execution, &engine);
     let caller = Caller { args, engine, executor: &executor, session, global };
     let done = servers::runtime()?.block_on(async {

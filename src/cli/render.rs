@@ -16,7 +16,7 @@ use super::args::{Global, LogFormat, RouteArgs};
 use super::logging;
 use crate::catalog::visible;
 use crate::engine::{
-    Degraded, Explanation, HeldBack, NoTools, Selected, Selection, Strategy, Tiers, Timings,
+    Degradation, Explanation, HeldMatch, NoTools, SelectedTool, Selection, Strategy, Tiers, Timings,
 };
 use crate::eval::BadRow;
 use crate::feedback::RowUsage;
@@ -235,7 +235,7 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     } else if selection.abstained {
         let sure = selection.confidence.unwrap_or_default();
         let found = match selection.degraded {
-            Some(Degraded::UnreadLanguage) => "no tool is sure to fit",
+            Some(Degradation::UnreadLanguage) => "no tool is sure to fit",
             _ => "none of these tools fits",
         };
         line(&format!("{found} (confidence {sure:.2}; --min-confidence 0 answers all the same)"))?;
@@ -251,10 +251,10 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
             });
         }
     }
-    for HeldBack { id, score, because, .. } in &selection.held_back {
+    for HeldMatch { id, score, because, .. } in &selection.held_back {
         line(&plain(&format!("held back: {id} ({score:.3}) would stand here: {because}")))?;
     }
-    if let Some(because @ Degraded::UnreadLanguage) = selection.degraded {
+    if let Some(because @ Degradation::UnreadLanguage) = selection.degraded {
         line(&because.to_string())?;
     }
     if let (true, Some(read_as)) = (args.explain, &selection.read_as) {
@@ -267,9 +267,9 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     excluded(selection)
 }
 
-fn selected(tools: &[Selected]) -> Table {
+fn selected(tools: &[SelectedTool]) -> Table {
     let mut out = table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);
-    for Selected { tool, score, explanation, .. } in tools {
+    for SelectedTool { tool, score, explanation, .. } in tools {
         let part = |name| contribution(explanation, name);
         let (semantic, keyword) = (part("semantic"), part("keyword"));
         let tiers = tiers(&explanation.tiers);
@@ -293,7 +293,7 @@ pub fn tiers(tiers: &Tiers) -> String {
     if words.iter().all(|word| word == "–") { "–".to_owned() } else { words.join(" · ") }
 }
 
-fn explanation(selected: &Selected, strategy: Strategy) -> anyhow::Result<()> {
+fn explanation(selected: &SelectedTool, strategy: Strategy) -> anyhow::Result<()> {
     let id = plain(selected.tool.id.as_str());
     line(&format!("\n{id} = {:.4} ({strategy})", selected.score))?;
     for part in &selected.explanation.parts {

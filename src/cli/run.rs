@@ -10,7 +10,8 @@ use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{plan, render};
-use crate::engine::{SelectRequest, doubt};
+use crate::engine::SelectRequest;
+use crate::session::doubt;
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if args.plan {

@@ -12,9 +12,9 @@ use super::args::Global;
 use super::exit::{self, Failure};
 use super::{paths, render};
 use crate::durable::{self, Readers};
-use crate::engine::{Session, SessionRecord};
 #[cfg(feature = "mcp")]
 use crate::execution::CallLimits;
+use crate::session::{Session, SessionRecord};
 
 /// A session that was silent for longer begins anew, as one over MCP does.
 const IDLE: Duration = Duration::from_secs(3_600);

@@ -257,7 +257,7 @@ pub fn build(
     }
     let engine = builder.build()?;
     engine.hold_back(held);
-    if let Some(0) = engine.usage_report().map(|report| report.applied) {
+    if let Some(0) = engine.index_report().usage.map(|report| report.applied) {
         let said = "warning: nothing was learned of any tool of this catalog; `toolroute learn` with the same --tools does";
         render::warn(global, said);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use predicates::prelude::*;
 use serde::Deserialize;
-use toolroute::catalog::LoadOptions;
+use toolroute::catalog::{Change, LoadOptions};
 use toolroute::embedding::Role;
 use toolroute::eval::Measures;
 use toolroute::query::{
@@ -310,7 +310,7 @@ fn a_change_among_a_thousand_tools_embeds_one_text() {
         let engine = builder.build().unwrap();
         let mut took = Vec::new();
         for at in 1_000..1_010 {
-            let report = engine.register(numbered(at)).unwrap();
+            let report = engine.change(vec![Change::Register(numbered(at))]).unwrap();
             assert_eq!(report.embedded, usize::from(model.is_some()));
             took.push(report.took);
         }

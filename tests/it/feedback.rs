@@ -357,12 +357,12 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
         (run.duration_ms, run.session) = (Some(30), Some(format!("s{n}")));
         assert_eq!(engine_a.record(run).unwrap(), RecordOutcome::Queued);
     }
-    engine_a.flush_feedback().unwrap();
+    engine_a.recorder().unwrap().flush().unwrap();
     let observed = engine_a.observed();
     let seen = observed.tool("mail__send_email").unwrap();
     assert_eq!((seen.runs, seen.successes, seen.latency_ms), (20, 20, Some(30.0)));
     assert!(observed.version() > 1);
-    assert_eq!(engine_a.feedback_counts().unwrap().written, 20);
+    assert_eq!(engine_a.recorder().unwrap().counts().written, 20);
     // What the last one did not wait for is written all the same.
     engine_a.record(selection.offer(prompt).execution(&tool, false)).unwrap();
     drop(engine_a);

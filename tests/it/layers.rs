@@ -41,7 +41,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("execution", &["catalog"]),
     ("pins", &["catalog"]),
     ("selection", &["catalog", "embedding", "index", "query", "feedback"]),
-    ("engine", &["catalog", "embedding", "index", "query", "feedback", "execution", "selection"]),
+    ("engine", &["catalog", "embedding", "index", "query", "feedback", "selection"]),
 ];
 /// The room that every other may import.
 const FOUNDATION: &str = "durable";

@@ -58,6 +58,7 @@ mod plan;
 mod reply;
 mod runner;
 mod schema;
+pub mod session;
 mod success;
 #[cfg(test)]
 mod tests;
@@ -69,8 +70,12 @@ mod words;
 use toolroute_catalog as catalog;
 use toolroute_rank::engine;
 #[cfg(feature = "execution")]
+use toolroute_rank::feedback;
+#[cfg(feature = "execution")]
 use toolroute_run::execution;
 use toolroute_vectors::durable;
+#[cfg(feature = "execution")]
+use toolroute_vectors::embedding;
 
 pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins};

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::output::Output;
 use super::resume::Partial;
 use crate::catalog::ToolId;
-use crate::engine::{Degraded, Engine, Explanation, SelectRequest, Selection, fingerprint};
+use crate::engine::{Degradation, Engine, Explanation, SelectRequest, Selection, fingerprint};
 
 /// Rows answered and written together. A resumed run starts at a multiple of it.
 const CHUNK: usize = 256;
@@ -177,7 +177,7 @@ impl BatchJob<'_> {
             });
             rows.push_str(&match answer {
                 Ok((selection, id)) => {
-                    let is_unread = selection.degraded == Some(Degraded::UnreadLanguage);
+                    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
                     done.counts.add(selection.tools.len(), is_unread, false);
                     self.row(&id, &selection)
                 }
@@ -243,7 +243,7 @@ struct OutputRow<'a> {
     evidence: Option<f32>,
     /// Why the answer is not as good as it could be, as `route --json` says it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    degraded: Option<Degraded>,
+    degraded: Option<Degradation>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unknown_candidates: &'a [String],
     #[serde(flatten, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,4 @@ pub mod query;
 pub mod selection;
 
 use toolroute_catalog as catalog;
-#[cfg(feature = "execution")]
-use toolroute_run::execution;
 use toolroute_vectors::{embedding, index};

@@ -69,7 +69,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
     let service = app.service();
     let (working, waiting) = app.load();
-    service.engine().count_load(working, waiting);
+    service.engine().metrics().set_load(working, waiting);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], service.engine().metrics_text()).into_response()
+    ([(CONTENT_TYPE, kind)], service.engine().metrics().text()).into_response()
 }

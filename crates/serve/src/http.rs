@@ -192,7 +192,7 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     let start = Instant::now();
     let response = with_json(next.run(request).await);
     let (route, status) = (route.as_ref().map_or("none", |r| r.as_str()), response.status());
-    app.service().engine().count_request(route, status.as_u16(), start.elapsed());
+    app.service().engine().metrics().count_request(route, status.as_u16(), start.elapsed());
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(route, status = status.as_u16(), micros, "answered");
     if status == StatusCode::SERVICE_UNAVAILABLE

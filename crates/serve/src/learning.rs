@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Present;
-use crate::engine::{Engine, Error};
+use crate::engine::Error::NoFeedback;
+use crate::engine::{self, Engine, Error, History};
 use crate::feedback::{ExecutionStore, StoreOptions};
 
 /// How often what the log says is learned anew, and where it is kept.
@@ -35,10 +36,10 @@ pub async fn learn_every(present: Present, plan: LearnEvery) {
 
 /// Reads the whole log, which says it all each time; how many tools and prompts there were.
 fn learn(engine: &Engine, plan: &LearnEvery) -> Result<(usize, usize), Error> {
-    engine.flush_feedback()?;
+    engine.recorder().ok_or(NoFeedback)?.flush().map_err(engine::Error::from)?;
     let log = ExecutionStore::open(&plan.log, StoreOptions::default())?;
     let mut usage = engine.empty_usage()?;
-    let report = engine.learn_log(&mut usage, &log, &|_, _| {})?;
+    let report = engine.learn(&mut usage, History::Log(&log), &|_, _| {})?;
     if usage.is_empty() {
         return Ok((0, 0));
     }

@@ -47,7 +47,7 @@ mod service;
 mod shutdown;
 
 use toolroute_catalog as catalog;
-use toolroute_conduct as conductor;
+use toolroute_conduct::{self as conductor, session};
 use toolroute_rank::{engine, feedback};
 use toolroute_run::execution;
 

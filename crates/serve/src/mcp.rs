@@ -36,7 +36,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 
 use super::{Error, Service};
-use crate::engine::Session;
+use crate::session::Session;
 
 pub use hint::catalog_hint;
 pub use http::{McpHttpOptions, Present, mcp_router, serve_mcp};

@@ -241,7 +241,7 @@ impl Proxy {
     /// of one request has to find it there.
     fn note(&self, tools: &Tools) {
         let Some(result) = tools.result() else { return };
-        self.engine.count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
+        self.engine.metrics().count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
         let Err(because) = result else { return };
         let reason = because.label();
         if because.is_loss() {
@@ -417,14 +417,14 @@ async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) 
     let route = if is_own { "own" } else { "upstream" };
     let start = Instant::now();
     let response = next.run(request).await;
-    proxy.engine.count_request(route, response.status().as_u16(), start.elapsed());
+    proxy.engine.metrics().count_request(route, response.status().as_u16(), start.elapsed());
     response
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
-    proxy.engine.count_load(proxy.gate.working(), proxy.gate.waiting());
+    proxy.engine.metrics().set_load(proxy.gate.working(), proxy.gate.waiting());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], proxy.engine.metrics_text()).into_response()
+    ([(CONTENT_TYPE, kind)], proxy.engine.metrics().text()).into_response()
 }
 
 #[cfg(test)]

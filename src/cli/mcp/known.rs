@@ -60,8 +60,10 @@ impl Known {
 
     /// Keeps vectors, and words on the catalog, where there are none yet and every server was heard.
     pub fn keep(&self, service: &Service) -> anyhow::Result<()> {
-        if let (Some(path), false) = (&self.snapshot, self.lists.stale.is_empty()) {
-            service.engine().save_vectors(path)?;
+        if let (Some(path), false) = (&self.snapshot, self.lists.stale.is_empty())
+            && let Ok(vectors) = service.engine().vectors()
+        {
+            vectors.save(path)?;
         }
         let lost = |status: &Status| matches!(status, Status::Unavailable { .. });
         let all = !service.servers().iter().any(|state| lost(&state.status));

@@ -10,9 +10,10 @@ use super::super::setup::{self, Wanted};
 use super::super::{call, mcp, pins, servers};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::Embedder;
-use crate::engine::Engine;
+use crate::engine::{Engine, SnapshotState};
 use crate::execution::{Executor, ServersFile};
 use crate::server::{Hidden, Service, ServiceOptions, Sessions, Status};
+use crate::session::join;
 
 /// What the sources say.
 pub struct Opened {
@@ -64,7 +65,9 @@ impl Asking {
         service.connect(self.stale).await;
         let Some(path) = self.vectors else { return };
         let engine = Arc::clone(service.engine());
-        let kept = tokio::task::spawn_blocking(move || engine.save_vectors(&path)).await;
+        let keep =
+            move || engine.vectors().map_or(Ok(SnapshotState::Unused), |all| all.save(&path));
+        let kept = tokio::task::spawn_blocking(keep).await;
         if let Ok(Err(error)) = kept {
             tracing::warn!("the next start will take longer: {error:#}");
         }
@@ -201,7 +204,7 @@ pub fn service(
             anyhow::Ok(Arc::new(Executor::new(servers::open(file), options)))
         };
         let executor = running.map_or_else(new, Ok)?;
-        engine.join(&executor);
+        join(&engine, &executor);
         options.executor = Some(executor);
         options.keep = Some(lists.keeper(&args.catalog.overlay));
     }

@@ -1,4 +1,4 @@
-//! What a context is about, by the engine's own model.
+//! What a prompt and its context are about, and the needs that a prompt has.
 
 use std::time::Instant;
 
@@ -9,24 +9,33 @@ use crate::query::{
     routing_text, task_examples,
 };
 
-/// The labelled prompts of the `query` room by their vectors.
+/// Classifiers over the labelled prompts of `query`, by the vectors of the engine's model.
 pub(super) struct Classifiers {
     phase: Classifier<Phase>,
     task_type: Classifier<TaskType>,
 }
 
-/// Share of Latin letters below which an encoder that knows no others is not asked.
+/// The least share of Latin letters in a text that an encoder of Latin script is used for.
 pub(super) const READABLE: f32 = 0.5;
 
 impl Engine {
-    /// The features of a prompt and its context: phase and kind of work by the model where there is one, and by
-    /// keywords where not or where it does not read the prompt's script.
+    /// The features of a prompt and its context, such as the phase and the kind of work: by the model,
+    /// or by keywords where there is no model or it does not read the prompt's script.
     ///
-    /// The first call embeds the examples, some 480 short prompts; later ones embed the prompt.
-    /// A prompt that hangs on what was said before is taken with that.
+    /// The first call embeds some 480 short examples; later ones embed the prompt alone. A prompt that
+    /// follows up on the conversation is read together with it.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::{Context, Engine};
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let analysis = engine.analyze("fix the failing test", &Context::default())?;
+    /// assert_eq!(analysis.features.task_type.unwrap().as_str(), "bug_fix");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Query`] for a context that cannot be used, and what embedding may raise.
+    /// [`Error::Query`] for an invalid context; errors of the embedder.
     pub fn analyze(&self, prompt: &str, context: &Context) -> Result<Analysis, Error> {
         context.check()?;
         let start = Instant::now();
@@ -37,7 +46,8 @@ impl Engine {
         Ok(analysis)
     }
 
-    /// A request with the features of its context, where these are to be found out.
+    /// The request with the features of its context, and the analysis that found them; `None` for a
+    /// request that wants no analysis.
     pub(super) fn analyzed(
         &self,
         request: &SelectRequest,
@@ -46,9 +56,27 @@ impl Engine {
         let Some(context) = request.context.as_ref().filter(wants) else { return Ok(None) };
         let analysis = self.analyze(&request.prompt, context)?;
         let features = Some(analysis.features.clone());
-        // The files have said what they say.
+        // The features stand for the files from here on.
         let context = Context { features, files: Vec::new(), ..context.clone() };
         Ok(Some((SelectRequest { context: Some(context), ..request.clone() }, analysis)))
+    }
+
+    /// The things that a prompt asks for, each by its words: one where it asks for one, or where
+    /// [`super::EngineConfig::clauses`] is off.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let needs = engine.needs("Create an issue for the crash. Email Dana about it.");
+    /// assert_eq!(needs.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn needs(&self, prompt: &str) -> Vec<String> {
+        match self.config().clauses {
+            true => whole_quotes(prompt, query::all_clauses(prompt)),
+            false => vec![prompt.to_owned()],
+        }
     }
 
     fn guesses(&self, prompt: &str, context: &Context) -> Result<Guesses, Error> {
@@ -76,7 +104,7 @@ impl Engine {
             phase: classifier(phase_examples(), model)?,
             task_type: classifier(task_examples(), model)?,
         };
-        // Where two threads were at it, they made the same.
+        // Two threads that get here together make equal classifiers.
         Ok(self.classifiers.get_or_init(|| made))
     }
 }
@@ -90,4 +118,47 @@ fn classifier<L: Copy + PartialEq>(
     let width = embedded.vectors.ncols();
     let vectors = embedded.vectors.into_raw_vec_and_offset().0;
     Ok(Classifier::new(labels, vectors, width)?)
+}
+
+/// Joins clauses that a quotation spans: text in quotes is no request.
+fn whole_quotes(prompt: &str, clauses: Vec<String>) -> Vec<String> {
+    let is_open = |text: &str| {
+        let count = |quote: char| text.matches(quote).count();
+        count('"') % 2 == 1 || count('“') > count('”') || count('«') > count('»')
+    };
+    let mut whole: Vec<String> = Vec::new();
+    for clause in clauses {
+        match whole.last_mut().filter(|last| is_open(last)) {
+            Some(last) => match spanned(prompt, last, &clause) {
+                Some(all) => *last = all.to_owned(),
+                None => *last = format!("{last} {clause}"),
+            },
+            None => whole.push(clause),
+        }
+    }
+    whole
+}
+
+/// The part of the prompt from one clause to the end of another; `None` unless it contains both.
+fn spanned<'a>(prompt: &'a str, from: &str, to: &str) -> Option<&'a str> {
+    let start = prompt.find(from)?;
+    let after = start + from.len();
+    let end = after + prompt[after..].find(to)? + to.len();
+    Some(&prompt[start..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotation_stays_whole_and_no_word_is_in_two_needs() {
+        let whole = |prompt: &str| whole_quotes(prompt, query::all_clauses(prompt));
+        let prompt = "Send Dana a mail that says \"drink tea and get the weather forecast\"";
+        assert_eq!(whole(prompt), [prompt]);
+        let prompt = "Create an issue for the crash. Email Dana saying \"Hello.\nRead the report and close the issue\"";
+        let needs = whole(prompt);
+        assert!(!needs[1].contains("Create"), "{needs:?}");
+        assert_eq!(needs.len(), 2, "{needs:?}");
+    }
 }

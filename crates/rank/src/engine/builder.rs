@@ -1,4 +1,4 @@
-//! From a catalog and, perhaps, a model to an engine.
+//! Builds an engine from a catalog, and from a model where there is one.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::live_inputs::LiveInputs;
 use super::recording::{LogPlace, Recording};
-use super::state::{Indexed, Lasting, State};
+use super::state::{CatalogIndex, EngineParts, State};
 use super::{Engine, EngineConfig, Error, SelectRequest, learning};
 use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
@@ -15,7 +15,7 @@ use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::{self, IndexKind};
 use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
 
-/// Gathers what an engine needs; [`EngineBuilder::build`] does the work.
+/// The parts of an engine to be; [`EngineBuilder::build`] embeds and indexes.
 #[must_use = "nothing is indexed before `build`"]
 pub struct EngineBuilder {
     catalog: Catalog,
@@ -51,64 +51,63 @@ impl EngineBuilder {
         self
     }
 
-    /// A file that keeps the vectors: what it holds is not embedded again, and what is new is
-    /// written to it. One that is damaged or of another model is rebuilt; a file that never was a
-    /// snapshot is refused. The folder around it is made where there is none.
+    /// A file that keeps the vectors: texts that it holds are not embedded again, and new ones are
+    /// written to it. A damaged snapshot and one of another model are rebuilt; another kind of file is an
+    /// error. Missing folders are created.
     pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.snapshot = Some(Place { path: path.into(), move_foreign: false });
         self
     }
 
-    /// [`EngineBuilder::snapshot`] in a folder of caches, where nobody chose the name: a file there
-    /// that never was a snapshot is kept under another name instead.
+    /// [`EngineBuilder::snapshot`] in a cache folder, under a name that no user chose: another kind of
+    /// file there is renamed, not refused.
     pub fn cache(mut self, path: impl Into<PathBuf>) -> Self {
         self.snapshot = Some(Place { path: path.into(), move_foreign: true });
         self
     }
 
-    /// What was learned from past prompts: moves the vectors of the tools that served them. Of no
-    /// use without a model. The snapshot keeps the vectors as they are without it.
+    /// Usage learned from past prompts, which moves the vectors of the tools that served them. Ignored
+    /// without a model. The snapshot keeps the vectors as they are without it.
     pub fn usage(mut self, usage: UsageVectors) -> Self {
         self.usage = Some(Arc::new(usage));
         self
     }
 
-    /// A log of executions: [`Engine::record`] writes to it, [`Engine::observed`] says what it
-    /// teaches. One that is not there is made.
+    /// A log of executions, which [`Engine::record`] writes and [`Engine::observed`] reads. It is created
+    /// where it does not exist.
     pub fn feedback(mut self, path: impl Into<PathBuf>, options: StoreOptions) -> Self {
         self.log = Some(LogPlace { path: path.into(), options });
         self
     }
 
-    /// Told how many texts of how many are embedded.
+    /// CallAttempt with the number of texts embedded and the number of all.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
         self
     }
 
-    /// Embeds what the snapshot does not hold, and indexes everything.
+    /// Embeds the texts that the snapshot does not hold, and indexes all tools.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, the usage is of another model, the
-    /// file of [`EngineBuilder::snapshot`] is somebody's, or that of [`EngineBuilder::feedback`]
-    /// cannot be used. A snapshot that cannot be read or written is no error: [`IndexReport`] says
-    /// what became of it.
+    /// Where embedding fails, the configuration is out of range, the usage is of another model, the file
+    /// of [`EngineBuilder::snapshot`] is no snapshot, or the log of [`EngineBuilder::feedback`] is
+    /// unusable. A snapshot that cannot be read or written is no error: [`IndexReport`] has its state.
     pub fn build(mut self) -> Result<Engine, Error> {
         check(&self.config)?;
         if self.config.fusion.is_plain() {
-            // What was learned moves cosines.
+            // Usage moves cosines, which the plain blend takes as they are.
             self.usage = None;
         }
         let tools = self.catalog.tools();
-        // Words and vectors need one another for nothing, and are most of a start.
-        let (meaning, keyword) = std::thread::scope(|scope| {
+        // Words and vectors are independent, and take most of the time of a start.
+        let (vectors, keyword) = std::thread::scope(|scope| {
             let keyword = scope.spawn(|| KeywordRetriever::new(tools));
-            let meaning = self.embedder.as_ref().map(|embedder| self.meaning(embedder.as_ref()));
-            (meaning, keyword.join().expect("no index of words panics. This is a bug."))
+            let vectors = self.embedder.as_ref().map(|embedder| self.index(embedder.as_ref()));
+            (vectors, keyword.join().expect("no index of words panics. This is a bug."))
         });
-        let (indexed, report) = match meaning.transpose()? {
+        let (indexed, report) = match vectors.transpose()? {
             Some((indexed, report)) => {
-                let scanned = scanned(&self.config, report.tools);
+                let scanned = reason_to_scan(&self.config, report.tools);
                 (Some(indexed), IndexReport { scanned, ..report })
             }
             None => (None, IndexReport::default()),
@@ -120,13 +119,14 @@ impl EngineBuilder {
         let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
         let held = Arc::default();
-        let lasting = Lasting { config, embedder, usage: self.usage, inputs, held };
-        let state = State::new(lasting, self.catalog, (indexed, keyword), 0);
-        Ok(Engine::new(state, report, recording))
+        let parts = EngineParts { config, embedder, usage: self.usage, inputs, held };
+        let state = State::new(parts, self.catalog, (indexed, keyword), 0);
+        let usage = state.learned.as_ref().map(|learned| learned.report);
+        Ok(Engine::new(state, IndexReport { usage, ..report }, recording))
     }
 
-    /// Indexes the tools' vectors, moved by what was learned.
-    fn meaning(&self, embedder: &dyn Embedder) -> Result<(Indexed, IndexReport), Error> {
+    /// Indexes the tools' vectors, which usage moves where there is any.
+    fn index(&self, embedder: &dyn Embedder) -> Result<(CatalogIndex, IndexReport), Error> {
         let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
         let tell = self.on_progress.as_deref();
         let Some(usage) = &self.usage else {
@@ -136,12 +136,12 @@ impl EngineBuilder {
         let exact = IndexKind::Exact;
         let (own, mut report) = indexing::index(tools, embedder, exact, snapshot, tell)?;
         report.index = Some(kind);
-        let index = |vectors| Ok(index::build(vectors, kind)?);
-        Ok((learning::indexed(usage, tools, embedder.identity(), (own.vectors, index))?, report))
+        let search = |vectors| Ok(index::build(vectors, kind)?);
+        Ok((learning::apply(usage, tools, embedder.identity(), (own.vectors, search))?, report))
     }
 }
 
-/// The model behind a cache of so many prompts; 0 is the model alone.
+/// The model with a cache of the vectors of prompts; 0 prompts is the model alone.
 fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
     match NonZeroUsize::new(prompts) {
         Some(prompts) => Arc::new(CachedEmbedder::new(model, prompts)),
@@ -149,8 +149,8 @@ fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
     }
 }
 
-/// Why a graph that was asked for by name is not walked.
-fn scanned(config: &EngineConfig, tools: usize) -> Option<String> {
+/// Why vectors are scanned although the configuration names a graph.
+fn reason_to_scan(config: &EngineConfig, tools: usize) -> Option<String> {
     match config.index {
         IndexKind::Hnsw if config.fusion.is_plain() => {
             Some("the plain blend needs the score of each of them".to_owned())

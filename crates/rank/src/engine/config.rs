@@ -1,4 +1,4 @@
-//! What an engine does when a request does not say otherwise.
+//! The settings of an engine, which a request may override.
 
 use std::collections::BTreeMap;
 
@@ -9,52 +9,53 @@ use crate::index::IndexKind;
 use crate::query::CategoryWords;
 use crate::selection::{CacheSettings, Fusion, POLICY_BAND, Policy, SignalWeights, Strategy};
 
-/// Tools in an answer. Agents choose best among few; peers answer with 5 to 15.
+/// Tools in an answer. Agents choose best among few; comparable routers return 5 to 15.
 pub const DEFAULT_LIMIT: usize = 5;
 
-/// Even odds: models are calibrated so that few prompts that a tool serves fall below.
+/// Even odds: models are calibrated so that few prompts that a tool serves are below it.
 pub const DEFAULT_MIN_CONFIDENCE: f32 = 0.5;
 
-/// An engine's settings. The command line fills it; library users write it.
+/// The settings of an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineConfig {
     pub strategy: Strategy,
     pub fusion: Fusion,
-    /// Whether a prompt that asks for several things is also looked at thing by thing (hybrid).
+    /// Whether the hybrid strategy also ranks each thing that a prompt asks for by itself.
     pub clauses: bool,
-    /// The confidence below which the answer is no tool; 0 always answers. Candidates of a
-    /// request are ranked without it.
+    /// The confidence below which the answer has no tool; 0 always answers. It does not apply to a
+    /// request with candidates.
     pub min_confidence: f32,
-    /// Tools in an answer, at most.
+    /// The most tools in an answer.
     pub limit: usize,
-    /// Whether tools that score far below the best one are left out of an answer, so that a
-    /// prompt for one thing gets few and one for several gets more.
+    /// Whether tools that score far below the best one are left out of an answer, so that a prompt for
+    /// one thing gets few and a prompt for several gets more.
     pub adaptive: bool,
     pub policy: Policy,
-    /// Tools whose scores lie within so much of each other, on the scale of a cosine, are ordered by
-    /// reliability, cost and latency, where they declare them; 0 leaves it at the score.
+    /// Tools whose scores differ by at most this, on the scale of a cosine, are ordered by the
+    /// reliability, cost and latency that they declare; 0 orders by score alone.
     pub policy_band: f32,
-    /// What counts beside meaning and words.
+    /// The weights of the signals, which count beside meaning and words.
     pub signals: SignalWeights,
-    /// Words of prompts that speak for a category of tools, beside those that this crate ships.
+    /// Words in prompts that indicate a category of tools, beside those that this crate ships.
     pub category_words: CategoryWords,
-    /// Tools that each part of hybrid has in an answer at least; `None` goes by the score alone.
+    /// The least number of tools that each part of the hybrid strategy chooses; `None` ranks by score
+    /// alone.
     pub min_shares: Option<MinShares>,
     pub small_models: SmallModels,
-    /// Tools by the name of a kind of work: patterns over ids.
+    /// Profiles by name: patterns of the ids of their tools.
     pub profiles: BTreeMap<String, Vec<String>>,
-    /// Of such a kind of work the servers whose tools alone count; all of them where it is not here.
+    /// The servers of a profile, by its name; all servers for a profile without an entry.
     pub profile_servers: BTreeMap<String, Vec<String>>,
     /// How vectors are searched.
     pub index: IndexKind,
-    /// Answers that are kept for a moment; [`Engine::select`](super::Engine::select) alone looks.
+    /// The cache of answers, which only [`Engine::select`](super::Engine::select) uses.
     pub cache: CacheSettings,
-    /// Vectors of the latest prompts that are kept; 0 keeps none.
+    /// The number of prompts whose vectors are cached; 0 caches none.
     pub query_cache: usize,
 }
 
-/// Prompts whose vectors are kept: 1.5 MB for 384 numbers.
+/// 1.5 MB of vectors of 384 numbers.
 const QUERY_CACHE: usize = 1_024;
 
 impl Default for EngineConfig {

@@ -1,11 +1,12 @@
-//! What a context comes to for a request: how many tools, which of them, and how the prompt is read.
+//! How a request's context bounds its answer: the number of tools, which of them, and the reading of the
+//! prompt.
 
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::query::{Lexicon, Reading, Speaker, Turn};
 use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
-    /// Tools in the answer to a request, at most.
+    /// The most tools in the answer to a request.
     pub(super) fn limit_for(&self, request: &SelectRequest) -> Result<usize, Error> {
         let limit = request.limit.unwrap_or(self.limit);
         let Some(context) = &request.context else { return Ok(limit) };
@@ -18,7 +19,7 @@ impl EngineConfig {
         }
     }
 
-    /// How near to each other scores must be for the policy to decide, on the scale of a cosine.
+    /// The band of scores within which the policy orders, on the scale of a cosine.
     pub(super) fn band_for(&self, request: &SelectRequest) -> Result<f32, Error> {
         let band = request.policy_band.unwrap_or(self.policy_band);
         if (0.0..=1.0).contains(&band) {
@@ -28,7 +29,7 @@ impl EngineConfig {
         }
     }
 
-    /// The request's own policy, or that of the configuration.
+    /// The policy of the request, or else of the configuration.
     pub(super) fn policy_for(&self, request: &SelectRequest) -> Result<Policy, Error> {
         let policy = request.policy.unwrap_or(self.policy);
         match policy.near_best {
@@ -37,7 +38,7 @@ impl EngineConfig {
         }
     }
 
-    /// The filters that a context comes to: the profile's, then its own.
+    /// The filters of a context: that of its profile, then its own.
     pub(super) fn filters(&self, context: Option<&Context>) -> Result<[ToolFilter; 2], Error> {
         let Some(context) = context else { return Ok(Default::default()) };
         let profile = match &context.profile {
@@ -55,7 +56,7 @@ impl EngineConfig {
     }
 }
 
-/// A request's prompt, read with what the user said before it.
+/// Reads the prompt of a request, with the latest turns of the user before it.
 pub(super) fn read(request: &SelectRequest, words: Option<&impl Lexicon>) -> Reading {
     let context = request.context.as_ref().filter(|context| context.depth > 0);
     let said = context.map(|context| {

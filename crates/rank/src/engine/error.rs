@@ -1,4 +1,4 @@
-//! Errors of the engine; those of the rooms below come through as they are.
+//! Errors of the engine; those of the modules below are passed on unchanged.
 
 use thiserror::Error as ThisError;
 
@@ -89,7 +89,7 @@ fn listed(profiles: &[String]) -> String {
     }
 }
 
-/// An id may be any text, and what is told of it must stay a line.
+/// Cuts an id, which may be any text, so that a message stays one line.
 fn cut(id: &str) -> String {
     const MOST: usize = 80;
     match id.char_indices().nth(MOST) {

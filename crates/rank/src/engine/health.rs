@@ -1,4 +1,4 @@
-//! Whether an engine can do its work: named checks, and what each says.
+//! Named checks of whether an engine works.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::{Engine, SnapshotState};
 
 type Check<'a> = Box<dyn Fn() -> Result<(), String> + Send + Sync + 'a>;
 
-/// Named checks. Rooms above add their own.
+/// Named checks. Servers add their own to those of the engine.
 #[derive(Default)]
 pub struct Health<'a> {
     checks: BTreeMap<String, Check<'a>>,
 }
 
-/// What the checks found.
+/// The results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HealthReport {
     pub healthy: bool,
@@ -24,13 +24,13 @@ pub struct HealthReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckResult {
     pub healthy: bool,
-    /// What is wrong.
+    /// The failure, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
 impl<'a> Health<'a> {
-    /// Adds a check, or replaces the one of that name. It says what is wrong.
+    /// Adds a check, or replaces the one of that name. Its error says what is wrong.
     #[must_use]
     pub fn with(
         mut self,
@@ -55,6 +55,15 @@ impl<'a> Health<'a> {
 
 impl Engine {
     /// The engine's own checks: `catalog`, `model` and `snapshot`.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let report = engine.health().with("disk", || Ok(())).report();
+    /// assert!(report.checks["disk"].healthy && !report.checks["catalog"].healthy);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn health(&self) -> Health<'_> {
         Health::default()
             .with("catalog", || match self.catalog().is_empty() {
@@ -84,7 +93,7 @@ mod tests {
     use crate::catalog::{Catalog, Tool};
 
     #[test]
-    fn one_bad_check_is_told_and_spoils_the_whole() {
+    fn one_failed_check_fails_the_report() {
         let tools = vec![Tool::new(None, "a", "")];
         let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
         assert!(engine.health().report().healthy);

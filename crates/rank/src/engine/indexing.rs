@@ -1,4 +1,4 @@
-//! Makes the vectors of a catalog, taking from a snapshot what it already holds.
+//! Makes the vectors of a catalog, and takes from a snapshot those that it holds.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,39 +8,39 @@ use ndarray::{Array2, ArrayView1};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Error;
-use super::state::Indexed;
+use super::state::CatalogIndex;
+use super::{Error, UsageReport};
 use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
     self, Graph, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
 };
 
-/// Told how many texts of how many are embedded.
+/// CallAttempt with the number of texts embedded and the number of all.
 pub(super) type OnProgress = dyn Fn(usize, usize) + Send + Sync;
 
 /// Texts embedded between two reports of progress.
 const CHUNK: usize = 64;
 
-/// Texts embedded between two saves: an interrupted run loses less than this.
+/// Texts embedded between two saves: the most that an interrupted run loses.
 const SAVE_EVERY: usize = 2_048;
 
-/// What became of the snapshot when an engine was built.
+/// The state of the snapshot after an engine was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum SnapshotState {
-    /// No snapshot was asked for, or there is no model.
+    /// The builder names none, or there is no model.
     #[default]
     Unused,
     /// It held every text; nothing was written.
     Fresh,
-    /// There was none; one was written.
+    /// It did not exist and was written.
     Created,
-    /// Some texts were new or gone; it was brought up to date.
+    /// Some texts were new or gone, and it was updated.
     Updated,
-    /// It was damaged, of another model or of another version; it was made anew.
+    /// It was damaged, of another model or of another version, and was rebuilt.
     Rebuilt { because: String },
-    /// The vectors are in memory only.
+    /// It could not be written; the vectors are in memory only.
     NotSaved { because: String },
 }
 
@@ -48,24 +48,27 @@ pub enum SnapshotState {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct IndexReport {
     pub tools: usize,
-    /// Texts that went through the model.
+    /// Texts that were embedded.
     pub embedded: usize,
-    /// Tools whose vector came from the snapshot or from a tool with the same text.
+    /// Tools whose vector is from the snapshot or from a tool with the same text.
     pub reused: usize,
     /// How vectors are searched.
     pub index: Option<IndexKind>,
-    /// Why all vectors are scanned where a graph was asked for.
+    /// Why all vectors are scanned although the configuration names a graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scanned: Option<String>,
     pub snapshot: SnapshotState,
     /// The snapshot's file, where it holds these vectors now.
     pub path: Option<PathBuf>,
+    /// How much usage was applied; `None` without usage or without a model.
+    #[serde(skip)]
+    pub usage: Option<UsageReport>,
 }
 
-/// A file for a snapshot, and what to do where it turns out to be somebody's.
+/// The file of a snapshot, and what to do where it is another kind of file.
 pub(super) struct Place {
     pub path: PathBuf,
-    /// Whether a file that never was a snapshot is moved aside; else it is refused.
+    /// Whether such a file is renamed; else it is an error.
     pub move_foreign: bool,
 }
 
@@ -73,7 +76,7 @@ pub(super) struct Place {
 struct Work<'a> {
     embedder: &'a dyn Embedder,
     hashes: Vec<TextHash>,
-    /// By text; what the snapshot held and what has been embedded since.
+    /// The vectors from the snapshot and those embedded since, by the hash of the text.
     known: HashMap<TextHash, Vec<f32>>,
     path: Option<&'a Path>,
 }
@@ -85,7 +88,7 @@ pub(super) fn index(
     kind: IndexKind,
     place: Option<&Place>,
     tell: Option<&OnProgress>,
-) -> Result<(Indexed, IndexReport), Error> {
+) -> Result<(CatalogIndex, IndexReport), Error> {
     let texts: Vec<String> = tools.par_iter().map(|tool| embedding_text(tool)).collect();
     let hashes: Vec<TextHash> = texts.par_iter().map(|text| text_hash(text)).collect();
     let model = key(embedder.identity());
@@ -93,7 +96,7 @@ pub(super) fn index(
         Some(place) => open(place, &model)?,
         None => (None, SnapshotState::Unused),
     };
-    // Where nothing can be kept there is no use in trying.
+    // A snapshot that could not be opened is not written either.
     let kept = !matches!(state, SnapshotState::NotSaved { .. });
     let path = place.filter(|_| kept).map(|place| place.path.as_path());
     if let Some(old) = old.as_ref().filter(|old| old.hashes() == hashes) {
@@ -103,10 +106,10 @@ pub(super) fn index(
     let mut work = Work { embedder, hashes, known, path };
     let embedded = work.embed(&texts, tell)?;
     let vectors = Arc::new(work.vectors()?);
-    let index = index::build(vectors.clone(), kind)?;
+    let search = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
         let snapshot = Snapshot::new(model, work.hashes, vectors.clone())?
-            .with_graph(index.graph().cloned())?;
+            .with_graph(search.graph().cloned())?;
         state = save(&snapshot, path, state);
     }
     let report = IndexReport {
@@ -115,13 +118,14 @@ pub(super) fn index(
         reused: tools.len() - embedded,
         index: Some(kind.for_rows(tools.len())),
         scanned: None,
+        usage: None,
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index: index.into(), learned: None }, report))
+    Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
-/// Writes vectors that are there already, and their graph, for the next start.
+/// Writes vectors and their graph to a snapshot, for the next start.
 pub(super) fn keep(
     tools: &[Arc<Tool>],
     (vectors, graph): (&Arc<Vectors>, Option<Graph>),
@@ -133,7 +137,7 @@ pub(super) fn keep(
     Ok(save(&snapshot, path, SnapshotState::Updated))
 }
 
-/// Writes a snapshot, and its folder; `done` or why not.
+/// Writes a snapshot and creates its folder; returns `done`, or why it was not saved.
 fn save(snapshot: &Snapshot, path: &Path, done: SnapshotState) -> SnapshotState {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
@@ -148,18 +152,19 @@ fn written(state: &SnapshotState, path: Option<&Path>) -> Option<PathBuf> {
     path.filter(|_| kept).map(Path::to_owned)
 }
 
-/// The snapshot fits the catalog as it is, but for a graph that is wanted now.
+/// Takes all vectors from a snapshot that holds exactly the catalog's texts, and adds a graph to it where
+/// one is needed.
 fn reopen(
     snapshot: &Snapshot,
     kind: IndexKind,
     path: Option<&Path>,
-) -> Result<(Indexed, IndexReport), Error> {
+) -> Result<(CatalogIndex, IndexReport), Error> {
     let rows = snapshot.vectors().len();
     let vectors = snapshot.vectors().clone();
-    let index = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
+    let search = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
     let mut state = SnapshotState::Fresh;
-    if let (Some(graph), None, Some(path)) = (index.graph(), snapshot.graph(), path) {
-        // Linking takes longer than all else at a start: it must not come again with each.
+    if let (Some(graph), None, Some(path)) = (search.graph(), snapshot.graph(), path) {
+        // Linking takes most of the time of a start, so the graph is kept for the next.
         let linked = snapshot.clone().with_graph(Some(graph.clone()))?;
         state = save(&linked, path, SnapshotState::Updated);
     }
@@ -169,10 +174,11 @@ fn reopen(
         reused: rows,
         index: Some(kind.for_rows(rows)),
         scanned: None,
+        usage: None,
         path: written(&state, path),
         snapshot: state,
     };
-    Ok((Indexed { vectors, index: index.into(), learned: None }, report))
+    Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
 fn key(identity: &ModelIdentity) -> ModelKey {
@@ -183,7 +189,7 @@ fn key(identity: &ModelIdentity) -> ModelKey {
     }
 }
 
-/// The snapshot that is there, if it can be used, and what will become of it.
+/// The existing snapshot, if it is usable, and the state that it will have.
 fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotState), Error> {
     let path = place.path.as_path();
     let usable = Snapshot::load(path).and_then(|found| found.matches(model).map(|()| found));
@@ -201,7 +207,7 @@ fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotSt
                 return Ok((None, SnapshotState::NotSaved { because }));
             }
         }
-        // What cannot be read may be anybody's: it is not written over.
+        // An unreadable file may belong to another program: it is not overwritten.
         SnapshotError::Io { .. } => return Ok((None, SnapshotState::NotSaved { because })),
         _ => {}
     }
@@ -209,7 +215,7 @@ fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotSt
     Ok((None, SnapshotState::Rebuilt { because }))
 }
 
-/// A file that never was a snapshot is somebody's: it is moved to a name that is free.
+/// Renames a file that is no snapshot to a free name, because it may belong to another program.
 fn keep_aside(path: &Path) -> std::io::Result<()> {
     for number in 1u32.. {
         let mut aside = path.as_os_str().to_owned();
@@ -217,7 +223,7 @@ fn keep_aside(path: &Path) -> std::io::Result<()> {
         if number > 1 {
             aside.push(format!(".{number}"));
         }
-        // The name is taken before the move: a check alone could come too early.
+        // Creating the name reserves it; a check alone would race with other processes.
         match std::fs::File::create_new(&aside) {
             Ok(_) => {
                 std::fs::rename(path, &aside)?;
@@ -237,7 +243,7 @@ fn vectors_by_text(snapshot: &Snapshot) -> HashMap<TextHash, Vec<f32>> {
 }
 
 impl Work<'_> {
-    /// Embeds each text that is not known, once. Gives the number of texts embedded.
+    /// Embeds each unknown text once; returns the number of texts embedded.
     fn embed(&mut self, texts: &[String], tell: Option<&OnProgress>) -> Result<usize, Error> {
         let mut seen = std::collections::HashSet::new();
         let is_new = |hash: &TextHash| !self.known.contains_key(hash);
@@ -261,8 +267,8 @@ impl Work<'_> {
         Ok(new.len())
     }
 
-    /// Keeps what is done so far. A failure is not reported here: the last save will fail as well,
-    /// and that one is.
+    /// Saves the vectors made so far. A failure is only logged, because the last save will fail as well
+    /// and is reported.
     fn save_partly(&self) {
         let Some(path) = self.path else { return };
         let known = self.hashes.iter().filter_map(|hash| Some((*hash, self.known.get(hash)?)));
@@ -284,7 +290,7 @@ impl Work<'_> {
     }
 }
 
-/// SHA-256, in hex, over texts and the borders between them: whether two jobs are the same.
+/// The SHA-256 of texts and the borders between them, in hex.
 pub fn fingerprint(texts: &[&str]) -> String {
     let parts: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
     let bytes = parts.as_flattened().iter().map(|byte| format!("{byte:02x}")).collect::<String>();

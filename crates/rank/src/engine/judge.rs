@@ -1,10 +1,10 @@
-//! From candidates to an answer's tools: signals, filters, shares and tools that are always there.
+//! From candidates to the tools of an answer: signals, filters, shares, and critical tools.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::live_inputs::RowObservations;
-use super::ranking::{Order, Ranked, rank};
+use super::ranking::{Order, Ranking, rank};
 use super::state::State;
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::catalog::{Facet, Tool};
@@ -16,10 +16,10 @@ use crate::selection::{
     Signals, Strategy, ToolFilter, band_of,
 };
 
-/// The share of the best tool's score from which another tool of its server speaks for it.
-const SECONDS: f32 = 0.5;
+/// The least share of the best tool's score at which another tool of its server confirms it.
+const CONFIRMING_SHARE: f32 = 0.5;
 
-/// How many tools each part of the hybrid strategy has in an answer, at least.
+/// The least number of tools in an answer that each part of the hybrid strategy chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MinShares {
@@ -27,43 +27,43 @@ pub struct MinShares {
     pub keyword: usize,
 }
 
-/// Victor's shares.
+/// As in the source design (`docs/source-systems/selection.md`).
 impl Default for MinShares {
     fn default() -> Self {
         Self { semantic: 3, keyword: 2 }
     }
 }
 
-/// What decides over a request's candidates, whatever the strategy.
+/// The rules for the candidates of one request, the same for all strategies.
 pub(super) struct Judge<'a> {
     pub policy: Policy,
     pub blocked: &'a OpenBreakers,
     pub filters: [ToolFilter; 2],
     pub weights: SignalWeights,
     pub shares: Option<MinShares>,
-    /// With the band as it was set.
+    /// With the band as configured, not yet scaled to the scores.
     pub order: Order<'a>,
-    /// What the strategy's scores have where a cosine has 1.
+    /// The score of the strategy that corresponds to a cosine of 1.
     pub unit: f32,
     pub signals: &'a Signals,
     pub tools: &'a [Arc<Tool>],
     pub situation: SignalInputs<'a>,
-    pub past: Past<'a>,
-    /// Tokens of the definitions in an answer at most.
+    pub log: LogView<'a>,
+    /// The most tokens of all definitions in an answer.
     pub budget_tokens: Option<usize>,
 }
 
-/// What a log says, and the moment that its contexts are compared with.
+/// The observations from the log, and the context of this prompt that theirs are compared with.
 #[derive(Clone, Copy)]
-pub(super) struct Past<'a> {
+pub(super) struct LogView<'a> {
     pub observations: &'a Observations,
     pub now: feedback::CurrentContext<'a>,
 }
 
-/// Says of a row whether it may stand in the answer beside those chosen so far.
+/// Decides whether a row is admitted to the answer beside those chosen so far.
 pub(super) struct Gate<'a> {
     judge: &'a Judge<'a>,
-    /// A row that alone serves the prompt, with its intent; empty where there is none.
+    /// Rows that declare to serve this prompt exclusively, with the intent; empty where there are none.
     exclusive: Vec<(u32, String)>,
 }
 
@@ -71,14 +71,14 @@ impl<'a> Judge<'a> {
     pub fn new(
         state: &'a State,
         (request, reading): (&'a SelectRequest, &'a Reading),
-        moment: &'a Moment,
+        named: &'a RequestRows,
         (strategy, vector): (Strategy, Option<&'a [f32]>),
     ) -> Result<Self, Error> {
         let config: &EngineConfig = &state.config;
         let context = request.context.as_ref();
         let is_plain = config.fusion.is_plain();
         let band = config.band_for(request)?;
-        let features = moment.features.as_ref();
+        let features = named.features.as_ref();
         let model = state.embedder.as_ref().map(|model| model.identity().fingerprint.as_str());
         let now = feedback::CurrentContext {
             vector: model.zip(vector),
@@ -97,9 +97,9 @@ impl<'a> Judge<'a> {
             tools: state.catalog.tools(),
             situation: SignalInputs {
                 unread: state.unread(reading),
-                ..moment.situation(reading, context, &state.observed)
+                ..named.situation(reading, context, &state.observed)
             },
-            past: Past { observations: &state.inputs.observations, now },
+            log: LogView { observations: &state.inputs.observations, now },
             budget_tokens: context.and_then(|context| context.budget_tokens),
         })
     }
@@ -112,8 +112,8 @@ impl<'a> Judge<'a> {
         self.weights.is_on(Signal::Newcomer) && self.tool(row).routing.newcomer
     }
 
-    /// Adds the signals to the candidates. Rows that were not retrieved come in where their
-    /// author's patterns speak for them, and where they belong into every answer.
+    /// Adds the signals to the scores. Rows that were not retrieved are added where a pattern of their
+    /// author matches the prompt, and where they are critical.
     pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessment<'a> {
         if candidates.len() < self.tools.len() {
             let known: HashSet<u32> = candidates.iter().map(|c| c.row).collect();
@@ -123,15 +123,15 @@ impl<'a> Judge<'a> {
             more.sort_unstable();
             more.dedup();
             let missing = more.into_iter().filter(|row| !known.contains(row) && among(rows, *row));
-            candidates.extend(missing.map(nothing));
+            candidates.extend(missing.map(without_scores));
         }
-        let Past { observations, now } = self.past;
+        let LogView { observations, now } = self.log;
         let history = |row| observations.history(&self.tool(row).id, &now);
         self.signals.assess(self.situation, self.weights, candidates, history)
     }
 
-    /// The gate for one prompt: a tool that alone serves an intent shuts out the others, if it may
-    /// itself stand there.
+    /// The gate for one prompt. A tool that declares an intent exclusively shuts out the others, if it
+    /// is itself admitted.
     pub fn gate(&'a self, assessed: &Assessment<'_>, candidates: &[Candidate]) -> Gate<'a> {
         let stands =
             |row: u32| candidates.iter().any(|c| c.row == row) && self.admit_alone(row).is_ok();
@@ -153,8 +153,8 @@ impl<'a> Judge<'a> {
         self.filters.iter().try_for_each(|filter| filter.admit(tool))
     }
 
-    /// The best `limit` candidates, with the shares of both parts where shares are asked for.
-    pub fn rank(&self, candidates: Vec<Candidate>, limit: usize, gate: &Gate<'_>) -> Ranked {
+    /// The best `limit` candidates, with the least shares where these are configured.
+    pub fn rank(&self, candidates: Vec<Candidate>, limit: usize, gate: &Gate<'_>) -> Ranking {
         let best = candidates.iter().map(Candidate::blend).fold(0.0, f32::max);
         let order = Order { band: band_of(self.order.band, self.unit, best), ..self.order };
         let Some(shares) = self.shares.filter(|_| candidates.iter().any(|c| c.semantic.is_some()))
@@ -175,8 +175,8 @@ impl<'a> Judge<'a> {
         ranked
     }
 
-    /// Puts in the tools that belong into every answer, in place of the last others.
-    pub fn add_critical(&self, ranked: &mut Ranked, critical: &[Candidate], limit: usize) {
+    /// Adds the critical tools, in place of the last others where the answer is full.
+    pub fn add_critical(&self, ranked: &mut Ranking, critical: &[Candidate], limit: usize) {
         for candidate in critical {
             if self.admit_alone(candidate.row).is_ok() {
                 let keep = |row| self.signals.critical().binary_search(&row).is_ok();
@@ -186,7 +186,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Puts a candidate among the chosen; a full list loses its last that need not be kept.
+    /// Inserts a candidate; a full list loses its last one that `keep` does not hold.
     fn place(
         &self,
         chosen: &mut Vec<Candidate>,
@@ -217,8 +217,9 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The policy for a prompt: the only server need not share, and how near to the best a tool must come was measured on the
-/// blend of meaning and words, on prompts for one thing. Of one for several things, each has a best tool of its own.
+/// The policy for a prompt. The share of a server does not apply where there is only one. The least
+/// share of the best score was measured on the hybrid strategy and on prompts that ask for one thing, and
+/// applies to these alone: where a prompt asks for several things, each has a best tool of its own.
 fn policy((mut policy, strategy): (Policy, Strategy), state: &State, reading: &Reading) -> Policy {
     let (catalog, config) = (&state.catalog, &state.config);
     let is_measured = strategy == Strategy::Hybrid && !config.fusion.is_plain();
@@ -238,12 +239,12 @@ fn among(rows: Rows<'_>, row: u32) -> bool {
     }
 }
 
-/// A candidate of which neither meaning nor words say anything.
-fn nothing(row: u32) -> Candidate {
+/// A candidate that was not retrieved.
+fn without_scores(row: u32) -> Candidate {
     Candidate { row, ..Candidate::default() }
 }
 
-/// The `share` best by one part of the score that the gate admits, each by itself.
+/// The `share` best candidates by one part of the score, as far as the gate admits them.
 fn best_of(
     all: &[Candidate],
     share: usize,
@@ -267,7 +268,7 @@ fn best_of(
 }
 
 impl Gate<'_> {
-    /// Whether it lets every tool pass.
+    /// Whether it admits every tool.
     pub fn is_open(&self) -> bool {
         let Judge { policy, blocked, filters, .. } = self.judge;
         policy.is_open()
@@ -276,8 +277,8 @@ impl Gate<'_> {
             && self.exclusive.is_empty()
     }
 
-    /// The best candidate, where those of other servers must come near it: another tool of its server speaks for it. A
-    /// hostile tool that is the best by itself shuts out nothing, and neither does a newcomer.
+    /// The best candidate, where those of other servers must come near it: `None` unless another tool of
+    /// its server confirms it, so that a single hostile tool shuts out nothing. Newcomers do not count.
     pub fn measure(&self, candidates: &[Candidate]) -> Option<Candidate> {
         let judge = self.judge;
         judge.policy.near_best?;
@@ -295,20 +296,20 @@ impl Gate<'_> {
         let server = judge.tool(best.row).server.as_ref();
         let mut others = candidates.iter().filter(|c| c.row != best.row);
         let seconds = |c: &Candidate| {
-            c.blend() >= SECONDS * best.blend() && judge.tool(c.row).server.as_ref() == server
+            c.blend() >= CONFIRMING_SHARE * best.blend()
+                && judge.tool(c.row).server.as_ref() == server
         };
         others.any(seconds).then_some(best)
     }
 
-    /// Lets a candidate pass that comes near enough to the best, or says that it does not. One that the prompt names
-    /// need not.
+    /// Admits a candidate that comes near enough to the best, or that the prompt names.
     pub fn admit_near(&self, candidate: &Candidate, best: &Candidate) -> Result<(), Exclusion> {
         let judge = self.judge;
         if candidate.exact_name > 0.0 {
             return Ok(());
         }
         let scaled = |row: u32, score: f32| (judge.tool(row), score / judge.unit);
-        // Other signals that speak against a tool are not about whether it may be trusted.
+        // Signals that lower a score are not about trust, except for newcomers.
         let score = match judge.is_newcomer(candidate.row) {
             true => candidate.score,
             false => candidate.score.max(candidate.blend()),
@@ -316,14 +317,14 @@ impl Gate<'_> {
         judge.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))
     }
 
-    /// Lets a row pass that leaves its server its share, or says that it does not.
+    /// Admits a row that does not exceed the share of its server.
     pub fn admit_beside(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
         judge.policy.admit_beside(judge.tool(row), beside)
     }
 
-    /// Lets a row pass, or says what stands in the way.
+    /// Admits a row, or returns why it is left out.
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         judge.admit_alone(row)?;
@@ -341,16 +342,16 @@ impl Gate<'_> {
     }
 }
 
-/// What a request says of its moment, by rows: what [`SignalInputs`] borrows from.
+/// The tools that a request's context names, as rows, and its features: [`SignalInputs`] borrows these.
 #[derive(Default)]
-pub(super) struct Moment {
+pub(super) struct RequestRows {
     planned: Vec<u32>,
     last: Option<u32>,
-    /// What was found out of the context, and what it says itself.
+    /// Features that the analysis found, and those that the context states.
     features: Option<ContextFeatures>,
 }
 
-impl Moment {
+impl RequestRows {
     pub fn new(state: &State, context: Option<&Context>) -> Self {
         let Some(context) = context else { return Self::default() };
         let row = |id: &String| state.catalog.row(id);
@@ -382,9 +383,9 @@ impl Moment {
     }
 }
 
-/// What the prompt was read as, where that is not what was written.
-pub(super) fn read_as(asked: &SelectRequest, reading: &Reading) -> Option<String> {
-    (asked.prompt != reading.text).then(|| reading.text.clone())
+/// The text that the prompt was read as, where it differs from the prompt.
+pub(super) fn read_as(request: &SelectRequest, reading: &Reading) -> Option<String> {
+    (request.prompt != reading.text).then(|| reading.text.clone())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Learns from past prompts, and applies what was learned to a catalog's vectors.
+//! Learns usage from past prompts, and applies it to a catalog's vectors.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use serde::Serialize;
 
-use super::state::{Indexed, State};
+use super::state::{CatalogIndex, State};
 use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::embedding::{ModelIdentity, Role};
@@ -16,16 +16,15 @@ use crate::feedback::{
 use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
 
-/// Prompts embedded together, and told as progress.
+/// Prompts embedded between two reports of progress.
 const CHUNK: usize = 256;
 
-/// A search over vectors.
-type Index = Box<dyn VectorIndex>;
+type Search = Box<dyn VectorIndex>;
 
-/// Meaning is what is learned of, and a model is what knows it.
+/// Usage moves vectors, which only a model makes.
 const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
 
-/// A prompt of the past and the ids of the tools that served it.
+/// A past prompt and the ids of the tools that served it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPrompt {
     pub prompt: String,
@@ -41,12 +40,12 @@ pub struct LearnReport {
     pub prompts_used: usize,
     /// Prompts all of whose tools are unknown.
     pub prompts_unused: usize,
-    /// Ids that lead to no tool, by name; nothing was learned of them.
+    /// Ids that the catalog does not hold, sorted; nothing was learned for them.
     pub unknown_ids: Vec<String>,
 }
 
 impl LearnReport {
-    /// This and what was learned after it. A tool that both learned counts twice in `tools_learned`.
+    /// The sum of this report and a later one. A tool of both counts twice in `tools_learned`.
     #[must_use]
     pub fn and(mut self, later: Self) -> Self {
         self.tools_learned += later.tools_learned;
@@ -59,39 +58,40 @@ impl LearnReport {
     }
 }
 
-/// How much of what was learned concerns an engine's catalog.
+/// How much of the usage concerns an engine's catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UsageReport {
-    /// Tools of the catalog with history; their vectors were moved as far as it is followed.
+    /// Tools of the catalog that have usage, by which their vectors were moved.
     pub applied: usize,
-    /// Tools with history that the catalog does not hold.
+    /// Tools that have usage and are not in the catalog.
     pub absent: usize,
 }
 
-/// What was learned, as an engine holds it.
+/// The part of the usage that concerns a catalog.
 #[derive(Clone)]
-pub(super) struct Learned {
+pub(super) struct AppliedUsage {
     pub rows: Arc<UsageRows>,
     pub report: UsageReport,
     pub fingerprint: String,
 }
 
-/// How moved vectors are searched. A snapshot's graph links vectors as they were, and linking anew
-/// takes minutes where a graph pays: they are scanned, unless a graph is asked for.
-pub(super) fn kind_of_moved(asked: IndexKind) -> IndexKind {
-    match asked {
+/// How moved vectors are searched. The graph of a snapshot links the vectors before they are moved, and
+/// linking the moved ones takes minutes for a catalog that needs a graph: they are scanned, unless
+/// the configuration names a graph.
+pub(super) fn kind_of_moved(configured: IndexKind) -> IndexKind {
+    match configured {
         IndexKind::Auto => IndexKind::Exact,
         chosen => chosen,
     }
 }
 
-/// Moves the vectors of the tools that have history, and has `index` made of them.
-pub(super) fn indexed(
+/// Moves the vectors of the tools that have usage, and makes `search` over them.
+pub(super) fn apply(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
     model: &ModelIdentity,
-    (own, index): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Index, Error>),
-) -> Result<Indexed, Error> {
+    (own, search): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Search, Error>),
+) -> Result<CatalogIndex, Error> {
     usage.matches(&usage_model(model))?;
     let moved = usage.learned_vectors(tools, |row| own_vector(&own, row));
     let shape = (own.len(), own.dimension());
@@ -103,13 +103,13 @@ pub(super) fn indexed(
     }
     let known: BTreeSet<&ToolId> = tools.iter().map(|tool| &tool.id).collect();
     let absent = usage.tools().filter(|(id, _)| !known.contains(id)).count();
-    let learned = Learned {
+    let learned = AppliedUsage {
         rows: Arc::new(UsageRows::new(tools.len(), &moved, usage.handicap())),
         report: UsageReport { applied: usage.len() - absent, absent },
         fingerprint: usage.fingerprint(),
     };
-    let index = index(Arc::new(Vectors::new(vectors)?))?.into();
-    Ok(Indexed { vectors: own, index, learned: Some(learned) })
+    let search = search(Arc::new(Vectors::new(vectors)?))?.into();
+    Ok(CatalogIndex { vectors: own, search, learned: Some(learned) })
 }
 
 fn own_vector(own: &Vectors, row: u32) -> &[f32] {
@@ -124,11 +124,20 @@ fn usage_model(identity: &ModelIdentity) -> UsageModel {
     }
 }
 
-/// A past prompt as it is at hand.
+/// Past prompts to learn from.
+#[derive(Clone, Copy)]
+pub enum History<'a> {
+    Prompts(&'a [PastPrompt]),
+    /// A log of executions: its prompts that a tool served more often than it failed
+    /// ([`ExecutionStore::logged_prompts`]). A prompt whose vector the log holds is not embedded again.
+    /// Each time the whole log is read, so that the usage must not have learned from it before.
+    Log(&'a ExecutionStore),
+}
+
+/// A past prompt: its text, or its vector by the engine's model.
 #[derive(Clone, Copy)]
 enum Prompt<'a> {
     Text(&'a str),
-    /// Of the engine's model.
     Vector(&'a [f32]),
 }
 
@@ -141,15 +150,15 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// A past prompt and the ids of the tools that served it.
-struct Served<'a> {
+/// A past prompt with the ids of the tools that served it.
+struct PromptUse<'a> {
     hash: PromptHash,
     prompt: Prompt<'a>,
     tools: Vec<&'a str>,
 }
 
-impl<'a> Served<'a> {
-    fn logged(past: &'a LoggedPrompt) -> Option<Self> {
+impl<'a> PromptUse<'a> {
+    fn from_log(past: &'a LoggedPrompt) -> Option<Self> {
         let vector = past.vector.as_deref().map(Prompt::Vector);
         let prompt = vector.or_else(|| past.text.as_deref().map(Prompt::Text))?;
         let tools = past.served.iter().map(|(tool, _)| tool.as_str()).collect();
@@ -158,15 +167,27 @@ impl<'a> Served<'a> {
 }
 
 impl Engine {
-    /// What was applied of [`super::EngineBuilder::usage`]; none without it or without a model.
-    pub fn usage_report(&self) -> Option<UsageReport> {
-        self.state().learned.as_ref().map(|learned| learned.report)
-    }
-
-    /// Puts other usage in the place of what the engine was built with; the next selection knows.
+    /// Replaces the usage that moves the engine's vectors, from the next selection on.
+    ///
+    /// ```
+    /// # #[cfg(feature = "built-in-model")] {
+    /// # use std::sync::Arc;
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, History, PastPrompt};
+    /// # use toolroute_vectors::embedding::StaticEmbedder;
+    /// # let tools = vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
+    /// # let model = Arc::new(StaticEmbedder::built_in()?);
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).embedder(model).build()?;
+    /// let past = [PastPrompt { prompt: "write to Dana".into(), tools: vec!["send".into()] }];
+    /// let mut usage = engine.empty_usage()?;
+    /// engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
+    /// assert_eq!(engine.apply_usage(usage)?.applied, 1);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NoModel`] without a model, and where `usage` is of another one.
+    /// [`Error::NoModel`] without a model; an error where `usage` is of another model.
     pub fn apply_usage(&self, usage: UsageVectors) -> Result<UsageReport, Error> {
         self.replace_state(|before| {
             let (Some(model), Some(vectors)) = (&before.embedder, &before.vectors) else {
@@ -175,70 +196,94 @@ impl Engine {
             let kind = kind_of_moved(before.config.index);
             let search = |vectors| Ok(index::build(vectors, kind)?);
             let own = (Arc::clone(vectors), search);
-            let indexed = indexed(&usage, before.catalog.tools(), model.identity(), own)?;
-            let report = indexed.learned.as_ref().map(|learned| learned.report);
-            let mut lasting = before.lasting();
-            lasting.usage = Some(Arc::new(usage));
-            lasting.inputs = lasting.inputs.with_other_usage();
+            let index = apply(&usage, before.catalog.tools(), model.identity(), own)?;
+            let report = index.learned.as_ref().map(|learned| learned.report);
+            let mut parts = before.parts();
+            parts.usage = Some(Arc::new(usage));
+            parts.inputs = parts.inputs.with_other_usage();
             let catalog = before.catalog.as_ref().clone();
-            let indexed = (Some(indexed), before.keyword.clone());
-            Ok((State::new(lasting, catalog, indexed, before.version), report.unwrap_or_default()))
+            let indexes = (Some(index), before.keyword.clone());
+            Ok((State::new(parts, catalog, indexes, before.version), report.unwrap_or_default()))
         })
     }
 
-    /// Usage for this engine's model that knows nothing yet.
+    /// Usage for this engine's model that holds no prompt yet.
+    ///
+    /// ```
+    /// # #[cfg(feature = "built-in-model")] {
+    /// # use std::sync::Arc;
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// # use toolroute_vectors::embedding::StaticEmbedder;
+    /// # let model = Arc::new(StaticEmbedder::built_in()?);
+    /// # let engine = Engine::builder(Catalog::default()).embedder(model).build()?;
+    /// assert!(engine.empty_usage()?.is_empty());
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NoModel`] where the engine has none.
+    /// [`Error::NoModel`].
     pub fn empty_usage(&self) -> Result<UsageVectors, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
         Ok(UsageVectors::new(usage_model(embedder.identity())))
     }
 
-    /// Adds past prompts to `usage`, which may hold others already. `tell` hears how many are done.
+    /// Adds past prompts to `usage`, which may hold others already. `progress` is called with the
+    /// number of prompts done and the number of all.
+    ///
+    /// ```
+    /// # #[cfg(feature = "built-in-model")] {
+    /// # use std::sync::Arc;
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, History, PastPrompt};
+    /// # use toolroute_vectors::embedding::StaticEmbedder;
+    /// # let tools = vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
+    /// # let model = Arc::new(StaticEmbedder::built_in()?);
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).embedder(model).build()?;
+    /// let past = [PastPrompt { prompt: "write to Dana".into(), tools: vec!["send".into()] }];
+    /// let mut usage = engine.empty_usage()?;
+    /// let report = engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
+    /// assert_eq!((report.prompts_used, report.tools_learned), (1, 1));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NoModel`]; where `usage` is of another model; and what embedding may raise. An id
-    /// that is not in the catalog is no error: the report has it.
+    /// [`Error::NoModel`]; an error where `usage` is of another model, where the log is unreadable, and
+    /// errors of the embedder. An id that is not in the catalog is no error: the report has it.
     pub fn learn(
         &self,
         usage: &mut UsageVectors,
-        past: &[PastPrompt],
-        tell: &dyn Fn(usize, usize),
+        history: History<'_>,
+        progress: &dyn Fn(usize, usize),
     ) -> Result<LearnReport, Error> {
-        let past = past.iter().map(|past| Served {
-            hash: PromptHash::of(&past.prompt),
-            prompt: Prompt::Text(&past.prompt),
-            tools: past.tools.iter().map(String::as_str).collect(),
-        });
-        self.learn_served(usage, &past.collect::<Vec<_>>(), tell)
+        match history {
+            History::Prompts(past) => {
+                let past = past.iter().map(|past| PromptUse {
+                    hash: PromptHash::of(&past.prompt),
+                    prompt: Prompt::Text(&past.prompt),
+                    tools: past.tools.iter().map(String::as_str).collect(),
+                });
+                self.learn_uses(usage, &past.collect::<Vec<_>>(), progress)
+            }
+            History::Log(log) => {
+                let past = log.logged_prompts(&usage.model().fingerprint)?;
+                let uses: Vec<PromptUse<'_>> =
+                    past.queries.iter().filter_map(PromptUse::from_log).collect();
+                let mut report = self.learn_uses(usage, &uses, progress)?;
+                report.prompts_unused += past.unusable;
+                Ok(report)
+            }
+        }
     }
 
-    /// [`Engine::learn`] from a log of executions: the prompts that a tool served more often than it
-    /// failed ([`ExecutionStore::logged_prompts`]). A prompt whose vector the log holds is not embedded
-    /// again. The log says it all each time, so `usage` is one that does not know it yet.
-    ///
-    /// # Errors
-    /// As [`Engine::learn`], and where the log cannot be read.
-    pub fn learn_log(
+    fn learn_uses(
         &self,
         usage: &mut UsageVectors,
-        log: &ExecutionStore,
-        tell: &dyn Fn(usize, usize),
-    ) -> Result<LearnReport, Error> {
-        let past = log.logged_prompts(&usage.model().fingerprint)?;
-        let served: Vec<Served<'_>> = past.queries.iter().filter_map(Served::logged).collect();
-        let mut report = self.learn_served(usage, &served, tell)?;
-        report.prompts_unused += past.unusable;
-        Ok(report)
-    }
-
-    fn learn_served(
-        &self,
-        usage: &mut UsageVectors,
-        past: &[Served<'_>],
-        tell: &dyn Fn(usize, usize),
+        past: &[PromptUse<'_>],
+        progress: &dyn Fn(usize, usize),
     ) -> Result<LearnReport, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
@@ -247,7 +292,7 @@ impl Engine {
             (LearnReport::default(), BTreeSet::new(), BTreeSet::new());
         let mut done = 0;
         for chunk in past.chunks(CHUNK) {
-            let known: Vec<(&Served<'_>, Vec<ToolId>)> = chunk
+            let known: Vec<(&PromptUse<'_>, Vec<ToolId>)> = chunk
                 .iter()
                 .map(|past| (past, known_ids(&state.catalog, &past.tools, &mut unknown)))
                 .filter(|(_, tools)| !tools.is_empty())
@@ -270,26 +315,20 @@ impl Engine {
             report.prompts_used += known.len();
             report.prompts_unused += chunk.len() - known.len();
             done += chunk.len();
-            tell(done, past.len());
+            progress(done, past.len());
         }
-        self.calibrate_usage(usage);
+        // How far usage moves vectors, and what tools with usage are set back by, depends on all of it.
+        if let Some(own) = &state.vectors {
+            usage.calibrate(state.catalog.tools(), |row| own_vector(own, row));
+        }
         report.tools_learned = learned.len();
         report.unknown_ids = unknown.into_iter().collect();
         Ok(report)
     }
-
-    /// Finds how far history is followed in this catalog, and what learned tools are set back by;
-    /// [`Engine::learn`] does so itself.
-    pub fn calibrate_usage(&self, usage: &mut UsageVectors) {
-        let state = self.state();
-        if let Some(own) = &state.vectors {
-            usage.calibrate(state.catalog.tools(), |row| own_vector(own, row));
-        }
-    }
 }
 
 impl State {
-    /// What was learned of the tool at a row, where the strategy makes use of it.
+    /// The usage of the tool at a row, where the strategy uses vectors.
     pub(super) fn usage_of(&self, row: u32, strategy: Strategy) -> Option<&RowUsage> {
         self.learned.as_ref().filter(|_| strategy.needs_vector())?.rows.get(row)
     }

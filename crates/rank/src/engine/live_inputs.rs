@@ -1,5 +1,5 @@
-//! What a selection takes in beside the prompt and the catalog: what a log says of runs, the weights
-//! that were learned, and which tools are left alone for now.
+//! Inputs of a selection that change while the engine runs: observations from the log, learned weights,
+//! and which tools are blocked.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use crate::catalog::Catalog;
 use crate::feedback::{Observations, RunStats};
 use crate::selection::{OpenBreakers, Signal, SignalWeights, Versions};
 
-/// The inputs that change while an engine runs, whatever the catalog.
+/// The inputs that change while the engine runs, for any catalog.
 #[derive(Clone, Default)]
 pub(super) struct LiveInputs {
     pub observations: Arc<Observations>,
     pub weights: SignalWeights,
-    /// The weights without what a log says.
+    /// The weights before those that were learned.
     configured: SignalWeights,
-    /// What meaning counts for in the weighted blend, where a log's outcomes have moved it.
+    /// The share of the semantic part in the weighted blend, where the log has learned one.
     pub semantic_share: Option<f32>,
-    /// What is not to be called now.
+    /// The tools and servers that must not be called now.
     pub blocked: Arc<OpenBreakers>,
-    /// How often the observations and the weights were replaced.
+    /// The number of replacements of observations, usage or blocked tools, and of weights.
     usage_version: u64,
     weights_version: u64,
 }
@@ -30,7 +30,7 @@ impl LiveInputs {
         Self { weights, configured: weights, ..Self::default() }
     }
 
-    /// With other observations and the weights that were learned from them.
+    /// These inputs with other observations, and the weights learned from them.
     pub fn with_observations(&self, observations: Arc<Observations>) -> Self {
         let (weights, semantic_share) = learned(self.configured, &observations);
         Self {
@@ -43,31 +43,31 @@ impl LiveInputs {
         }
     }
 
-    /// With other tools left alone. Earlier answers hold no longer, as with observations.
+    /// These inputs with other blocked tools. Invalidates cached answers, as observations do.
     pub fn with_blocked(&self, blocked: OpenBreakers) -> Self {
         let usage_version = self.usage_version + 1;
         Self { blocked: Arc::new(blocked), usage_version, ..self.clone() }
     }
 
-    /// With other usage beside it: earlier answers hold no longer.
+    /// Invalidates cached answers after a change of the usage.
     pub fn with_other_usage(&self) -> Self {
         Self { usage_version: self.usage_version + 1, ..self.clone() }
     }
 
-    /// With other weights.
+    /// These inputs with other weights.
     pub fn with_weights(&self, weights: SignalWeights) -> Self {
         let weights_version = self.weights_version + 1;
         Self { weights, configured: weights, weights_version, ..self.clone() }
     }
 
-    /// What answers depend on, with the version of the catalog.
+    /// The versions of everything that an answer depends on.
     pub fn versions(&self, catalog: u64) -> Versions {
         Versions { catalog, weights: self.weights_version, usage: self.usage_version }
     }
 }
 
-/// The weights that hold, and the share of the meaning in the blend; `configured` holds for what a
-/// log says nothing of.
+/// The weights, and the share of the semantic part in the blend, that a log has learned; `configured`
+/// for signals that it has no weight for.
 fn learned(configured: SignalWeights, observations: &Observations) -> (SignalWeights, Option<f32>) {
     let Some(found) = observations.weights() else { return (configured, None) };
     let signals = found.signals().filter_map(|(name, weight)| Some((name.parse().ok()?, weight)));
@@ -77,10 +77,10 @@ fn learned(configured: SignalWeights, observations: &Observations) -> (SignalWei
     (weights, Some(found.semantic() as f32))
 }
 
-/// [`Observations`] over the rows of a catalog. Ids that the catalog lacks are left out.
+/// [`Observations`] by the rows of a catalog, without tools that it does not hold.
 #[derive(Default)]
 pub(super) struct RowObservations {
-    /// Shorter than the catalog, or empty, where nothing was observed.
+    /// One for each row, or empty where nothing was observed.
     pub observed: Vec<Option<RunStats>>,
     follows: HashMap<u32, Vec<(u32, f32)>>,
 }
@@ -107,12 +107,12 @@ impl RowObservations {
         rows
     }
 
-    /// What was observed of a row's runs.
+    /// The observations of a row's runs.
     pub fn of(&self, row: u32) -> Option<&RunStats> {
         self.observed.get(row as usize)?.as_ref()
     }
 
-    /// What tends to follow a tool, by row, ascending.
+    /// The rows that tend to follow one, ascending, each with its probability.
     pub fn after(&self, row: Option<u32>) -> &[(u32, f32)] {
         row.and_then(|row| self.follows.get(&row)).map_or(&[], Vec::as_slice)
     }

@@ -1,25 +1,24 @@
-//! A catalog on a plane: its vectors' two principal components, for people to look at.
+//! A catalog on a plane, for people to look at: the two principal components of its vectors.
 
 use serde::Serialize;
 
-use super::{Engine, Error};
+use super::{CatalogVectors, Engine, Error};
 use crate::catalog::ToolId;
 use crate::embedding::Role;
 use crate::index::Vectors;
-use crate::selection::Strategy;
 
-/// Rows that decide where the axes lie: more change nothing that could be seen.
+/// The most rows that the axes are computed from: more make no visible difference.
 const SAMPLE: usize = 2_048;
 
-/// Steps of power iteration. The directions of a picture need no more digits.
+/// Steps of power iteration: enough digits for a picture.
 const STEPS: usize = 40;
 
 /// Where a catalog's tools lie.
 #[derive(Clone, Debug, Serialize)]
 pub struct Map {
-    /// Of the catalog ([`Engine::version`]).
+    /// The version of the catalog ([`Engine::version`]).
     pub version: u64,
-    /// Every tool, within -1 and 1.
+    /// A point for each tool, both coordinates from -1 to 1.
     pub points: Vec<MapPoint>,
     #[serde(skip)]
     plane: Plane,
@@ -42,15 +41,10 @@ struct Plane {
     scale: f32,
 }
 
-impl Engine {
-    /// The catalog as it is now on a plane. The same vectors give the same plane.
-    ///
-    /// # Errors
-    /// [`Error::NoModel`]: without vectors there is nothing to show.
-    pub fn map(&self) -> Result<Map, Error> {
-        let state = self.state();
-        let no_model = Error::NoModel { strategy: Strategy::Semantic };
-        let vectors = state.vectors.as_deref().ok_or(no_model)?;
+impl CatalogVectors {
+    /// The tools on a plane. Equal vectors give equal planes.
+    pub fn map(&self) -> Map {
+        let (state, vectors) = (self.state(), self.rows());
         let mut plane = Plane::of(vectors);
         let rows = (0..vectors.len() as u32).filter_map(|row| vectors.get(row));
         let widest = rows.flat_map(|row| plane.place(row)).fold(0.0, |most, at| at.abs().max(most));
@@ -60,19 +54,19 @@ impl Engine {
             let [x, y] = plane.place(vectors.get(row)?);
             Some(MapPoint { id: tool.id.clone(), server: tool.server.clone(), x, y })
         });
-        Ok(Map { version: state.version, points: points.collect(), plane })
+        Map { version: state.version, points: points.collect(), plane }
     }
+}
 
-    /// Where a prompt lies on a map; it may lie outside of the tools, but within -1 and 1.
+impl Map {
+    /// Where a prompt lies on the map of this engine's catalog, both coordinates from -1 to 1.
     ///
     /// # Errors
     /// As [`Engine::embed_texts`].
-    pub fn place(&self, map: &Map, prompt: &str) -> Result<[f32; 2], Error> {
-        let embedded = self.embed_texts(&[prompt], Role::Query)?;
-        Ok(embedded
-            .vectors
-            .first()
-            .map_or([0.0; 2], |vector| map.plane.place(vector).map(|at| at.clamp(-1.0, 1.0))))
+    pub fn place(&self, engine: &Engine, prompt: &str) -> Result<[f32; 2], Error> {
+        let vectors = engine.embed_texts(&[prompt], Role::Query)?.vectors;
+        let place = |vector: &Vec<f32>| self.plane.place(vector).map(|at| at.clamp(-1.0, 1.0));
+        Ok(vectors.first().map_or([0.0; 2], place))
     }
 }
 
@@ -96,9 +90,9 @@ impl Plane {
     }
 }
 
-/// The direction in which the rows differ most, at a right angle to another.
+/// The direction in which the rows differ most, orthogonal to `but` where that is given.
 fn axis(rows: &[&[f32]], mean: &[f32], but: Option<&[f32]>) -> Vec<f32> {
-    // Any start that is not at a right angle to the axis does; this one has no pattern.
+    // Any start works that is not orthogonal to the axis; this one has no pattern.
     let start = |at: usize| ((at * 7_919 + 13) % 1_009) as f32 / 1_009.0 - 0.5;
     let mut axis: Vec<f32> = (0..mean.len()).map(start).collect();
     for _ in 0..STEPS {
@@ -125,7 +119,7 @@ fn axis(rows: &[&[f32]], mean: &[f32], but: Option<&[f32]>) -> Vec<f32> {
         add(&mut axis, other, -along);
     }
     scale_to_unit(&mut axis);
-    // Of the two directions of a line, the one in which its greatest number is positive.
+    // An axis has two directions; take the one whose largest component is positive.
     let greatest = axis.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
     if greatest.is_some_and(|greatest| greatest < 0.0) {
         axis.iter_mut().for_each(|x| *x = -*x);
@@ -141,7 +135,7 @@ fn add(to: &mut [f32], what: &[f32], times: f32) {
     to.iter_mut().zip(what).for_each(|(to, what)| *to += what * times);
 }
 
-/// Whether there was a direction to scale.
+/// Scales to length 1; false for a zero vector.
 fn scale_to_unit(vector: &mut [f32]) -> bool {
     let length = dot(vector, vector).sqrt();
     if length < 1e-12 || !length.is_finite() {

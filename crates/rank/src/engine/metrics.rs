@@ -1,4 +1,4 @@
-//! What an engine counts. Every metric's name stands in this file.
+//! What an engine counts. This file has the name of every metric.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use serde::Serialize;
 
 use super::{Error, Selection};
 use crate::feedback::Execution;
@@ -27,20 +26,20 @@ const WORKING: &str = "toolroute_http_working";
 const WAITING: &str = "toolroute_http_waiting";
 const QUEUE: &str = "toolroute_queue_waiting";
 
-/// Upper bounds in seconds: from a cached answer to a large model.
+/// Upper bounds in seconds, from a cached answer to a large model.
 const SELECTION_SECONDS: [f64; 10] = [2e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0];
 
-/// Upper bounds in seconds: from a cached answer to the call of a slow tool.
+/// Upper bounds in seconds, from a cached answer to the call of a slow tool.
 const REQUEST_SECONDS: [f64; 10] = [3e-4, 1e-3, 3e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.3, 1.0, 10.0];
 
-/// The bounds of the latency tiers lie among them.
+/// Upper bounds in seconds; those of the latency tiers are among them.
 const EXECUTION_SECONDS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 7.0, 15.0, 40.0, 120.0, 300.0];
 
 type Label = [(&'static str, &'static str); 1];
 type Counters = Family<Label, Counter<u64, AtomicU64>>;
 
-/// Counters of one engine. They hold no prompt and no tool's name.
-pub(super) struct Metrics {
+/// The counters of one engine. They contain no prompt and no name of a tool.
+pub struct Metrics {
     selections: Counters,
     selection_time: Histogram,
     cache: Counters,
@@ -53,21 +52,6 @@ pub(super) struct Metrics {
     reloads: Counters,
     working: Gauge,
     waiting: Gauge,
-}
-
-/// The counters at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct MetricsSnapshot {
-    pub answered: u64,
-    /// Selections in which nothing fitted well enough.
-    pub abstained: u64,
-    pub failed: u64,
-    pub cache_hits: u64,
-    pub cache_misses: u64,
-    pub executions_succeeded: u64,
-    pub executions_failed: u64,
-    /// Runs that wait to be written to the log.
-    pub queue_waiting: u64,
 }
 
 impl Default for Metrics {
@@ -99,7 +83,7 @@ const HIT: Label = [("result", "hit")];
 const MISS: Label = [("result", "miss")];
 
 impl Metrics {
-    pub fn selected(&self, answer: &Result<Selection, Error>, took: Duration) {
+    pub(super) fn count_selection(&self, answer: &Result<Selection, Error>, took: Duration) {
         let outcome = match answer {
             Ok(answer) if answer.abstained => &ABSTAINED,
             Ok(_) => &ANSWERED,
@@ -113,64 +97,53 @@ impl Metrics {
                 let (strategy, tools) = (strategy.as_str(), tools.len());
                 tracing::info!(strategy, tools, abstained, micros, "selected");
             }
-            // An error may repeat what was asked.
+            // Not at `info`: an error may contain the prompt.
             Err(error) => tracing::debug!(%error, micros, "not selected"),
         }
     }
 
-    pub fn looked_up(&self, hit: bool) {
+    pub(super) fn count_cache_lookup(&self, hit: bool) {
         self.cache.get_or_create(if hit { &HIT } else { &MISS }).inc();
     }
 
-    pub fn executed(&self, run: &Execution) {
+    /// Counts a run of a tool, and its duration where that is known.
+    pub fn count_execution(&self, run: &Execution) {
         self.executions.get_or_create(if run.success { &SUCCEEDED } else { &FAILED }).inc();
         if let Some(ms) = run.duration_ms {
             self.execution_time.observe(ms as f64 / 1_000.0);
         }
     }
 
-    pub fn waiting(&self, runs: u64) {
+    pub(super) fn set_queue(&self, runs: u64) {
         self.queue.set(i64::try_from(runs).unwrap_or(i64::MAX));
     }
 
-    /// A request over HTTP, by its route and the status of the answer.
-    pub fn requested(&self, route: &str, status: u16, took: Duration) {
+    /// Counts a request over HTTP by its route, which is one of a few, and the status of the answer.
+    pub fn count_request(&self, route: &str, status: u16, took: Duration) {
         let labels = [("route", route.to_owned()), ("status", status.to_string())];
         self.requests.get_or_create(&labels).inc();
         self.request_time.observe(took.as_secs_f64());
     }
 
-    /// A request to a language model that was passed on, and what became of its tools.
-    pub fn proxied(&self, result: &'static str) {
+    /// Counts a request that the proxy forwarded: `cut`, or why its tools were not cut.
+    pub fn count_proxied(&self, result: &'static str) {
         self.proxied.get_or_create(&[("result", result)]).inc();
     }
 
-    pub fn reloaded(&self, has_succeeded: bool) {
+    /// Counts a reload of the catalog and the configuration.
+    pub fn count_reload(&self, has_succeeded: bool) {
         let label = if has_succeeded { HAS_RELOADED } else { FAILED_RELOAD };
         self.reloads.get_or_create(&label).inc();
     }
 
-    pub fn loaded(&self, working: usize, waiting: usize) {
+    /// Sets how many requests a server processes now, and how many wait.
+    pub fn set_load(&self, working: usize, waiting: usize) {
         self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));
     }
 
-    pub fn snapshot(&self) -> MetricsSnapshot {
-        let count = |family: &Counters, label: &Label| family.get_or_create(label).get();
-        MetricsSnapshot {
-            answered: count(&self.selections, &ANSWERED),
-            abstained: count(&self.selections, &ABSTAINED),
-            failed: count(&self.selections, &FAILED),
-            cache_hits: count(&self.cache, &HIT),
-            cache_misses: count(&self.cache, &MISS),
-            executions_succeeded: count(&self.executions, &SUCCEEDED),
-            executions_failed: count(&self.executions, &FAILED),
-            queue_waiting: u64::try_from(self.queue.get()).unwrap_or_default(),
-        }
-    }
-
-    /// The counters as Prometheus and OpenMetrics read them.
-    pub fn render(&self) -> String {
+    /// The counters in the text format of Prometheus and OpenMetrics.
+    pub fn text(&self) -> String {
         let mut all = Registry::default();
         all.register(SELECTIONS, "Selections by outcome", self.selections.clone());
         let took = "Time from a request to its answer";
@@ -199,28 +172,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_is_counted_and_rendered() {
+    fn counters_are_rendered() {
         let metrics = Metrics::default();
-        metrics.selected(&Err(Error::EmptyPrompt), Duration::from_micros(50));
-        metrics.looked_up(true);
-        metrics.looked_up(false);
+        metrics.count_selection(&Err(Error::EmptyPrompt), Duration::from_micros(50));
+        metrics.count_cache_lookup(true);
+        metrics.count_cache_lookup(false);
         let run = |success| Execution::new("t".into(), "p", success);
-        metrics.executed(&Execution { duration_ms: Some(250), ..run(true) });
-        metrics.executed(&run(false));
-        metrics.waiting(3);
-        let counted = metrics.snapshot();
-        assert_eq!((counted.failed, counted.answered), (1, 0));
-        assert_eq!((counted.cache_hits, counted.cache_misses), (1, 1));
-        assert_eq!((counted.executions_succeeded, counted.executions_failed), (1, 1));
-        assert_eq!(counted.queue_waiting, 3);
-        let text = metrics.render();
+        metrics.count_execution(&Execution { duration_ms: Some(250), ..run(true) });
+        metrics.count_execution(&run(false));
+        metrics.set_queue(3);
+        let text = metrics.text();
         for line in [
             "toolroute_selections_total{outcome=\"failed\"} 1",
             "toolroute_cache_lookups_total{result=\"hit\"} 1",
+            "toolroute_cache_lookups_total{result=\"miss\"} 1",
+            "toolroute_executions_total{outcome=\"succeeded\"} 1",
+            "toolroute_executions_total{outcome=\"failed\"} 1",
             "toolroute_execution_duration_seconds_bucket{le=\"3.0\"} 1",
             "toolroute_queue_waiting 3",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
+        assert!(!text.contains("answered"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
-//! The one object users hold: a catalog made searchable, and the answer to a prompt.
+//! The one object that users hold: a catalog made searchable, and the answer to a prompt.
 //!
-//! [`Engine`] ties the rooms below together: it embeds, retrieves, applies the policy and explains.
-//! It reads no environment and no configuration file, prints nothing, and reaches no network; what
-//! it needs comes through [`EngineBuilder`].
+//! [`Engine`] connects the modules below it: it reads a prompt, embeds it, retrieves tools, applies the
+//! policy and explains the answer. It reads no environment and no configuration file, prints nothing,
+//! and has no network access; everything that it needs comes through [`EngineBuilder`].
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool};
@@ -20,64 +20,60 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ad_hoc;
 mod analysis;
 mod builder;
-#[cfg(feature = "execution")]
-mod calls;
-mod change;
+mod catalog_change;
 mod config;
 mod context;
 mod error;
+mod handle;
 mod health;
-mod held;
+mod held_tools;
 mod indexing;
 mod judge;
 mod learning;
-mod live;
 mod live_inputs;
 mod map;
 mod metrics;
-mod needs;
-mod neighbors;
 mod obligations;
-mod passing;
-#[cfg(feature = "execution")]
-mod plan;
+mod offer;
 mod ranking;
 mod recording;
 mod request;
 mod select;
-mod session;
 mod state;
+mod texts;
+mod vectors;
 
 pub use builder::EngineBuilder;
-pub use change::ChangeReport;
+pub use catalog_change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
+pub use handle::Engine;
 pub use health::{CheckResult, Health, HealthReport};
-pub use held::{HeldBack, HeldTool};
+pub use held_tools::{HeldMatch, HeldTool};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use judge::MinShares;
-pub use learning::{LearnReport, PastPrompt, UsageReport};
-pub use live::Engine;
+pub use learning::{History, LearnReport, PastPrompt, UsageReport};
 pub use map::{Map, MapPoint};
-pub use metrics::MetricsSnapshot;
-pub use passing::{RankedText, TextVectors};
-#[cfg(feature = "execution")]
-pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
+pub use metrics::Metrics;
+pub use offer::{Offer, OfferedTool};
 pub use ranking::fitting;
 pub use request::{
-    Because, Degraded, Excluded, NoTools, SelectRequest, Selected, Selection, Timings,
+    Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
+    Timings,
 };
-pub use session::{Offer, OfferedTool, Session, SessionRecord};
+pub use texts::{TextScore, TextVectors};
+pub use vectors::CatalogVectors;
 
-// What requests, answers and the configuration are made of: rooms above need not reach below.
-pub use crate::embedding::{ModelIdentity, Role};
+// The types of requests, answers and the configuration: users of the engine need no other module.
+pub use crate::embedding::Role;
 pub use crate::feedback::{Observations, RunCounts, RunStats};
 pub use crate::index::IndexKind;
 pub use crate::query::{
-    Analysis, CategoryWords, Context, ContextFeatures, SmallModels, SourceFile, Speaker, Stage,
-    Turn,
+    Analysis, CategoryWords, Context, ContextFeatures, MAX_CLAUSES, SmallModels, SourceFile,
+    Speaker, Stage, Turn, caveat,
 };
 pub use crate::selection::{
     CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, NEAR_BEST, Normalization,

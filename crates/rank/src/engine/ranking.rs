@@ -1,4 +1,4 @@
-//! Orders candidates and takes the best that a policy admits.
+//! Sorts candidates and takes the best that the policy admits.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,53 +6,53 @@ use std::cmp::Ordering;
 use super::judge::Gate;
 use crate::selection::{Candidate, Exclusion, PolicyOrder};
 
-/// What the policy left and what it took out, both best first.
-pub(super) struct Ranked {
+/// The candidates that the policy admits and those that it leaves out, both best first.
+pub(super) struct Ranking {
     pub chosen: Vec<Candidate>,
     pub excluded: Vec<(Candidate, Exclusion)>,
 }
 
-/// Excluded tools that are named at most: enough to see what a filter hides.
+/// The most excluded tools that are named: enough to see what a filter hides.
 const MAX_EXCLUDED: usize = 20;
 
-/// The share of the best score that a tool of an answer sized to the prompt has at least. Over 17
-/// sets of `docs/quality.md` such an answer has 5.0 tools in the mean, as many right ones as a
-/// fixed five, and two fifths instead of a quarter of its tools are right.
+/// The least share of the best score that a tool of an adaptive answer has. Over 17 sets of
+/// `docs/quality.md` such an answer has 5.0 tools in the mean and as many right ones as a fixed five;
+/// two fifths of its tools are right instead of a quarter.
 const FITTING: f32 = 0.6;
 
-/// A tool beyond its server's share gives way to what scores at least so much of its own score. With
-/// 1 a server of many good tools could fill an answer again; with 0 such a server loses right tools to
-/// tools that have nothing to do with the prompt (docs/security.md).
+/// A tool beyond its server's share gives way to a tool that scores at least this share of its score.
+/// With 1, a server of many good tools could fill an answer; with 0, such a server loses right tools to
+/// tools that are unrelated to the prompt (docs/security.md).
 const YIELDS: f32 = 0.7;
 
-/// Which of an answer's scores belong to it where the prompt sizes it: the places of those not far
-/// below the best one, and of that one always.
+/// The indices of the scores that an adaptive answer keeps: those not far below the best one, and
+/// always the best.
 pub fn fitting(scores: &[f32]) -> Vec<usize> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     (0..scores.len()).filter(|&at| fits(scores[at], best)).collect()
 }
 
-/// Whether a score belongs to an answer that is sized to the prompt and whose best one is `best`.
+/// Whether an adaptive answer whose best score is `best` keeps a score.
 pub(super) fn fits(score: f32, best: f32) -> bool {
     score >= FITTING * best || score >= best
 }
 
-/// The order of an answer: by score, and among tools that score about the same by the policy.
+/// The order of an answer: by score, and within a band of scores by the policy.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub policy: &'a PolicyOrder,
-    /// Scores within so much of each other are about the same; 0 leaves it at the score.
+    /// The width of a band of scores; 0 orders by score alone.
     pub band: f32,
 }
 
 impl Order<'_> {
-    /// By score, and of equal ones by the policy's order, which no two rows share.
+    /// By score, then by the policy's order, in which no two rows are equal.
     pub fn better(&self, a: &Candidate, b: &Candidate) -> Ordering {
         let place = |candidate: &Candidate| self.policy.place(candidate.row);
         b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
     }
 
-    /// Puts a candidate into an answer that is in order: before the first that scores less.
+    /// Inserts a candidate into a sorted answer, before the first that is worse.
     pub fn insert(&self, answer: &mut Vec<Candidate>, candidate: Candidate) {
         let at = answer.iter().position(|other| self.better(&candidate, other).is_lt());
         answer.insert(at.unwrap_or(answer.len()), candidate);
@@ -63,28 +63,28 @@ impl Order<'_> {
     }
 }
 
-/// Candidates that are put in order as far as somebody asks.
-struct Ordered<'a> {
+/// Candidates that are sorted lazily, from the best on.
+struct PartialSort<'a> {
     order: Order<'a>,
     all: Vec<Candidate>,
-    /// So many at the front are sorted by score.
+    /// The number of candidates at the front that are sorted by score.
     sorted: usize,
 }
 
-impl Ordered<'_> {
-    /// The first `count`. A tool that `may_stand` refuses keeps the place that its score gives it.
-    fn first(&mut self, count: usize, may_stand: impl Fn(u32) -> bool) -> Cow<'_, [Candidate]> {
+impl PartialSort<'_> {
+    /// The first `count`. A tool that `is_admitted` refuses keeps the place that its score gives it.
+    fn first(&mut self, count: usize, is_admitted: impl Fn(u32) -> bool) -> Cow<'_, [Candidate]> {
         self.sort(count);
         let last = self.all[..count].last();
         let Some(last) = last.filter(|_| self.order.has_bands()) else {
             return Cow::Borrowed(&self.all[..count]);
         };
-        // A band that begins before this end may end after it.
+        // The last band may extend beyond `count`.
         let least = last.score - self.order.band;
         let more = self.all[self.sorted..].iter().filter(|c| c.score >= least).count();
         self.sort(self.sorted + more);
         let mut arranged = self.all[..self.sorted].to_vec();
-        self.order.policy.arrange(&mut arranged, self.order.band, may_stand);
+        self.order.policy.arrange(&mut arranged, self.order.band, is_admitted);
         arranged.truncate(count);
         Cow::Owned(arranged)
     }
@@ -106,19 +106,19 @@ pub(super) fn rank(
     limit: usize,
     gate: &Gate<'_>,
     order: Order<'_>,
-) -> Ranked {
-    // A limit from outside may be any number: it must neither be allocated nor overflow.
+) -> Ranking {
+    // A limit from outside may be any number; it must not be allocated as it is.
     let limit = limit.min(candidates.len());
-    let mut ranked = Ranked { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
+    let mut ranked = Ranking { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
     let mut over = Vec::new();
     let measure = gate.measure(&candidates);
-    let near = |candidate: &Candidate| match &measure {
+    let admit_near = |candidate: &Candidate| match &measure {
         Some(best) => gate.admit_near(candidate, best),
         None => Ok(()),
     };
-    // Sort only as far as is needed: with an open policy that is the first `limit`.
+    // Sort only as far as needed: without filters that is the first `limit`.
     let (mut done, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
-    let mut ordered = Ordered { order, all: candidates, sorted: 0 };
+    let mut ordered = PartialSort { order, all: candidates, sorted: 0 };
     while done < ordered.all.len() && ranked.chosen.len() < limit {
         until = until.min(ordered.all.len());
         for candidate in &ordered.first(until, |row| gate.admit(row, &[]).is_ok())[done..] {
@@ -129,8 +129,8 @@ pub(super) fn rank(
                 ranked.exclude(*candidate, why);
                 continue;
             }
-            if let Err(why) = near(candidate) {
-                // It would stand in the answer, if that had room.
+            if let Err(why) = admit_near(candidate) {
+                // Named only where the answer would have had room for it.
                 if ranked.chosen.len() + ranked.excluded.len() < limit {
                     ranked.exclude(*candidate, why);
                 }
@@ -149,7 +149,7 @@ pub(super) fn rank(
     ranked
 }
 
-impl Ranked {
+impl Ranking {
     /// The best score of those chosen; 0 where there are none.
     pub fn best(&self) -> f32 {
         self.chosen.iter().map(|candidate| candidate.score).reduce(f32::max).unwrap_or(0.0)
@@ -161,8 +161,8 @@ impl Ranked {
         }
     }
 
-    /// Takes back tools beyond their server's share, the best first, where nothing of another
-    /// server comes near them.
+    /// Takes back tools beyond their server's share, best first, where no tool of another server comes
+    /// near them.
     fn readmit(
         &mut self,
         over: Vec<(Candidate, Exclusion)>,
@@ -192,14 +192,14 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::super::judge::{Judge, Past};
+    use super::super::judge::{Judge, LogView};
     use super::*;
     use crate::catalog::{Cost, Reliability, Tool};
     use crate::feedback::Observations;
     use crate::selection::{OpenBreakers, Policy, Score, SignalInputs, SignalWeights, Signals};
 
     /// [`super::rank`] by a policy alone.
-    fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranked {
+    fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranking {
         rank_in_bands(all, limit, (policy, 0.0), tools)
     }
 
@@ -208,7 +208,7 @@ mod tests {
         limit: usize,
         (policy, band): (Policy, f32),
         tools: &[Arc<Tool>],
-    ) -> Ranked {
+    ) -> Ranking {
         let places = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
         let order = Order { policy: &places, band };
         let signals = Signals::new(tools, |_| None, &Default::default());
@@ -224,7 +224,7 @@ mod tests {
             signals: &signals,
             tools,
             situation,
-            past: Past { observations: &Observations::default(), now: Default::default() },
+            log: LogView { observations: &Observations::default(), now: Default::default() },
             budget_tokens: None,
         };
         let gate = judge.gate(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);
@@ -295,7 +295,7 @@ mod tests {
         // Halfway between a clear one and a vague one half as much is asked for.
         assert_eq!(chosen([0.55, 0.26, 0.3, 0.24], 3).0, [0, 2, 1]);
         assert_eq!(chosen([0.55, 0.24, 0.3, 0.23], 3).0, [0, 2]);
-        // Only what would have stood in the answer is told.
+        // Only tools that the answer would have had room for are named.
         assert_eq!(chosen([0.8, 0.6, 0.5, 0.5], 1), (vec![0], vec![]));
         // No other tool of its server speaks for the best one, nor for a hostile one.
         assert_eq!(chosen([0.8, 0.6, 0.3, 0.5], 3), (vec![0, 1, 3], vec![]));

@@ -1,30 +1,26 @@
-//! Executions on their way from an engine to a log, and what the log says back.
+//! The log of executions: the engine writes to it in the background, and reads observations from it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use rayon::prelude::*;
-
-use super::neighbors::cosine;
 use super::{Engine, Error};
 use crate::embedding::{Embedder, Role};
 use crate::feedback::{
-    DUPLICATE, Execution, ExecutionStore, NearDuplicate, Observations, PromptVector, RecordOutcome,
-    Recorder, RecorderCounts, RecorderHooks, RecorderOptions, StoreError, StoreOptions,
+    Execution, ExecutionStore, Observations, PromptVector, RecordOutcome, Recorder, RecorderHooks,
+    RecorderOptions, StoreError, StoreOptions,
 };
-use crate::selection::Strategy;
 
-/// Prompts embedded at a time in the background: a selection that comes meanwhile waits for these
-/// few at most. Most were embedded for their selection, and are remembered.
+/// Prompts embedded at a time in the background: few, because a selection may wait for them. Most were
+/// embedded for their selection, and their vectors are cached.
 const CHUNK: usize = 8;
 
-/// A log, and what is kept in it.
+/// Where the log is, and how it is kept.
 pub(super) struct LogPlace {
     pub path: PathBuf,
     pub options: StoreOptions,
 }
 
-/// A log that an engine writes to, and what it says.
+/// The queue of executions that an engine writes, and the latest observations from the log.
 pub(super) struct Recording {
     recorder: Recorder,
     observed: Arc<RwLock<Arc<Observations>>>,
@@ -43,7 +39,7 @@ impl Recording {
                 let read = Arc::new(read.numbered(version));
                 *shown.write().unwrap_or_else(PoisonError::into_inner) = read;
             }
-            // What was seen before still holds.
+            // The observations before this stay in use.
             Err(error) => tracing::warn!("the log of executions is not read: {error}"),
         };
         let mut hooks =
@@ -61,7 +57,7 @@ impl Recording {
     }
 }
 
-/// Embeds the prompts that came without a vector. One that cannot be embedded goes without.
+/// Embeds the prompts that have no vector. Where that fails, they are logged without.
 fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
     let has_none =
         |execution: &&mut Execution| execution.vector.is_none() && execution.prompt.is_some();
@@ -83,84 +79,79 @@ fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
 }
 
 impl Engine {
-    /// Takes an execution for the log, in about a microsecond; it is written in the background, with
-    /// the vector of its prompt.
+    /// Queues an execution for the log and counts it, in about a microsecond. It is written in the
+    /// background, with the vector of its prompt.
+    ///
+    /// ```
+    /// use toolroute_catalog::Catalog;
+    /// use toolroute_rank::engine::Engine;
+    /// use toolroute_rank::feedback::{Execution, StoreOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("log.db");
+    /// let engine = Engine::builder(Catalog::default())
+    ///     .feedback(&path, StoreOptions::default())
+    ///     .build()?;
+    /// engine.record(Execution::new("fs__read_file".into(), "read the file", true))?;
+    /// engine.close();
+    /// assert_eq!(engine.observed().tool("fs__read_file").unwrap().runs, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; and where the execution
-    /// cannot be logged.
+    /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; an error where the execution
+    /// is invalid.
     pub fn record(&self, execution: Execution) -> Result<RecordOutcome, Error> {
         let recorder = &self.recording()?.recorder;
-        self.metrics.executed(&execution);
+        self.metrics.count_execution(&execution);
         let recorded = recorder.record(execution)?;
-        self.metrics.waiting(recorder.counts().waiting());
+        self.metrics.set_queue(recorder.counts().waiting());
         Ok(recorded)
     }
 
-    /// [`Engine::record`] of what an executor has run: without a log it is only counted.
-    #[cfg(feature = "execution")]
-    pub(super) fn note(&self, execution: Execution) {
-        if self.recording.is_none() {
-            self.metrics.executed(&execution);
-        } else if let Err(error) = self.record(execution) {
-            tracing::warn!("a run is not logged: {error}");
-        }
-    }
-
-    /// Ends in good order: what is not written yet is written, and cached answers are dropped.
+    /// Writes what is queued to the log and drops cached answers. To be called before the program
+    /// ends; the engine stays usable.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// engine.close();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn close(&self) {
         if let Some(recording) = &self.recording {
             if let Err(error) = recording.recorder.flush() {
                 tracing::warn!("the log of runs is not complete: {error}");
             }
-            self.metrics.waiting(recording.recorder.counts().waiting());
+            self.metrics.set_queue(recording.recorder.counts().waiting());
         }
         self.cache.clear();
     }
 
-    /// What the log says, as of some seconds ago at most; nothing without a log.
+    /// The observations from the engine's log, at most some seconds old; empty without a log.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// assert_eq!(engine.observed().executions(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn observed(&self) -> Arc<Observations> {
         let Some(recording) = &self.recording else { return Arc::default() };
         recording.observed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until what was recorded is written and [`Engine::observed`] knows it.
-    ///
-    /// # Errors
-    /// [`Error::NoFeedback`]; and where something could not be written.
-    pub fn flush_feedback(&self) -> Result<(), Error> {
-        Ok(self.recording()?.recorder.flush()?)
-    }
-
-    /// What became of recorded executions; `None` without a log.
-    pub fn feedback_counts(&self) -> Option<RecorderCounts> {
-        self.recording.as_ref().map(|recording| recording.recorder.counts())
+    /// The queue to the log, to wait for it or to read its counts; `None` without a log. What is
+    /// recorded past [`Engine::record`] is not counted.
+    // Hidden: servers use it; programs record and close.
+    #[doc(hidden)]
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recording.as_ref().map(|recording| &recording.recorder)
     }
 
     fn recording(&self) -> Result<&Recording, Error> {
         self.recording.as_ref().ok_or(Error::NoFeedback)
-    }
-
-    /// Pairs of tools whose texts mean nearly the same, by rows. It compares each with each: for
-    /// maintenance, not for answers.
-    ///
-    /// # Errors
-    /// [`Error::NoModel`].
-    pub fn near_duplicates(&self) -> Result<Vec<NearDuplicate>, Error> {
-        let state = self.state();
-        let no_model = Error::NoModel { strategy: Strategy::Semantic };
-        let vectors = state.vectors.as_deref().ok_or(no_model)?;
-        let rows = 0..state.catalog.len() as u32;
-        let pairs_of = |row: u32| {
-            let others = (row + 1..rows.end).map(move |other| (other, cosine(vectors, row, other)));
-            others.filter(|(_, cosine)| *cosine >= DUPLICATE).collect::<Vec<_>>()
-        };
-        let pairs: Vec<_> = rows.clone().into_par_iter().map(pairs_of).collect();
-        let id = |row: u32| state.catalog.tools()[row as usize].id.clone();
-        let named = rows.zip(pairs).flat_map(|(row, near)| {
-            let pair = |(other, cosine)| NearDuplicate { a: id(row), b: id(other), cosine };
-            near.into_iter().map(pair).collect::<Vec<_>>()
-        });
-        Ok(named.collect())
     }
 }

@@ -1,4 +1,4 @@
-//! What is asked of an engine, and what it answers.
+//! Requests to an engine, and its answers.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,23 +7,24 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::{Analysis, Context, HeldBack};
-use crate::catalog::{Suspicion, Tool, ToolId, suspicions};
+use super::{Analysis, Context, HeldMatch};
+use crate::catalog::{self, Suspicion, Tool, ToolId};
 use crate::selection::{Exclusion, Explanation, Policy, Strategy};
 
-/// A prompt with what is to differ from the engine's configuration.
+/// A prompt, and settings that override the engine's configuration for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SelectRequest {
     pub prompt: String,
     pub strategy: Option<Strategy>,
     pub limit: Option<usize>,
-    /// Whether the answer is sized to the prompt, `limit` tools at most.
+    /// Whether the answer leaves out tools that score far below the best one, instead of always
+    /// having `limit` tools.
     pub adaptive: Option<bool>,
     pub policy: Option<Policy>,
-    /// Scores within so much of each other are about the same, and the policy decides among them; 0
-    /// leaves it at the score.
+    /// The difference of scores, 0 to 1, below which the policy orders tools instead of the score; 0
+    /// orders by score alone.
     pub policy_band: Option<f32>,
-    /// Ids of the only tools to rank; `None` is the whole catalog.
+    /// Ids of the only tools to rank; `None` ranks the whole catalog.
     pub candidates: Option<Vec<String>>,
     /// What is known around the prompt.
     pub context: Option<Context>,
@@ -82,44 +83,44 @@ impl SelectRequest {
 pub struct Selection {
     /// The strategy that was used: never `auto`.
     pub strategy: Strategy,
-    /// Why this one.
-    pub because: Because,
-    /// Why the answer is not as good as it could be: `auto` fell back to words alone, or nothing was
-    /// found for a prompt that the model cannot read.
+    /// Why this strategy was used.
+    pub because: StrategyReason,
+    /// Why the answer is worse than it could be: `auto` fell back to words alone, or nothing was found
+    /// for a prompt that the model cannot read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub degraded: Option<Degraded>,
-    /// What the prompt was read as, where it goes on with the conversation, has a slip of
-    /// the fingers or says what not to do.
+    pub degraded: Option<Degradation>,
+    /// The text that was ranked for, where it differs from the prompt: with the conversation that the
+    /// prompt follows up on, without typing errors and without what it says not to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
-    /// What the prompt and the files of its context are about, where that was found out.
+    /// What the prompt and the files of its context are about, where the context wants that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Arc<Analysis>>,
-    pub tools: Vec<Selected>,
-    /// What speaks for any tool to fit: what a model's calibration makes a confidence of.
+    pub tools: Vec<SelectedTool>,
+    /// The evidence that any tool fits at all, from which the model's calibration computes
+    /// `confidence`.
     pub evidence: Option<f32>,
-    /// How likely it is that a tool of the catalog fits at all, 0 to 1; `None` where the strategy
-    /// or the model cannot tell.
+    /// The probability that a tool of the catalog fits at all; `None` where the strategy or the model
+    /// has no calibration.
     pub confidence: Option<f32>,
-    /// Whether nothing fits well enough: then `tools` has critical tools at most, and the nearest
-    /// are in `excluded`.
+    /// Whether the confidence was too low: then `tools` has critical tools at most, and the nearest
+    /// tools are in `excluded`.
     pub abstained: bool,
-    /// Why there is no tool in the answer, where there is none.
+    /// Why `tools` is empty, where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_tools: Option<NoTools>,
-    /// Tools that would stand in the answer, were it not for the policy or for a lack of
-    /// confidence.
-    pub excluded: Vec<Excluded>,
-    /// Tools that are held back ([`super::Engine::hold_back`]) and would stand in the answer.
+    /// Tools that the answer would have without the policy and the least confidence.
+    pub excluded: Vec<ExcludedTool>,
+    /// Tools that the answer would have if they were not held back ([`super::Engine::hold_back`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub held_back: Vec<HeldBack>,
+    pub held_back: Vec<HeldMatch>,
     /// Candidates of the request that the catalog does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_candidates: Vec<String>,
-    /// Whether it was given a moment ago. Not serialised, as the times.
+    /// Whether it comes from the cache. Not serialised, as the timings are not.
     #[serde(skip)]
     pub cached: bool,
-    /// Not serialised: equal requests give equal bytes, and times differ.
+    /// Not serialised, so that equal requests give equal bytes.
     #[serde(skip)]
     pub timings: Timings,
 }
@@ -127,16 +128,16 @@ pub struct Selection {
 /// Why a strategy was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Because {
-    /// The request or the configuration names it.
+pub enum StrategyReason {
+    /// The request or the configuration names the strategy.
     Asked,
-    /// `auto`, and a model is at hand.
+    /// `auto`, with a model.
     AutoWithModel,
-    /// `auto`, and there is no model.
+    /// `auto`, without a model.
     AutoWithoutModel,
 }
 
-impl fmt::Display for Because {
+impl fmt::Display for StrategyReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Asked => "as asked",
@@ -146,17 +147,17 @@ impl fmt::Display for Because {
     }
 }
 
-/// Why an answer is not as good as it could be.
+/// Why an answer is worse than it could be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Degraded {
-    /// No model was given to the engine.
+pub enum Degradation {
+    /// The engine has no model.
     NoModel,
     /// Nothing was found, and the prompt is in a language that the model does not read.
     UnreadLanguage,
 }
 
-impl fmt::Display for Degraded {
+impl fmt::Display for Degradation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoModel => "no model is at hand; the tools are found by words alone",
@@ -172,9 +173,9 @@ impl fmt::Display for Degraded {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoTools {
-    /// There is no tool to choose from.
+    /// The catalog has no tool.
     EmptyCatalog,
-    /// Policy, profile, server, candidates or least score leave none of the tools.
+    /// The policy, the profile, the server, the candidates or the least score leave out every tool.
     Filtered,
     /// No tool fits the prompt.
     NothingFits,
@@ -192,32 +193,31 @@ impl fmt::Display for NoTools {
 
 /// One tool of an answer.
 #[derive(Clone, Debug)]
-pub struct Selected {
+pub struct SelectedTool {
     pub tool: Arc<Tool>,
-    /// The sum of the explanation's contributions.
+    /// The sum of the contributions in `explanation`.
     pub score: f32,
     pub explanation: Explanation,
-    pub(super) looked: Looked,
+    pub(super) suspicions: LazySuspicions,
 }
 
-/// What is suspicious in one tool. Looking takes as long as an answer, so it is done when somebody
-/// reads that, and once as long as the tool stays in the catalog.
+/// The suspicions about one tool, computed lazily: computing them takes as long as an answer. They are
+/// shared by all answers from one state of the catalog.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Looked(Arc<OnceLock<Vec<Suspicion>>>);
+pub(super) struct LazySuspicions(Arc<OnceLock<Vec<Suspicion>>>);
 
-impl Selected {
-    /// What is suspicious in the tool's definition: it is in the answer all the same, and who reads
-    /// the answer should know.
+impl SelectedTool {
+    /// What is suspicious in the tool's definition. Such a tool stays in the answer, with a warning.
     pub fn suspicions(&self) -> &[Suspicion] {
-        self.looked.0.get_or_init(|| suspicions(&self.tool))
+        self.suspicions.0.get_or_init(|| catalog::suspicions(&self.tool))
     }
 }
 
-impl Serialize for Selected {
+impl Serialize for SelectedTool {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let warnings: Vec<String> = self.suspicions().iter().map(ToString::to_string).collect();
         let fields = 6 + usize::from(!warnings.is_empty());
-        let mut out = serializer.serialize_struct("Selected", fields)?;
+        let mut out = serializer.serialize_struct("SelectedTool", fields)?;
         out.serialize_field("id", &self.tool.id)?;
         out.serialize_field("name", &self.tool.name)?;
         out.serialize_field("server", &self.tool.server)?;
@@ -231,15 +231,15 @@ impl Serialize for Selected {
     }
 }
 
-/// A tool that the policy took out of the answer.
+/// A tool that was left out of an answer.
 #[derive(Clone, Debug, Serialize)]
-pub struct Excluded {
+pub struct ExcludedTool {
     pub id: ToolId,
     pub score: f32,
     pub because: Exclusion,
 }
 
-/// Where the time of one selection went.
+/// The time that each stage of a selection took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timings {
     pub tokenize: Duration,
@@ -257,7 +257,7 @@ impl Timings {
         self.stages().iter().map(|(_, time)| *time).sum()
     }
 
-    /// Every stage by name, in the order in which they run.
+    /// Each stage with its name, in the order in which they run.
     pub fn stages(&self) -> [(&'static str, Duration); 6] {
         [
             ("tokenize", self.tokenize),

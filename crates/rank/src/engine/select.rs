@@ -1,4 +1,4 @@
-//! The engine itself: from a prompt to tools.
+//! From a prompt to an answer: reads, embeds, retrieves, ranks and explains.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,38 +9,38 @@ use rayon::prelude::*;
 
 use super::analysis::READABLE;
 use super::context;
-use super::judge::{Judge, Moment, read_as};
-use super::ranking::{Ranked, fits};
+use super::judge::{Judge, RequestRows, read_as};
+use super::ranking::{Ranking, fits};
 use super::request::{
-    Because, Degraded, Excluded, NoTools, SelectRequest, Selected, Selection, Timings,
+    Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
+    Timings,
 };
 use super::state::State;
 use super::{Error, fingerprint};
-use crate::catalog::Tool;
 use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
-    Assessment, Candidacies, Candidate, Clause, Exclusion, Explanation, ExplanationInputs,
-    Preference, PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy,
-    candidates_for, confidence, evidence, resolve_strategy,
+    Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Preference,
+    PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy, confidence, evidence,
+    resolve_strategy,
 };
 
-/// A request and its prompt as it was read.
-type Asked<'a> = (&'a SelectRequest, &'a Reading);
+/// A request, and the reading of its prompt.
+type ReadRequest<'a> = (&'a SelectRequest, &'a Reading);
 
-/// The vectors of a prompt and its clauses, and what they cost.
+/// The vectors of a prompt and its clauses, and the time that they took.
 #[derive(Clone, Copy, Default)]
-struct Embedding<'a> {
-    /// One after the other, the prompt's first; empty for a strategy that does without.
+struct PromptVectors<'a> {
+    /// Concatenated, the prompt's first; empty for a strategy without vectors.
     vectors: &'a [f32],
     tokenize: Duration,
     embed: Duration,
 }
 
-/// What was retrieved and ranked for a prompt.
-struct Answer<'a> {
-    ranked: Ranked,
+/// The parts of an answer before its tools are explained.
+struct AnswerParts<'a> {
+    ranking: Ranking,
     assessed: Assessment<'a>,
     times: StageTimes,
     policy: Duration,
@@ -50,15 +50,16 @@ struct Answer<'a> {
     no_tools: Option<NoTools>,
 }
 
-/// What may make an answer shorter than its limit.
+/// Whether an answer may be shorter than its limit.
 #[derive(Clone, Copy)]
-struct Sizing {
+struct SizeRules {
+    /// Whether it is empty where the confidence is too low.
     may_abstain: bool,
-    /// Whether the prompt sizes it.
+    /// Whether it leaves out tools that score far below the best one.
     adaptive: bool,
 }
 
-// Documented where users see it: in [`super::Engine`].
+// The public methods are documented in [`super::Engine`].
 impl State {
     pub fn fingerprint(&self) -> String {
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
@@ -72,7 +73,7 @@ impl State {
         Ok(Selection { read_as: read_as(request, &reading), ..selection })
     }
 
-    /// The prompt as it is understood; the plain blend takes it as it was written.
+    /// Reads the prompt. The plain blend takes it as it is written.
     fn read(&self, request: &SelectRequest) -> Reading {
         if self.config.fusion.is_plain() {
             return Reading::verbatim(&request.prompt);
@@ -80,30 +81,30 @@ impl State {
         context::read(request, self.vocabulary().as_ref())
     }
 
-    /// [`State::select`] of a prompt that was read.
-    fn select_read(&self, asked: Asked<'_>) -> Result<Selection, Error> {
-        let (strategy, ..) = self.effective(asked.0)?;
+    /// [`State::select`] for a prompt that is already read.
+    fn select_read(&self, (request, reading): ReadRequest<'_>) -> Result<Selection, Error> {
+        let (strategy, ..) = self.effective(request)?;
         if !strategy.needs_vector() {
-            return self.answer(asked, Embedding::default());
+            return self.answer((request, reading), PromptVectors::default());
         }
         let start = Instant::now();
-        let texts: Vec<Cow<'_, str>> = self.texts(asked.1, strategy).collect();
+        let texts: Vec<Cow<'_, str>> = self.texts(reading, strategy).collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
-        let embedding = Embedding {
+        let vectors = PromptVectors {
             vectors: embedded.vectors.as_slice().unwrap_or_default(),
             tokenize: embedded.tokenize,
             embed: start.elapsed().saturating_sub(embedded.tokenize),
         };
-        self.answer(asked, embedding)
+        self.answer((request, reading), vectors)
     }
 
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         let readings: Vec<Reading> =
             requests.par_iter().map(|request| self.read(request)).collect();
-        let asked: Vec<Asked<'_>> = requests.iter().zip(&readings).collect();
-        let mut answers = self.select_many_read(&asked);
-        for (answer, (request, reading)) in answers.iter_mut().zip(asked) {
+        let requests: Vec<ReadRequest<'_>> = requests.iter().zip(&readings).collect();
+        let mut answers = self.select_many_read(&requests);
+        for (answer, (request, reading)) in answers.iter_mut().zip(requests) {
             if let Ok(answer) = answer {
                 answer.read_as = read_as(request, reading);
             }
@@ -111,9 +112,9 @@ impl State {
         answers
     }
 
-    /// [`State::select_many`] of prompts that were read.
-    fn select_many_read(&self, asked: &[Asked<'_>]) -> Vec<Result<Selection, Error>> {
-        let texts = asked.par_iter().map(|(request, reading)| match self.effective(request) {
+    /// [`State::select_many`] for prompts that are already read.
+    fn select_many_read(&self, requests: &[ReadRequest<'_>]) -> Vec<Result<Selection, Error>> {
+        let texts = requests.par_iter().map(|(request, reading)| match self.effective(request) {
             Ok((strategy, ..)) if strategy.needs_vector() => {
                 self.texts(reading, strategy).collect()
             }
@@ -124,11 +125,11 @@ impl State {
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
-            _ => return asked.par_iter().map(|asked| self.select_read(*asked)).collect(),
+            _ => return requests.par_iter().map(|one| self.select_read(*one)).collect(),
         };
         let Ok(embedded) = embedded else {
-            // One text may have spoiled the batch: each gets its own answer or its own error.
-            return asked.par_iter().map(|asked| self.select_read(*asked)).collect();
+            // One text may have failed the batch: each request gets its own answer or its own error.
+            return requests.par_iter().map(|one| self.select_read(*one)).collect();
         };
         let share = |time: Duration| time / u32::try_from(all.len()).unwrap_or(u32::MAX);
         let (tokenize, whole) = (share(embedded.tokenize), share(start.elapsed()));
@@ -136,42 +137,42 @@ impl State {
         let row = |place: &usize| embedded.vectors.row(*place).to_vec();
         let vectors: Vec<f32> = places.iter().flat_map(row).collect();
         let mut rest = vectors.as_slice();
-        let mut embeddings = Vec::with_capacity(asked.len());
+        let mut prompts = Vec::with_capacity(requests.len());
         for texts in texts.iter().map(Vec::len) {
             let (vectors, after) = rest.split_at(texts * width);
             rest = after;
             let (tokenize, whole) = (tokenize * texts as u32, whole * texts as u32);
             let embed = whole.saturating_sub(tokenize);
-            embeddings.push(Embedding { vectors, tokenize, embed });
+            prompts.push(PromptVectors { vectors, tokenize, embed });
         }
-        let asked = asked.par_iter().zip(embeddings);
-        asked.map(|(asked, embedding)| self.answer(*asked, embedding)).collect()
+        let requests = requests.par_iter().zip(prompts);
+        requests.map(|(request, vectors)| self.answer(*request, vectors)).collect()
     }
 
-    /// What a prompt asks for, thing by thing, where it asks for several and the strategy cares.
+    /// The clauses of a prompt that asks for several things, where the strategy ranks them one by one.
     fn clauses<'a>(&self, reading: &'a Reading, strategy: Strategy) -> &'a [String] {
         let is_whole = !self.config.clauses || self.config.fusion.is_plain();
         let is_one = is_whole || strategy != Strategy::Hybrid || reading.clauses.len() < 2;
         if is_one { &[] } else { &reading.clauses }
     }
 
-    /// The strategy that a request comes to, and why it is less than it could be.
+    /// The strategy for a request, why it is used, and why it is worse than it could be.
     fn effective(
         &self,
         request: &SelectRequest,
-    ) -> Result<(Strategy, Because, Option<Degraded>), Error> {
+    ) -> Result<(Strategy, StrategyReason, Option<Degradation>), Error> {
         if request.prompt.trim().is_empty() {
             return Err(Error::EmptyPrompt);
         }
         let strategy = request.strategy.unwrap_or(self.config.strategy);
         let settled = resolve_strategy(strategy, self.embedder.is_some());
         match (strategy, &self.embedder) {
-            (Strategy::Auto, Some(_)) => Ok((settled, Because::AutoWithModel, None)),
+            (Strategy::Auto, Some(_)) => Ok((settled, StrategyReason::AutoWithModel, None)),
             (Strategy::Auto, None) => {
-                Ok((settled, Because::AutoWithoutModel, Some(Degraded::NoModel)))
+                Ok((settled, StrategyReason::AutoWithoutModel, Some(Degradation::NoModel)))
             }
             (strategy, None) if strategy.needs_vector() => Err(Error::NoModel { strategy }),
-            (strategy, _) => Ok((strategy, Because::Asked, None)),
+            (strategy, _) => Ok((strategy, StrategyReason::Asked, None)),
         }
     }
 
@@ -187,18 +188,18 @@ impl State {
 
     fn answer(
         &self,
-        (request, reading): Asked<'_>,
-        embedding: Embedding<'_>,
+        (request, reading): ReadRequest<'_>,
+        embedded: PromptVectors<'_>,
     ) -> Result<Selection, Error> {
         let (strategy, because, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
-        let moment = Moment::new(self, request.context.as_ref());
-        // A limit from outside may be any number, and no answer has more tools than there are.
+        let named = RequestRows::new(self, request.context.as_ref());
+        // A limit from outside may be any number; it must not exceed the catalog.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
-        let mut vectors = embedding.vectors.chunks_exact(self.dims().max(1));
+        let mut vectors = embedded.vectors.chunks_exact(self.dims().max(1));
         let vector = vectors.next();
-        let judge = Judge::new(self, (request, reading), &moment, (strategy, vector))?;
+        let judge = Judge::new(self, (request, reading), &named, (strategy, vector))?;
         let clauses = self.clauses(reading, strategy).iter().zip(vectors);
         let clauses: Vec<Clause<'_>> =
             clauses.map(|(text, vector)| Clause { text, vector }).collect();
@@ -212,22 +213,22 @@ impl State {
             limit,
         };
         let adaptive = request.adaptive.unwrap_or(self.config.adaptive);
-        let sizing = Sizing { may_abstain: request.candidates.is_none(), adaptive };
-        let answer = self.ranked(retriever, &prompt, &judge, sizing)?;
+        let size = SizeRules { may_abstain: request.candidates.is_none(), adaptive };
+        let answer = self.rank(retriever, &prompt, &judge, size)?;
         let start = Instant::now();
-        let Answer { ranked, assessed, times, policy: policy_time, .. } = answer;
-        let Answer { abstained, evidence, confidence, no_tools, .. } = answer;
-        let best = ranked.best();
-        let tools = ranked.chosen.iter().map(|found| {
+        let AnswerParts { ranking, assessed, times, policy: policy_time, .. } = answer;
+        let AnswerParts { abstained, evidence, confidence, no_tools, .. } = answer;
+        let best = ranking.best();
+        let tools = ranking.chosen.iter().map(|found| {
             let intent = assessed.intent(found.row);
             let beyond =
                 ExplanationInputs { parts: assessed.parts(found), intent, confidence, best };
             self.selected(retriever, &reading.text, found, beyond)
         });
-        let is_unread = (ranked.chosen.is_empty() || abstained) && self.is_unread(reading);
-        let degraded = degraded.or(is_unread.then_some(Degraded::UnreadLanguage));
-        let excluded = self.excluded(ranked.excluded);
-        let timings = timings(embedding, times, policy_time + start.elapsed());
+        let is_unread = (ranking.chosen.is_empty() || abstained) && self.is_unread(reading);
+        let degraded = degraded.or(is_unread.then_some(Degradation::UnreadLanguage));
+        let excluded = self.excluded(ranking.excluded);
+        let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
             because,
@@ -247,9 +248,9 @@ impl State {
         })
     }
 
-    /// Why nothing was chosen; `None` where something was, or where nothing was asked for.
-    fn no_tools(&self, ranked: &Ranked, is_filtered: bool, limit: usize) -> Option<NoTools> {
-        match ranked.chosen.is_empty() {
+    /// Why nothing was chosen; `None` where something was, or where the limit is 0.
+    fn no_tools(&self, ranking: &Ranking, is_filtered: bool, limit: usize) -> Option<NoTools> {
+        match ranking.chosen.is_empty() {
             true if self.catalog.is_empty() => Some(NoTools::EmptyCatalog),
             true if limit > 0 && is_filtered => Some(NoTools::Filtered),
             true if limit > 0 => Some(NoTools::NothingFits),
@@ -257,10 +258,10 @@ impl State {
         }
     }
 
-    fn excluded(&self, excluded: Vec<(Candidate, Exclusion)>) -> Vec<Excluded> {
+    fn excluded(&self, excluded: Vec<(Candidate, Exclusion)>) -> Vec<ExcludedTool> {
         let name = |(candidate, because): (Candidate, Exclusion)| {
             let id = self.catalog.tools()[candidate.row as usize].id.clone();
-            Excluded { id, score: candidate.score, because }
+            ExcludedTool { id, score: candidate.score, because }
         };
         excluded.into_iter().map(name).collect()
     }
@@ -271,7 +272,7 @@ impl State {
         prompt: &str,
         found: &Candidate,
         beyond: ExplanationInputs<'_>,
-    ) -> Selected {
+    ) -> SelectedTool {
         let tool = self.catalog.tools()[found.row as usize].clone();
         let matched = retriever.matched_terms(prompt, found.row);
         let usage = self.usage_of(found.row, retriever.strategy());
@@ -281,17 +282,17 @@ impl State {
         let explanation = Explanation::new(found, matched, &tool, beyond)
             .with_usage(usage)
             .with_preferred(preferred);
-        let looked = self.looked[found.row as usize].clone();
-        Selected { tool, score: found.score, explanation, looked }
+        let suspicions = self.suspicions[found.row as usize].clone();
+        SelectedTool { tool, score: found.score, explanation, suspicions }
     }
 
-    /// Takes the tools out of an answer that is not sure enough, and says whether it did.
-    fn withhold(&self, confidence: Option<f32>, ranked: &mut Ranked) -> bool {
+    /// Empties an answer whose confidence is too low; returns whether it is.
+    fn withhold(&self, confidence: Option<f32>, ranking: &mut Ranking) -> bool {
         let least = self.config.min_confidence;
         let Some(found) = confidence.filter(|found| *found < least) else { return false };
         let because = Exclusion::Confidence { found, least };
-        let Ranked { chosen, excluded } = ranked;
-        // What a filter took out stays told.
+        let Ranking { chosen, excluded } = ranking;
+        // Tools that a filter left out keep that reason.
         if chosen.is_empty() {
             return true;
         }
@@ -299,22 +300,13 @@ impl State {
         true
     }
 
-    pub fn candidates_for(&self, obligation: &str, have: &[String]) -> Candidacies {
-        let seen = |row: u32| self.observed.of(row);
-        let admit = |row: u32, tool: &Tool| {
-            self.config.policy.admit(tool, seen(row))?;
-            self.inputs.blocked.admit(tool)
-        };
-        candidates_for(self.catalog.tools(), obligation, have, admit, seen)
-    }
-
-    /// Numbers of a vector; 0 without a model.
+    /// The dimension of the vectors; 0 without a model.
     fn dims(&self) -> usize {
         self.embedder.as_ref().map_or(0, |embedder| embedder.identity().dimension)
     }
 
-    /// How far the encoder can read a text, by the share of Latin letters in it: the share of its
-    /// letters that its vocabulary has words of.
+    /// How far the model reads a text, 0 to 1: the share of Latin letters for a model of Latin script,
+    /// else 1.
     pub fn trust(&self, latin_share: f32) -> f32 {
         match &self.embedder {
             _ if self.config.fusion.is_plain() => 1.0,
@@ -323,8 +315,8 @@ impl State {
         }
     }
 
-    /// How much of the prompt no meaning is made of, 0 to 1: of what is not Latin by an encoder of
-    /// Latin letters, or where there is none.
+    /// The share of the prompt's letters that no vector stands for, 0 to 1: those that are not Latin,
+    /// unless the model reads other scripts.
     pub fn unread(&self, reading: &Reading) -> f32 {
         match &self.embedder {
             Some(embedder) if !embedder.reads_latin_only() => 0.0,
@@ -332,14 +324,14 @@ impl State {
         }
     }
 
-    /// Whether the prompt is in a language or a script that the encoder does not read.
+    /// Whether the prompt is in a language or a script that the model does not read.
     fn is_unread(&self, reading: &Reading) -> bool {
         let is_unread = reading.latin_share < READABLE || reading.is_foreign();
         is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
     }
 
-    /// What is embedded of a prompt: all of it, then its clauses. Identifiers stand as words, as
-    /// they do in what is embedded of tools, and what the encoder cannot read is left out.
+    /// The texts to embed for a prompt: the prompt, then its clauses. Identifiers are split into words,
+    /// as in the texts of tools, and what the model cannot read is left out.
     fn texts<'a>(
         &self,
         reading: &'a Reading,
@@ -356,71 +348,80 @@ impl State {
         })
     }
 
-    /// Retrieves and ranks. Where an approximate index gave too few that the policy admits, all
-    /// that it admits are scored instead: a filter must cost time, never tools.
-    fn ranked<'a>(
+    /// Retrieves and ranks. Where an approximate index returns too few tools that the policy admits,
+    /// all admitted tools are scored instead: a filter must cost time, never tools.
+    fn rank<'a>(
         &self,
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
         judge: &'a Judge<'a>,
-        sizing: Sizing,
-    ) -> Result<Answer<'a>, Error> {
+        size: SizeRules,
+    ) -> Result<AnswerParts<'a>, Error> {
         let (limit, rows) = (prompt.limit, prompt.rows);
         let found = retriever.retrieve(prompt)?;
         let start = Instant::now();
         let (evidence, confidence) = self.certainty(retriever.strategy(), &found);
         let Retrieval { mut candidates, times, .. } = found;
         let assessed = judge.assess(&mut candidates, rows);
-        // Where a tool's author says that the prompt is for it, no encoder need agree.
+        // A pattern of a tool's author that matches counts without the model's agreement.
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
         let confidence = confidence.map(|sure| sure.max(said));
         let gate = judge.gate(&assessed, &candidates);
         let critical = judge.critical(&candidates);
-        let mut ranked = judge.rank(candidates, limit, &gate);
-        // What is far from the best is so wherever it is found.
+        let mut ranking = judge.rank(candidates, limit, &gate);
+        // A tool far below the best one would be left out of an exact search as well.
         let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
-        let kept_out = ranked.excluded.iter().any(|(_, why)| is_kept_out(why));
-        let starved = ranked.chosen.len() < limit && kept_out;
+        let kept_out = ranking.excluded.iter().any(|(_, why)| is_kept_out(why));
+        let starved = ranking.chosen.len() < limit && kept_out;
         if starved && self.is_approximate() && matches!(rows, Rows::All) {
             let rows = 0..self.catalog.len() as u32;
             let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();
             let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
             let mut all = retriever.retrieve(&prompt)?.candidates;
             judge.assess(&mut all, prompt.rows);
-            ranked.chosen = judge.rank(all, limit, &gate).chosen;
+            ranking.chosen = judge.rank(all, limit, &gate).chosen;
         }
-        if sizing.adaptive {
-            let best = ranked.best();
-            ranked.chosen.retain(|candidate| fits(candidate.score, best));
+        if size.adaptive {
+            let best = ranking.best();
+            ranking.chosen.retain(|candidate| fits(candidate.score, best));
         }
-        let is_filtered = ranked.chosen.is_empty()
-            && (!ranked.excluded.is_empty() || matches!(rows, Rows::Only([])));
-        let abstained = sizing.may_abstain && self.withhold(confidence, &mut ranked);
-        judge.add_critical(&mut ranked, &critical, limit);
+        let is_filtered = ranking.chosen.is_empty()
+            && (!ranking.excluded.is_empty() || matches!(rows, Rows::Only([])));
+        let abstained = size.may_abstain && self.withhold(confidence, &mut ranking);
+        judge.add_critical(&mut ranking, &critical, limit);
         if let Some(tokens) = judge.budget_tokens {
-            self.fit(&mut ranked, tokens);
+            self.fit(&mut ranking, tokens);
         }
-        let no_tools = self.no_tools(&ranked, is_filtered, limit);
+        let no_tools = self.no_tools(&ranking, is_filtered, limit);
         let policy = start.elapsed();
-        Ok(Answer { ranked, assessed, times, policy, evidence, confidence, abstained, no_tools })
+        Ok(AnswerParts {
+            ranking,
+            assessed,
+            times,
+            policy,
+            evidence,
+            confidence,
+            abstained,
+            no_tools,
+        })
     }
 
-    /// Leaves out tools whose definitions do not fit into so many tokens together; the best stays.
-    fn fit(&self, ranked: &mut Ranked, tokens: usize) {
+    /// Leaves out tools whose definitions exceed the budget of tokens; the best tool always stays.
+    fn fit(&self, ranking: &mut Ranking, tokens: usize) {
         let mut left = tokens;
-        for (place, candidate) in std::mem::take(&mut ranked.chosen).into_iter().enumerate() {
+        for (place, candidate) in std::mem::take(&mut ranking.chosen).into_iter().enumerate() {
             let needed = self.catalog.tools()[candidate.row as usize].definition_tokens();
             if place == 0 || needed <= left {
                 left = left.saturating_sub(needed);
-                ranked.chosen.push(candidate);
+                ranking.chosen.push(candidate);
             } else {
-                ranked.excluded.push((candidate, Exclusion::Budget { tokens: needed, left }));
+                ranking.excluded.push((candidate, Exclusion::Budget { tokens: needed, left }));
             }
         }
     }
 
-    /// What says that any tool fits at all, and how likely that makes it. A prompt that spells a
-    /// tool's name out leaves no doubt.
+    /// The evidence that any tool fits at all, and the confidence from it, which is 1 where the prompt
+    /// spells out a tool's name.
     fn certainty(&self, strategy: Strategy, found: &Retrieval) -> (Option<f32>, Option<f32>) {
         let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
         let evidence = match strategy {
@@ -436,7 +437,7 @@ impl State {
         (evidence, evidence.zip(calibration).map(sure))
     }
 
-    /// The rows of the request's candidates, ascending, and the ids that lead to none.
+    /// The rows of the request's candidates, ascending, and the ids that the catalog does not hold.
     fn candidate_rows(
         &self,
         request: &SelectRequest,
@@ -468,14 +469,14 @@ impl State {
     }
 }
 
-fn timings(embedding: Embedding<'_>, times: StageTimes, policy: Duration) -> Timings {
-    let Embedding { tokenize, embed, .. } = embedding;
+fn timings(vectors: PromptVectors<'_>, times: StageTimes, policy: Duration) -> Timings {
+    let PromptVectors { tokenize, embed, .. } = vectors;
     let StageTimes { search, keyword, fuse } = times;
     Timings { tokenize, embed, search, keyword, fuse, policy }
 }
 
-/// Texts without their repetitions, and the place of each among them: several strategies may be
-/// asked one prompt.
+/// The distinct texts, and the index of each text among them: an evaluation ranks one prompt by several
+/// strategies.
 fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<usize>) {
     let (mut all, mut known) = (Vec::new(), HashMap::new());
     let place = |text| {

@@ -1,13 +1,13 @@
-//! What a selection looks at from its first step to its last: one state of the catalog, with all
-//! that was made from it.
+//! One state of the catalog, with everything that is derived from it. A selection uses one state from
+//! its first step to its last.
 
 use std::sync::Arc;
 
 use super::EngineConfig;
-use super::held::Held;
-use super::learning::Learned;
+use super::held_tools::HeldTools;
+use super::learning::AppliedUsage;
 use super::live_inputs::{LiveInputs, RowObservations};
-use super::request::Looked;
+use super::request::LazySuspicions;
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
@@ -17,84 +17,83 @@ use crate::selection::{
     KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers,
 };
 
-/// A catalog and its indexes, whose rows agree. Nobody changes one: a change of the catalog makes
-/// another, and who still holds this one goes on with it.
+/// A catalog and its indexes, whose rows agree. Immutable: a change of the catalog makes another
+/// state, and selections that hold this one finish with it.
 #[derive(Clone)]
 pub(super) struct State {
     pub config: Arc<EngineConfig>,
     pub catalog: Arc<Catalog>,
     pub order: Arc<PolicyOrder>,
-    /// What the tools declare of when they are right.
+    /// What the tools declare about the prompts that they are for.
     pub signals: Arc<Signals>,
-    /// What changes while the engine runs, and its observations by row.
+    /// What changes while the engine runs; its observations by row.
     pub inputs: LiveInputs,
     pub observed: Arc<RowObservations>,
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// The words of the tools.
+    /// The keyword index of the tools.
     pub keyword: Arc<KeywordRetriever>,
-    /// One a strategy, in the order keyword, semantic, hybrid; the last two need a model.
+    /// One for each strategy, in the order keyword, semantic, hybrid; the last two need a model.
     pub retrievers: Vec<Arc<dyn Retriever>>,
-    /// The search over the rows' vectors, or over what learning made of them.
+    /// The search over the rows' vectors, or over these as usage moved them.
     pub search: Option<Arc<dyn VectorIndex>>,
-    /// What is suspicious in each tool, as far as somebody asked.
-    pub looked: Arc<[Looked]>,
-    /// A row a tool, before anything was learned; none without a model.
+    /// One for each row.
+    pub suspicions: Arc<[LazySuspicions]>,
+    /// A row for each tool, not moved by usage; none without a model.
     pub vectors: Option<Arc<Vectors>>,
     pub usage: Option<Arc<UsageVectors>>,
-    /// What of `usage` concerns the catalog.
-    pub learned: Option<Learned>,
-    /// What nobody may find, and answers name.
-    pub held: Arc<Held>,
-    /// Changes of the catalog since the engine was built.
+    /// The part of `usage` that concerns the catalog.
+    pub learned: Option<AppliedUsage>,
+    /// Tools that no answer has, and that answers name.
+    pub held: Arc<HeldTools>,
+    /// The number of changes of the catalog since the engine was built.
     pub version: u64,
 }
 
-/// The vectors of a catalog's rows, and a search over them or over what learning made of them.
-pub(super) struct Indexed {
+/// The vectors of a catalog's rows, and a search over them or over these as usage moved them.
+pub(super) struct CatalogIndex {
     pub vectors: Arc<Vectors>,
-    pub index: Arc<dyn VectorIndex>,
-    pub learned: Option<Learned>,
+    pub search: Arc<dyn VectorIndex>,
+    pub learned: Option<AppliedUsage>,
 }
 
-/// What stays the same from one state of an engine to the next.
+/// The parts of a state that do not depend on the catalog: the next state takes them over.
 #[derive(Clone)]
-pub(super) struct Lasting {
+pub(super) struct EngineParts {
     pub config: Arc<EngineConfig>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub usage: Option<Arc<UsageVectors>>,
     pub inputs: LiveInputs,
-    pub held: Arc<Held>,
+    pub held: Arc<HeldTools>,
 }
 
 impl State {
-    /// `indexed` are the catalog's vectors, where there is a model, and its words.
+    /// The pair holds the catalog's vectors, where there is a model, and its keyword index.
     pub fn new(
-        lasting: Lasting,
+        parts: EngineParts,
         catalog: Catalog,
-        indexed: (Option<Indexed>, Arc<KeywordRetriever>),
+        (index, keyword): (Option<CatalogIndex>, Arc<KeywordRetriever>),
         version: u64,
     ) -> Self {
-        let Lasting { config, embedder, usage, inputs, held } = lasting;
+        let EngineParts { config, embedder, usage, inputs, held } = parts;
         let tools = catalog.tools();
         let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
         let signals = Signals::new(tools, |id| catalog.row(id), &config.category_words);
         let observed = Arc::new(RowObservations::new(&catalog, &inputs.observations));
         let (mut search, mut vectors, mut learned) = (None, None, None);
         let mut semantic = None;
-        let (indexed, keyword) = indexed;
-        if let Some(indexed) = indexed {
-            let rows = indexed.learned.as_ref().map(|learned| learned.rows.clone());
-            (vectors, learned) = (Some(indexed.vectors), indexed.learned);
-            semantic = Some(SemanticRetriever::with_usage(indexed.index.clone(), rows));
-            search = Some(indexed.index);
+        if let Some(index) = index {
+            let rows = index.learned.as_ref().map(|learned| learned.rows.clone());
+            (vectors, learned) = (Some(index.vectors), index.learned);
+            semantic = Some(SemanticRetriever::with_usage(index.search.clone(), rows));
+            search = Some(index.search);
         }
         let retrievers = retrievers(keyword.clone(), semantic, config.fusion);
-        let looked = tools.iter().map(|_| Looked::default()).collect();
+        let suspicions = tools.iter().map(|_| LazySuspicions::default()).collect();
         let catalog = Arc::new(catalog);
         Self {
             config,
             catalog,
-            looked,
+            suspicions,
             order,
             signals,
             inputs,
@@ -111,8 +110,8 @@ impl State {
         }
     }
 
-    pub fn lasting(&self) -> Lasting {
-        Lasting {
+    pub fn parts(&self) -> EngineParts {
+        EngineParts {
             config: self.config.clone(),
             embedder: self.embedder.clone(),
             usage: self.usage.clone(),
@@ -121,19 +120,20 @@ impl State {
         }
     }
 
-    /// This with other observations or weights.
+    /// The same catalog with other live inputs.
     pub fn with_inputs(&self, inputs: LiveInputs) -> Self {
         let observed = Arc::new(RowObservations::new(&self.catalog, &inputs.observations));
         Self { inputs, observed, ..self.clone() }
     }
 
-    /// What is known of words; a model's vocabulary says which of them are English.
+    /// The words that the model reads and those of the tools, for reading prompts; `None` without a
+    /// model.
     pub fn vocabulary(&self) -> Option<Vocabulary<'_>> {
         let embedder = self.embedder.as_deref()?;
         Some(Vocabulary { embedder, tools: &self.keyword })
     }
 
-    /// Whether a search may miss a row.
+    /// Whether a search may miss rows.
     pub fn is_approximate(&self) -> bool {
         self.search.as_ref().is_some_and(|search| !search.is_exact())
     }

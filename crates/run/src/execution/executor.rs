@@ -128,10 +128,9 @@ impl Executor {
     }
 
     /// Has long texts summarised, of tools that ask for it ([`CallHints::summarize`]); else they are
-    /// cut. [`Engine::join`] does so with its model.
+    /// cut. `session::join` does so with the engine's model.
     ///
     /// [`CallHints::summarize`]: crate::catalog::CallHints::summarize
-    /// [`Engine::join`]: crate::engine::Engine::join
     pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }

@@ -13,9 +13,10 @@ use super::log_limit::LogLimit;
 use super::watch::Happening;
 use super::{ApiError, Client, Conduct, Limits, Persist, Reload};
 use crate::bodies::{BODY_BUDGET, Bodies};
-use crate::engine::{Engine, Map, Session};
+use crate::engine::{Engine, Map};
 use crate::filter::DEFAULT_KEEP;
 use crate::guard::{Gate, Token};
+use crate::session::Session;
 use crate::{Find, Found, Service};
 
 /// How the API works. The default is for tests and for programs that embed it.
@@ -193,7 +194,7 @@ impl App {
         {
             return Ok(Arc::clone(map));
         }
-        let map = Arc::new(engine.map()?);
+        let map = Arc::new(engine.vectors()?.map());
         *known() = Some((Arc::clone(engine), Arc::clone(&map)));
         Ok(map)
     }

@@ -13,8 +13,8 @@ use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
 use crate::Service;
 use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
-use crate::engine::Session;
 use crate::execution::{Blocking, Report};
+use crate::session::Session;
 
 /// Where the conductor's state is, and how tools are run for it that are on no server.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl Conduct {
         let calls = calls.map_err(|error| ApiError::internal(&error))?;
         let calls = calls.limited(service.sessions().limits().clone());
         let session = Session::default();
-        let note = |report: &Report| engine.record_report(report, &session, "");
+        let note = |report: &Report| session.record_report(engine, report, "");
         let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
         Ok(Conductor::new(engine, &runner, &mut ledger).scope(scope).conduct(document, begin)?)
     }

@@ -106,11 +106,12 @@ pub async fn embed(
 ) -> Result<Response, ApiError> {
     let texts = texts(asked.input)?;
     let service = app.service();
-    let Some(model) = service.engine().model() else {
+    let Some(model) = service.engine().embedder() else {
         return Err(ApiError::not_configured("this server ranks by words alone; it has no model"));
     };
-    if let Some(asked) = asked.dimensions.filter(|asked| *asked != model.dimension) {
-        let said = format!("expected `dimensions` of {}, found {asked}", model.dimension);
+    if let Some(asked) = asked.dimensions.filter(|asked| *asked != model.identity().dimension) {
+        let said =
+            format!("expected `dimensions` of {}, found {asked}", model.identity().dimension);
         return Err(ApiError::bad_request(said));
     }
     let role = match asked.input_type {
@@ -137,7 +138,7 @@ pub async fn embed(
     Ok(json(EmbeddingsAnswer {
         object: "list",
         data: data.collect(),
-        model: model.name,
+        model: model.identity().name.clone(),
         usage: Usage { prompt_tokens: tokens, total_tokens: tokens },
     }))
 }

@@ -65,9 +65,7 @@ pub async fn add(
     let session = app.logged_session(client, (None, None), &headers)?;
     let service = app.service();
     let engine = service.engine();
-    if engine.feedback_counts().is_none() {
-        return Err(crate::engine::Error::NoFeedback.into());
-    }
+    let recorder = engine.recorder().ok_or(crate::engine::Error::NoFeedback)?;
     let mut resolved = Vec::with_capacity(executions.len());
     for mut execution in executions {
         execution.tool = service.describe(execution.tool.as_str(), None)?.id.clone();
@@ -79,7 +77,7 @@ pub async fn add(
     for execution in resolved {
         engine.record(execution)?;
     }
-    let dropped = engine.feedback_counts().map_or(0, |counts| counts.dropped);
+    let dropped = recorder.counts().dropped;
     Ok((StatusCode::ACCEPTED, json(json!({"taken": taken, "dropped": dropped}))).into_response())
 }
 

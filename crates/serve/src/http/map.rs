@@ -69,7 +69,7 @@ pub async fn map(
     let made = app.work(move || {
         let service = mapping.service();
         let map = mapping.map(service.engine())?;
-        let place = |prompt: String| service.engine().place(&map, &prompt);
+        let place = |prompt: String| map.place(service.engine(), &prompt);
         let [x, y] = match prompt.map(place).transpose()? {
             Some(place) => place,
             None => return Ok((map, None)),

@@ -81,7 +81,7 @@ impl App {
         let reloading = tokio::spawn(async move { app.reload_from(reload).await });
         let done = reloading.await;
         let done = done.unwrap_or_else(|_| Err(ApiError::internal(&"a panic; it is told above")));
-        self.service().engine().count_reload(done.is_ok());
+        self.service().engine().metrics().count_reload(done.is_ok());
         done
     }
 

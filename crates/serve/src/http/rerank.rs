@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::RankedText;
+use crate::engine::TextScore;
 
 /// Texts of one request; each goes through the model.
 const MOST_TEXTS: usize = 1_000;
@@ -99,7 +99,7 @@ pub async fn rerank(
         ranked.map(|ranked| (ranked, texts))
     });
     let (ranked, texts) = ranking.await??;
-    let with_text = |found: &RankedText, wanted: bool| wanted.then(|| texts[found.index].clone());
+    let with_text = |found: &TextScore, wanted: bool| wanted.then(|| texts[found.index].clone());
     if !cohere {
         let ranks = ranked.iter().map(|found| TextRank {
             index: found.index,

@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 
 use super::extract::{Body, object};
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Context, Policy, SelectRequest, Session, Strategy, Timings};
+use crate::engine::{Context, Policy, SelectRequest, Strategy, Timings};
+use crate::session::Session;
 use crate::{Find, Found};
 
 /// What is wanted.
@@ -258,7 +259,7 @@ pub struct SelectionDoc {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Selected`")]
+#[allow(dead_code, reason = "documents `SelectedTool`")]
 struct SelectedDoc {
     id: String,
     name: String,
@@ -271,7 +272,7 @@ struct SelectedDoc {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Excluded`")]
+#[allow(dead_code, reason = "documents `ExcludedTool`")]
 struct ExcludedDoc {
     id: String,
     score: f32,

@@ -16,8 +16,8 @@ use super::arguments::{self, Called};
 use super::definition::Described;
 use super::meta::Meta;
 use super::{Gateway, answer, internal};
-use crate::engine::Session;
 use crate::execution::{Arguments, Event};
+use crate::session::Session;
 
 /// How a tool was named.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::super::{About, Error, Found, Unavailable};
 use super::Gateway;
 use super::arguments::{Asked, Detail};
 use super::definition::{Definition, parameters};
-use crate::engine::{Degraded, HeldBack, NoTools, Selected};
+use crate::engine::{Degradation, HeldMatch, NoTools, SelectedTool};
 use crate::execution::tokens_of;
 
 /// Characters of a description in a compact answer.
@@ -53,8 +53,8 @@ struct HeldEntry<'a> {
     because: String,
 }
 
-fn held(held: &[HeldBack]) -> Vec<HeldEntry<'_>> {
-    let because = |held: &HeldBack| format!("Tell the user: {}", held.because);
+fn held(held: &[HeldMatch]) -> Vec<HeldEntry<'_>> {
+    let because = |held: &HeldMatch| format!("Tell the user: {}", held.because);
     held.iter().map(|held| HeldEntry { id: held.id.as_str(), because: because(held) }).collect()
 }
 
@@ -73,7 +73,7 @@ impl Answer<'_> {
 
 /// One tool of an answer.
 struct Entry<'a> {
-    selected: &'a Selected,
+    selected: &'a SelectedTool,
     about: About,
     detail: Detail,
 }
@@ -110,7 +110,7 @@ impl Serialize for Entry<'_> {
 
 /// What is suspicious in a tool, without the words that made it so: a model must not read them
 /// twice.
-fn warnings(found: &Selected) -> Vec<String> {
+fn warnings(found: &SelectedTool) -> Vec<String> {
     let found = found.suspicions().iter();
     found.map(|found| format!("its {} {}", found.field, found.kind)).collect()
 }
@@ -166,7 +166,7 @@ impl Gateway {
         let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();
         let unread =
             "The prompt is in a language that the model here does not read. Ask again in English.";
-        let is_unread = found.selection.degraded == Some(Degraded::UnreadLanguage);
+        let is_unread = found.selection.degraded == Some(Degradation::UnreadLanguage);
         Some(match nearest.is_empty() {
             _ if is_unread => unread.into(),
             _ if found.selection.no_tools == Some(NoTools::EmptyCatalog) => {

@@ -5,10 +5,10 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Error, Service, off_thread};
 use crate::catalog::{Tool, ToolId};
-use crate::engine::Session;
 use crate::execution::{
     Arguments, Candidate, Event, Neighbor, Page, Report, Request, StandIns, candidates,
 };
+use crate::session::{Session, neighbors};
 
 /// Tools that are named where one could not be called.
 const NEAREST: usize = 3;
@@ -60,7 +60,7 @@ impl Service {
             // Without them the report is as good.
             report.name_nearest(self.nearest(&tool, call.profile).await.unwrap_or_default());
         }
-        self.engine.record_report(&report, call.session, call.question);
+        call.session.record_report(&self.engine, &report, call.question);
         Ok(report)
     }
 
@@ -119,7 +119,7 @@ impl Service {
             }
         }
         let (engine, asked) = (Arc::clone(&self.engine), Arc::clone(tool));
-        let found = Arc::new(off_thread(move || engine.neighbors(&asked.id)).await?);
+        let found = Arc::new(off_thread(move || neighbors(&engine, &asked.id)).await?);
         let mut known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 == version {
             known.1.insert(tool.id.clone(), Arc::clone(&found));

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::recent::{Recent, now_ms};
 use super::{Error, Service, off_thread};
-use crate::engine::{NoTools, SelectRequest, Selection, Session};
+use crate::engine::{NoTools, SelectRequest, Selection};
+use crate::session::Session;
 
 /// What to find.
 #[derive(Clone, Debug, Default)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{CallTool, Error, Find, Service, off_thread};
-use crate::engine::{Plan, PlanReport, Session};
 use crate::execution::{Event, LocalTime};
+use crate::session::{Plan, PlanReport, Session};
 
 /// A prompt to run.
 #[derive(Clone, Copy)]

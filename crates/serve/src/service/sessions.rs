@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 
 use super::Error;
-use crate::engine::Session;
 use crate::execution::CallLimits;
 use crate::feedback::client_session;
+use crate::session::Session;
 
 /// Sessions that are remembered; the longest unused are forgotten. One takes some kilobytes, most of
 /// it the latest prompts.

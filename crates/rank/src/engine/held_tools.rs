@@ -1,5 +1,6 @@
-//! Tools that nobody may find or call, and that are ranked all the same: an answer names those that
-//! would stand in it, so that no tool goes missing without a word.
+//! Tools that are held back, such as those of a server whose definitions changed after they were
+//! approved. No answer has them, but an answer names those that it would have, so that no tool
+//! disappears unexplained.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,36 +8,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use super::state::State;
-use super::{Engine, Error, SelectRequest, Selection, change};
+use super::{Engine, Error, SelectRequest, Selection, catalog_change};
 use crate::catalog::{Catalog, Change, Tool, ToolId};
 
-/// A tool that is kept from everybody.
+/// A tool that may be neither found nor called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldTool {
     pub tool: Arc<Tool>,
-    /// Why, and what lets it in.
+    /// Why, and how to release it.
     pub because: String,
 }
 
-/// A tool that would stand in an answer, were it not held back.
+/// A tool that an answer would have if it were not held back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct HeldBack {
+pub struct HeldMatch {
     pub id: ToolId,
     pub score: f32,
-    /// Why, and what lets it in.
+    /// Why, and how to release it.
     pub because: String,
 }
 
-/// What is held back, and the catalog as it would be with it.
+/// The tools that are held back, and the state of the catalog if it had them.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct HeldTools {
     tools: Vec<HeldTool>,
-    /// Made when somebody asks first; the catalog is the one that it was made from.
+    /// Computed lazily, with the catalog that it was computed from.
     with: Mutex<Option<(Arc<Catalog>, Arc<State>)>>,
 }
 
-impl Held {
+impl HeldTools {
     fn reasons(&self) -> HashMap<&ToolId, &str> {
         self.tools.iter().map(|held| (&held.tool.id, held.because.as_str())).collect()
     }
@@ -48,8 +49,8 @@ impl Held {
         let known = match known {
             Some((_, known)) => Arc::clone(known),
             None => {
-                let (with, _) = change::next(state, self.changes(&state.catalog))?;
-                // Or each would keep the other for ever.
+                let (with, _) = catalog_change::apply(state, self.changes(&state.catalog))?;
+                // Without this the two states would own each other and never be freed.
                 Arc::new(State { held: Arc::default(), ..with })
             }
         };
@@ -62,7 +63,7 @@ impl Held {
         Ok(known)
     }
 
-    /// What adds them. A tool that is in the catalog is there in the form that was agreed to.
+    /// The changes that add them. A tool whose id is in the catalog is there as it was approved.
     fn changes(&self, catalog: &Catalog) -> Vec<Change> {
         let mut ids = std::collections::HashSet::new();
         let is_new = |tool: &&Arc<Tool>| {
@@ -74,30 +75,52 @@ impl Held {
 }
 
 impl Engine {
-    /// Holds these tools back from now on, and no others: they are in no answer, and each answer that
-    /// they would stand in says so ([`Selection::held_back`]). They must not be in the catalog.
+    /// Holds back these tools from now on, and no others. They are in no answer, and an answer that
+    /// would have them names them ([`Selection::held_back`]). They must not be in the catalog.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use toolroute_catalog::{Catalog, Tool};
+    /// use toolroute_rank::engine::{Engine, HeldTool, SelectRequest};
+    ///
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let tool = Arc::new(Tool::new(None, "send", "Sends a mail"));
+    /// engine.hold_back(vec![HeldTool { tool, because: "it changed".to_owned() }]);
+    /// let selection = engine.select(&SelectRequest::new("send a mail"))?;
+    /// assert!(selection.tools.is_empty());
+    /// assert_eq!(selection.held_back[0].because, "it changed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn hold_back(&self, mut tools: Vec<HeldTool>) {
         tools.sort_by(|a, b| a.tool.id.cmp(&b.tool.id));
         if self.state().held.tools == tools {
             return;
         }
-        let held = Arc::new(Held { tools, ..Held::default() });
+        let held = Arc::new(HeldTools { tools, ..HeldTools::default() });
         self.replace_state(|before| {
-            // Answers from before hold no longer.
+            // Invalidates cached answers.
             let version = before.version + 1;
             Ok::<_, Error>((State { held, version, ..before.clone() }, ()))
         })
         .unwrap_or_else(|error| tracing::warn!("nothing is held back: {error}"));
     }
 
-    /// What is held back.
+    /// The tools that are held back, sorted by id.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// assert!(engine.held_back().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn held_back(&self) -> Vec<HeldTool> {
         self.state().held.tools.clone()
     }
 }
 
 impl State {
-    /// Names in answers what would stand in them.
+    /// Adds to each answer the tools held back that it would have.
     pub fn name_held(&self, requests: &[SelectRequest], answers: &mut [Result<Selection, Error>]) {
         if self.held.tools.is_empty() {
             return;
@@ -118,7 +141,7 @@ impl State {
             let (Ok(answer), Ok(with)) = (answer, with) else { continue };
             let held = with.tools.into_iter().filter_map(|found| {
                 let because = (*reasons.get(&found.tool.id)?).to_owned();
-                Some(HeldBack { id: found.tool.id.clone(), score: found.score, because })
+                Some(HeldMatch { id: found.tool.id.clone(), score: found.score, because })
             });
             answer.held_back = held.collect();
         }

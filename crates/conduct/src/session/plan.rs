@@ -1,38 +1,38 @@
-//! Several tools for one prompt: a step for each thing that it asks for, one after the other.
+//! Several tools for one prompt: a step for each thing that it asks for, in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{SelectRequest, Selection, Session};
+use super::Session;
 use crate::catalog::{Tool, ToolId};
+use crate::engine::{MAX_CLAUSES, SelectRequest, Selection, caveat};
 use crate::execution::{ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report};
-use crate::query::{MAX_CLAUSES, caveat};
 
-/// Why a need is left out.
+/// Why a step is left out.
 const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
 
-/// The steps that a prompt comes to, while they are made. It chooses and calls nothing by itself:
-/// whoever runs it asks for [`Plan::next_request`], selects for it, hands the answer to [`Plan::prepare`],
-/// makes the call that comes back and tells of it by [`Plan::note`].
+/// The steps of a prompt while they are run. The plan selects and calls nothing by itself: the caller
+/// takes [`Plan::next_request`], has the engine select for it, passes the answer to [`Plan::prepare`],
+/// makes the call that this returns and passes its report to [`Plan::note`].
 pub struct Plan<'a> {
     session: &'a Session,
     now: &'a LocalTime,
     waiting: VecDeque<String>,
-    /// Needs that are too many.
+    /// Needs beyond the most steps of a plan.
     beyond: Vec<String>,
     steps: Vec<Step>,
-    /// Shown, not run: a step that cannot be made does not end it.
+    /// Whether the plan is shown and not run: then a step that cannot be run does not end it.
     is_draft: bool,
 }
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
-    /// Whether every step was answered; of a plan that was only shown, whether each could be made.
+    /// Whether every step was answered; for a plan that is only shown, whether each could be run.
     pub complete: bool,
-    /// In order; those behind one that was not answered were not made.
+    /// In order; those after one that was not answered were not run.
     pub steps: Vec<Step>,
 }
 
@@ -48,24 +48,24 @@ pub struct Step {
     /// Why it was chosen, or why none was.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// What it was called with and where each value comes from, and what has to be asked.
+    /// The arguments, where each value comes from, and what the user must be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<PreparedArguments>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
 }
 
-/// How far a step came.
+/// The state of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
     /// A tool answered.
     Answered,
-    /// It could be called; only shown.
+    /// It can be run; the plan is only shown.
     Ready,
-    /// Something has to be asked first.
+    /// The user must be asked something first.
     Clarify,
-    /// A person must agree first.
+    /// A person must confirm the call first.
     Confirm,
     /// No tool answered.
     Failed,
@@ -83,9 +83,9 @@ pub struct PlannedCall {
     pub arguments: Arguments,
 }
 
-/// What has to be asked before a tool that may change something is run on these words: where they forbid
-/// it, make a condition of it, put it off or only ask about it. `None` for a plain order, and for a tool
-/// that only reads.
+/// The question to ask before a tool that may change something is run for a prompt that forbids it, makes
+/// it conditional, postpones it or only asks about it. `None` for a plain order, and for a tool that only
+/// reads.
 pub fn doubt(tool: &Tool, words: &str) -> Option<String> {
     let word = caveat(words).filter(|_| !tool.effects().reads_only())?;
     Some(format!(
@@ -103,20 +103,21 @@ impl Step {
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for the needs of a prompt ([`super::Engine::needs`]). `now` is what "tomorrow" is relative to.
+    /// A plan for the needs of a prompt ([`Engine::needs`](crate::engine::Engine::needs)). Words such as
+    /// "tomorrow" are relative to `now`.
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
         Self { session, now, waiting: needs.into(), beyond, steps: Vec::new(), is_draft: false }
     }
 
-    /// Has it shown only.
+    /// The plan is shown only: no step is run.
     #[must_use]
     pub fn draft(self) -> Self {
         Self { is_draft: true, ..self }
     }
 
-    /// The request for the next step's tool; `None` at the end. It knows the last tool, but is not read
-    /// with the step before: that one has its own tool.
+    /// The request for the next step's tool; `None` at the end. Its context has the last tool, but its
+    /// words are not read together with those of the step before, which has its own tool.
     pub fn next_request(&mut self) -> Option<SelectRequest> {
         let need = self.waiting.pop_front()?;
         let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
@@ -129,7 +130,7 @@ impl<'a> Plan<'a> {
         Some(request)
     }
 
-    /// The call of the step that [`Plan::next_request`] asked for; `None` where there is none to make.
+    /// The call of the present step; `None` where there is none to make.
     pub fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
         let step = self.steps.last_mut()?;
         let Some(first) = selection.tools.first() else {
@@ -162,7 +163,7 @@ impl<'a> Plan<'a> {
         (!self.is_draft).then_some(call)
     }
 
-    /// Takes in what the call came to. The session knows it from [`super::Engine::record_report`].
+    /// Notes the report on the call. The session gets it by [`Session::record_report`].
     pub fn note(&mut self, report: Report) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = match &report.outcome {
@@ -177,7 +178,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What a step behind this one needs may be what it did not give.
+    /// Skips the other steps: they may need what this one did not return.
     fn stop(&mut self) {
         if self.is_draft {
             return;
@@ -185,7 +186,7 @@ impl<'a> Plan<'a> {
         self.steps.extend(self.waiting.drain(..).map(|need| Step::not_run(need, "")));
     }
 
-    /// Takes in why the step's tool could not be found or called at all: what was done before stays told.
+    /// Notes why the step's tool could not be selected or called. The steps before it stay in the report.
     pub fn fail(&mut self, because: String) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = StepState::Failed;
@@ -193,7 +194,7 @@ impl<'a> Plan<'a> {
         self.stop();
     }
 
-    /// The steps, made and not made.
+    /// The report on all steps, run and not run.
     pub fn finish(mut self) -> PlanReport {
         let beyond = self.beyond.drain(..).map(|need| Step::not_run(need, TOO_MANY));
         self.steps.extend(beyond);

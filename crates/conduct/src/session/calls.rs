@@ -1,48 +1,80 @@
-//! Between an engine and whoever calls its tools: what calls came to goes to the log; what the log
-//! and the breakers say goes to the next selection and the next call.
+//! Between an engine and an executor: the outcome of a call goes to the session and to the log; what
+//! the log and the circuit breakers say goes to the next selection and to the next call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use super::{Engine, Offer, OpenBreakers, Session, fingerprint};
+use super::Session;
+use crate::catalog::{ToolId, split_identifier};
 use crate::embedding::{Embedder, Role};
-use crate::execution::{Attempt, Ending, Executor, Extractive, Outcome, Phase, Report};
+use crate::engine::{Engine, Offer, OpenBreakers, SelectRequest, Strategy, fingerprint};
+use crate::execution::{Attempt, Ending, Executor, Extractive, Neighbor, Outcome, Phase, Report};
 use crate::feedback::{CallAttempt, EMPTY, Execution, PromptHash};
 
-impl Engine {
-    /// Joins an executor to this engine: tools whose breakers are open are left out of answers, the
-    /// executor expects of each tool what the log says that it took and gave, and its summaries are made
-    /// by the engine's model.
-    pub fn join(&self, executor: &Arc<Executor>) {
-        let seen = self.observed();
-        for tool in self.catalog().iter() {
-            let Some(seen) = seen.tool(tool.id.as_str()) else { continue };
-            if let Some(latency_ms) = seen.latency_ms {
-                // Who reports a run from elsewhere does not say how long its answer was.
-                let guessed = || executor.estimate(tool).chars;
-                let chars = seen.chars.map_or_else(guessed, |chars| chars.round() as usize);
-                executor.learn(tool, latency_ms, chars);
-            }
+/// Joins an executor to an engine. From then on tools whose circuit breakers are open are left out of
+/// answers, the executor expects of each tool the duration and the size of answers that the log knows,
+/// and its summaries are made by the engine's model.
+pub fn join(engine: &Engine, executor: &Arc<Executor>) {
+    let observations = engine.observed();
+    for tool in engine.catalog().iter() {
+        let Some(observed) = observations.tool(tool.id.as_str()) else { continue };
+        if let Some(latency_ms) = observed.latency_ms {
+            // Who reports a run from elsewhere does not say how long its answer was.
+            let guessed = || executor.estimate(tool).chars;
+            let chars = observed.chars.map_or_else(guessed, |chars| chars.round() as usize);
+            executor.learn(tool, latency_ms, chars);
         }
-        if let Some(model) = self.state().embedder.clone() {
-            let score = move |asked: &str, said: &[&str]| cosines(model.as_ref(), asked, said);
-            executor.summarize_with(Arc::new(Extractive::new(score)));
-        }
-        // Not by `Arc`: an engine must not keep servers running that nobody calls any more.
-        let executor = Arc::downgrade(executor);
-        self.watch(move || executor.upgrade().map_or_else(OpenBreakers::default, |e| blocked(&e)));
     }
+    if let Some(model) = engine.embedder() {
+        let score =
+            move |question: &str, sentences: &[&str]| cosines(model.as_ref(), question, sentences);
+        executor.summarize_with(Arc::new(Extractive::new(score)));
+    }
+    // A weak reference: an engine must not keep servers running that nobody calls any more.
+    let executor = Arc::downgrade(executor);
+    engine.watch(move || executor.upgrade().map_or_else(OpenBreakers::default, |e| blocked(&e)));
+}
 
-    /// Tells the session what came of a call, and the log of every attempt that was sent: for which
-    /// prompt, what was offered for it and which of it was chosen. `question` is the prompt where the
-    /// caller says it; else it is the one for which the session was last offered the tool.
-    pub fn record_report(&self, report: &Report, session: &Session, question: &str) {
-        session.note_report(report);
-        let asked = report.attempts.first().map(|attempt| &attempt.tool);
+/// The tools nearest to one in meaning, nearest first, 12 at most; none without a model.
+pub fn neighbors(engine: &Engine, tool: &ToolId) -> Vec<Neighbor> {
+    let Ok(vectors) = engine.vectors() else { return Vec::new() };
+    let near = vectors.neighbors(tool).into_iter();
+    near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect()
+}
+
+/// The ids of the tools nearest to one, nearest first, three at most: by meaning, and without a model
+/// by the words of its name and description.
+pub fn nearest(engine: &Engine, tool: &ToolId) -> Vec<ToolId> {
+    const MOST: usize = 3;
+    let catalog = engine.catalog();
+    let Some(subject) = catalog.get(tool.as_str()) else { return Vec::new() };
+    let near: Vec<ToolId> = match engine.vectors() {
+        Ok(vectors) => {
+            vectors.neighbors(tool).into_iter().map(|(near, _)| near.id.clone()).collect()
+        }
+        Err(_) => {
+            let name = split_identifier(&subject.name);
+            let text = format!("{name} {}", subject.description);
+            let request = SelectRequest::new(text).strategy(Strategy::Keyword).limit(MOST + 1);
+            let found = engine.select(&request).map(|found| found.tools).unwrap_or_default();
+            found.into_iter().map(|found| found.tool.id.clone()).collect()
+        }
+    };
+    near.into_iter().filter(|id| id != tool).take(MOST).collect()
+}
+
+impl Session {
+    /// Remembers the outcome of a call, and logs every attempt that was sent, with the prompt that it
+    /// was made for and the tools that were offered then. `question` is that prompt; where it is
+    /// empty, it is the latest prompt for which the session was offered the tool. Without a log the
+    /// attempts are only counted.
+    pub fn record_report(&self, engine: &Engine, report: &Report, question: &str) {
+        self.note_report(report);
+        let first = report.attempts.first().map(|attempt| &attempt.tool);
         let offer = match question.trim() {
-            "" => asked.and_then(|tool| session.offer_of(tool)),
-            question => Some(session.offer_for(question)),
+            "" => first.and_then(|tool| self.offer_of(tool)),
+            question => Some(self.offer_for(question)),
         };
         let request = request_id();
         for (place, attempt) in (0..).zip(&report.attempts) {
@@ -59,12 +91,24 @@ impl Engine {
                 truncated: is_truncated(report, attempt),
             };
             let execution = execution(attempt, offer.as_ref());
-            self.note(Execution {
-                session: session.name().map(str::to_owned),
-                called: Some(called),
-                ..execution
-            });
+            log(
+                engine,
+                Execution {
+                    session: self.name().map(str::to_owned),
+                    called: Some(called),
+                    ..execution
+                },
+            );
         }
+    }
+}
+
+/// Counts an execution, and logs it where the engine keeps a log.
+fn log(engine: &Engine, execution: Execution) {
+    if engine.recorder().is_none() {
+        engine.metrics().count_execution(&execution);
+    } else if let Err(error) = engine.record(execution) {
+        tracing::warn!("a run is not logged: {error}");
     }
 }
 
@@ -118,7 +162,7 @@ fn error_kind(ending: &Ending) -> Option<String> {
     }
 }
 
-/// Told apart from those of other processes that write to the same log.
+/// An id that no other process that writes to the same log gives to its requests.
 pub(super) fn request_id() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -130,11 +174,12 @@ pub(super) fn request_id() -> String {
     id
 }
 
-/// How near each sentence is to the question; nothing where the model fails, and the text is cut.
+/// The cosine of each sentence with the question; `None` where the model fails: then the text is cut
+/// without a summary.
 fn cosines(model: &dyn Embedder, question: &str, sentences: &[&str]) -> Option<Vec<f32>> {
-    let asked = model.embed(&[question], Role::Query).ok()?.vectors;
-    let said = model.embed(sentences, Role::Document).ok()?.vectors;
-    Some(said.rows().into_iter().map(|row| row.dot(&asked.row(0))).collect())
+    let query = model.embed(&[question], Role::Query).ok()?.vectors;
+    let documents = model.embed(sentences, Role::Document).ok()?.vectors;
+    Some(documents.rows().into_iter().map(|row| row.dot(&query.row(0))).collect())
 }
 
 #[cfg(test)]
@@ -143,7 +188,6 @@ mod tests {
 
     use super::*;
     use crate::catalog::{Catalog, Tool};
-    use crate::engine::SelectRequest;
     use crate::execution::{
         Blocking, BreakerOptions, Candidate, Closures, ExecutorOptions, Order, Servers,
     };
@@ -188,9 +232,9 @@ mod tests {
         let report = call(&first, &[bad, good]);
         let session = Session::new("s");
         session.note_selection("moves data", &selection);
-        engine.record_report(&report, &session, "");
-        engine.record_report(&call(&first, &[good]), &Session::default(), "");
-        engine.flush_feedback().unwrap();
+        session.record_report(&engine, &report, "");
+        Session::default().record_report(&engine, &call(&first, &[good]), "");
+        engine.recorder().unwrap().flush().unwrap();
 
         let store = ExecutionStore::open(&log, StoreOptions::default()).unwrap();
         let facts = store.facts().unwrap();
@@ -203,7 +247,7 @@ mod tests {
 
         let next = executor();
         assert!(!next.estimate(good).learned);
-        engine.join(&next);
+        join(&engine, &next);
         let estimate = next.estimate(good);
         assert!(estimate.learned && estimate.chars == report.attempts[1].chars, "{estimate:?}");
     }
@@ -215,7 +259,7 @@ mod tests {
         tools.iter_mut().for_each(|tool| tool.satisfies = vec!["move".to_owned()]);
         let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
         let executor = executor();
-        engine.join(&executor);
+        join(&engine, &executor);
         let names = || -> Vec<String> {
             let found = engine.select(&SelectRequest::new("moves data")).unwrap();
             found.tools.iter().map(|found| found.tool.id.to_string()).collect()
@@ -239,7 +283,7 @@ mod tests {
         );
         let found = engine.candidates_for("move", &[]);
         assert_eq!((found.chosen.unwrap().id.as_str(), found.excluded.len()), ("s__good", 1));
-        engine.join(&executor);
+        join(&engine, &executor);
         assert_eq!(names().len(), 2, "it is asked anew each time");
     }
 }

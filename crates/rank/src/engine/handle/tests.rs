@@ -6,13 +6,30 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
+use crate::catalog::Tool;
 use crate::embedding::{self, Embedded, Embedder, ModelIdentity, Role};
-use crate::engine::PastPrompt;
+use crate::engine::{History, PastPrompt};
 use crate::index::IndexKind;
 use crate::selection;
 
 fn tool(name: &str, description: &str) -> Tool {
     Tool::new(Some("s"), name, description)
+}
+
+fn change(engine: &Engine, change: Change) -> Result<ChangeReport, Error> {
+    engine.change(vec![change])
+}
+
+fn register(engine: &Engine, tool: Tool) -> Result<ChangeReport, Error> {
+    change(engine, Change::Register(tool))
+}
+
+fn update(engine: &Engine, tool: Tool) -> Result<ChangeReport, Error> {
+    change(engine, Change::Update(tool))
+}
+
+fn remove(engine: &Engine, id: &str) -> Result<ChangeReport, Error> {
+    change(engine, Change::Remove(id.to_owned()))
 }
 
 fn ids(engine: &Engine, prompt: &str) -> Vec<String> {
@@ -68,12 +85,12 @@ fn engine_of(tools: Vec<Tool>, model: Option<Arc<Letters>>, index: IndexKind) ->
 fn the_next_selection_sees_a_change() {
     let engine = engine_of(vec![tool("read", "reads a file")], None, IndexKind::Auto);
     assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
-    let report = engine.register(tool("translate", "translates a text")).unwrap();
+    let report = register(&engine, tool("translate", "translates a text")).unwrap();
     assert_eq!((report.version, report.tools, report.embedded), (1, 2, 0));
     assert_eq!(ids(&engine, "translate a file")[0], "s__translate");
-    engine.update(tool("translate", "cooks a meal")).unwrap();
+    update(&engine, tool("translate", "cooks a meal")).unwrap();
     assert_eq!(ids(&engine, "cook a meal"), ["s__translate"]);
-    engine.remove("s:translate").unwrap();
+    remove(&engine, "s:translate").unwrap();
     assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
     assert_eq!(engine.version(), 3);
 }
@@ -84,19 +101,19 @@ fn what_was_learned_stays_with_a_tool_that_goes_and_comes_back() {
     let before = engine_of(tools(), Some(Letters::new()), IndexKind::Auto);
     let mut usage = before.empty_usage().unwrap();
     let past = PastPrompt { prompt: "quick hazy jazz".into(), tools: vec!["s__beta".into()] };
-    before.learn(&mut usage, &[past], &|_, _| {}).unwrap();
+    before.learn(&mut usage, History::Prompts(&[past]), &|_, _| {}).unwrap();
     let builder = Engine::builder(Catalog::from_tools(tools()).catalog);
     let engine = builder.embedder(Letters::new()).usage(usage).build().unwrap();
     let state = || {
-        let report = engine.usage_report().unwrap();
+        let report = engine.state().learned.as_ref().unwrap().report;
         let found = engine.select(&SelectRequest::new("jazzy haze")).unwrap().tools;
         let learned = found.iter().filter(|selected| selected.explanation.usage.is_some());
         (report.applied, report.absent, learned.count())
     };
     assert_eq!(state(), (1, 0, 1));
-    engine.remove("s__beta").unwrap();
+    remove(&engine, "s__beta").unwrap();
     assert_eq!(state(), (0, 1, 0));
-    engine.register(tool("beta", "two")).unwrap();
+    register(&engine, tool("beta", "two")).unwrap();
     assert_eq!(state(), (1, 0, 1));
 }
 
@@ -106,11 +123,11 @@ fn only_new_texts_go_through_the_model() {
     let tools = (0..50).map(|at| tool(&format!("t{at}"), "reads")).collect();
     let engine = engine_of(tools, Some(model.clone()), IndexKind::Auto);
     let built = model.embedded.load(Ordering::Relaxed);
-    assert_eq!(engine.register(tool("new", "writes")).unwrap().embedded, 1);
+    assert_eq!(register(&engine, tool("new", "writes")).unwrap().embedded, 1);
     let mut dearer = tool("t7", "reads");
     dearer.cost = Some(crate::catalog::Cost::High);
-    assert_eq!(engine.update(dearer).unwrap().embedded, 0, "its text is the same");
-    assert_eq!(engine.remove("t3").unwrap().embedded, 0);
+    assert_eq!(update(&engine, dearer).unwrap().embedded, 0, "its text is the same");
+    assert_eq!(remove(&engine, "t3").unwrap().embedded, 0);
     assert_eq!(model.embedded.load(Ordering::Relaxed), built + 1);
 }
 
@@ -128,12 +145,12 @@ fn a_graph_stays_where_some_tools_change() {
     let tools = || (0..700).map(|at| tool(&format!("t{at}"), &"xyz".repeat(at % 7 + 1))).collect();
     let linked = engine_of(tools(), Some(Letters::new()), IndexKind::Hnsw);
     assert!(linked.state().is_approximate());
-    let report = linked.register(tool("quick", "jumps over")).unwrap();
+    let report = register(&linked, tool("quick", "jumps over")).unwrap();
     assert_eq!((report.tools, report.linked), (701, 700));
     assert!(linked.state().is_approximate());
     assert_eq!(ids(&linked, "quick jumps")[0], "s__quick");
-    linked.update(tool("t5", "mends a bicycle")).unwrap();
-    let report = linked.remove("s__t6").unwrap();
+    update(&linked, tool("t5", "mends a bicycle")).unwrap();
+    let report = remove(&linked, "s__t6").unwrap();
     assert_eq!((report.tools, report.linked), (700, 698));
     assert_eq!(ids(&linked, "bicycle mended")[0], "s__t5");
     assert!(!ids(&linked, "t6").contains(&"s__t6".to_owned()));
@@ -148,7 +165,7 @@ fn a_graph_stays_where_some_tools_change() {
 fn what_is_held_stays_as_it_was() {
     let engine = engine_of(vec![tool("a", "reads")], None, IndexKind::Auto);
     let held = engine.catalog();
-    engine.remove("a").unwrap();
+    remove(&engine, "a").unwrap();
     assert_eq!((held.len(), engine.catalog().len()), (1, 0));
     assert!(ids(&engine, "reads").is_empty());
 }

@@ -1,4 +1,4 @@
-//! From one state of an engine to the next, keeping what a change does not touch.
+//! A change of the catalog: makes the next state from the one before, and keeps what did not change.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
-use super::state::{Indexed, State};
+use super::state::{CatalogIndex, State};
 use super::{Error, learning};
 use crate::catalog::{Change, Changed, Problem, embedding_text};
 use crate::embedding::{Embedder, Role};
@@ -17,34 +17,34 @@ use crate::selection::KeywordRetriever;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ChangeReport {
-    /// [`super::Engine::version`] from now on.
+    /// [`super::Engine::version`] after the change.
     pub version: u64,
-    /// Tools in the catalog now.
+    /// Tools in the catalog after the change.
     pub tools: usize,
-    /// Texts that went through the model.
+    /// Texts that were embedded.
     pub embedded: usize,
-    /// Tools that are found over a graph; the others are scanned.
+    /// Tools that are searched by a graph; the others are scanned.
     pub linked: usize,
-    /// What looks like a mistake in the new tools, and hinders nothing.
+    /// Probable mistakes in the new tools, none of which prevents the change.
     pub warnings: Vec<Problem>,
     #[serde(skip)]
     pub took: Duration,
 }
 
-/// The state after `changes`, beside the one before, which nothing is taken from.
-pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, ChangeReport), Error> {
+/// The state after `changes`. The state before stays usable.
+pub(super) fn apply(before: &State, changes: Vec<Change>) -> Result<(State, ChangeReport), Error> {
     let start = Instant::now();
     let changed = before.catalog.with(changes)?;
-    let (indexed, embedded) = match before.with_vectors() {
+    let (index, embedded) = match before.with_vectors() {
         Some((model, old)) => {
             let (vectors, embedded) = vectors(before, &changed, model, old)?;
-            (Some(indexed(before, &changed, model, vectors)?), embedded)
+            (Some(index_vectors(before, &changed, model, vectors)?), embedded)
         }
         None => (None, 0),
     };
     let version = before.version + 1;
     let words = KeywordRetriever::new(changed.catalog.tools());
-    let after = State::new(before.lasting(), changed.catalog, (indexed, words), version);
+    let after = State::new(before.parts(), changed.catalog, (index, words), version);
     if before.is_approximate() && !after.is_approximate() {
         tracing::info!(
             "all vectors are scanned until the next start: most of them are in no graph"
@@ -61,27 +61,28 @@ pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, Chang
     Ok((after, report))
 }
 
-/// A search over the vectors, moved by what was learned of the tools that stay or come back. A graph
-/// stays over the rows that are as they were.
-fn indexed(
+/// A search over the vectors, which usage moves where there is any. A graph is kept for the rows that
+/// did not change.
+fn index_vectors(
     before: &State,
     changed: &Changed,
     model: &dyn Embedder,
     vectors: Arc<Vectors>,
-) -> Result<Indexed, Error> {
+) -> Result<CatalogIndex, Error> {
     let after = |vectors: Arc<Vectors>| match &before.search {
         Some(search) => Ok(search.after(vectors, &changed.origins)),
         None => Ok(index::build(vectors, IndexKind::Exact)?),
     };
     if let Some(usage) = &before.usage {
         let tools = changed.catalog.tools();
-        return learning::indexed(usage, tools, model.identity(), (vectors, after));
+        return learning::apply(usage, tools, model.identity(), (vectors, after));
     }
-    let index = after(vectors.clone())?.into();
-    Ok(Indexed { vectors, index, learned: None })
+    let search = after(vectors.clone())?.into();
+    Ok(CatalogIndex { vectors, search, learned: None })
 }
 
-/// The vectors of the next state: those of the one before where the text is the same.
+/// The vectors of the next state, and the number of texts embedded for it: a tool whose text did not
+/// change keeps its vector.
 fn vectors(
     before: &State,
     changed: &Changed,

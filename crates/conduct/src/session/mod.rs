@@ -1,49 +1,61 @@
-//! One conversation with one client: what was asked, what was offered for it, what was called and
-//! what came of it.
+//! A conversation with one client: its prompts, the tools that were offered for them, the calls and
+//! what they answered; and a plan, which makes several calls for one prompt.
+//!
+//! The engine ranks and the executor calls. This module is where the two meet: a [`Session`] gives
+//! the engine the earlier prompts and the executor a loop guard, and writes each call to the log with
+//! the prompt that it was made for. It never opens a connection or a file itself.
+//!
+//! ```
+//! use toolroute_catalog::{Catalog, Tool};
+//! use toolroute_conduct::session::Session;
+//! use toolroute_rank::engine::{Engine, SelectRequest};
+//!
+//! let tools = vec![Tool::new(Some("mail"), "send_email", "Sends an email to a person")];
+//! let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+//! let session = Session::new("tuesday");
+//!
+//! let request = session.request(SelectRequest::new("send an email to Dana"));
+//! let selection = engine.select(&request)?;
+//! session.note_selection(&request.prompt, &selection);
+//! assert_eq!(session.prompts(), ["send an email to Dana"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use std::collections::{BTreeMap, VecDeque};
+#[cfg(feature = "execution")]
+mod calls;
+#[cfg(feature = "execution")]
+mod plan;
+
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ContextFeatures, SelectRequest, Selection, Speaker, Turn};
 #[cfg(feature = "execution")]
 use crate::catalog::Tool;
 use crate::catalog::ToolId;
+use crate::engine::{Offer, SelectRequest, Selection, Speaker, Turn};
 #[cfg(feature = "execution")]
 use crate::execution::{
     ArgumentSources, CallHistory, CallLimits, LoopGuard, Outcome, PreparedArguments, Report,
     prepare_arguments,
 };
-use crate::feedback::{Choice, Execution, LoggedContext};
+
+#[cfg(feature = "execution")]
+pub use calls::{join, nearest, neighbors};
+#[cfg(feature = "execution")]
+pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
 
 /// Prompts that a session remembers, each with what was offered for it.
 const OFFERS: usize = 16;
 
-/// Tools of an answer that are remembered, and logged with an execution.
-const OFFERED: usize = 20;
-
-/// Characters of a prompt, and of a result, that are remembered.
+/// Characters of a result that are remembered.
+#[cfg(feature = "execution")]
 const MOST_CHARS: usize = 16_384;
 
 /// One conversation with one client. Every door makes or finds one: an MCP connection, a value of
-/// `session` over HTTP, `--session NAME` of the command line. Share it by `Arc`.
-///
-/// ```
-/// use toolroute_catalog::{Catalog, Tool};
-/// use toolroute_rank::engine::{Engine, SelectRequest, Session};
-///
-/// let tools = vec![Tool::new(Some("mail"), "send_email", "Sends an email to a person")];
-/// let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
-/// let session = Session::new("tuesday");
-///
-/// let request = session.request(SelectRequest::new("send an email to Dana"));
-/// let selection = engine.select(&request)?;
-/// session.note_selection(&request.prompt, &selection);
-/// assert_eq!(session.prompts(), ["send an email to Dana"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// `session` over HTTP, `--session NAME` on the command line. Share it by `Arc`.
 #[derive(Debug, Default)]
 pub struct Session {
     name: Option<String>,
@@ -52,7 +64,7 @@ pub struct Session {
     guard: LoopGuard,
 }
 
-/// A session as it is kept from one program to the next, as JSON.
+/// The state of a session, which programs keep as JSON from one run to the next.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionRecord {
@@ -71,98 +83,19 @@ struct Memory {
     last_result: Option<Value>,
 }
 
-/// A prompt, and the tools that were offered for it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Offer {
-    pub prompt: String,
-    /// Best first.
-    pub tools: Vec<OfferedTool>,
-    /// What the prompt and the files around it were about, where that was found out.
-    #[serde(skip_serializing_if = "LoggedContext::is_empty")]
-    pub context: LoggedContext,
-}
-
-/// One tool of an offer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OfferedTool {
-    pub id: ToolId,
-    pub score: f32,
-    /// What each signal said of it, before its weight.
-    #[serde(default)]
-    pub parts: BTreeMap<String, f32>,
-}
-
-impl Offer {
-    /// What came of running a tool for the prompt, ready for [`super::Engine::record`] once it is
-    /// said how long it took and for whom. A tool that was not offered has no rank.
-    pub fn execution(&self, tool: &ToolId, success: bool) -> Execution {
-        let offered = self.tools.iter().map(|offered| offered.id.clone()).collect();
-        let mut choice = Choice { offered, ..Choice::default() };
-        if let Some(place) = self.tools.iter().position(|offered| offered.id == *tool) {
-            let chosen = &self.tools[place];
-            choice.rank = u32::try_from(place + 1).ok();
-            choice.score = Some(chosen.score);
-            choice.parts = chosen.parts.clone();
-        }
-        let execution = Execution::new(tool.clone(), self.prompt.clone(), success);
-        Execution { choice, context: self.context.clone(), ..execution }
-    }
-}
-
-impl Selection {
-    /// This answer as what was offered for a prompt.
-    pub fn offer(&self, prompt: &str) -> Offer {
-        let offered = self.tools.iter().take(OFFERED).map(|selected| {
-            // What is read off the prompt's words is a bonus beside the signals, without a weight.
-            let parts = selected.explanation.parts.iter();
-            let parts = parts.filter(|part| !["exact_name", "wording"].contains(&part.name));
-            OfferedTool {
-                id: selected.tool.id.clone(),
-                score: selected.score,
-                parts: parts.map(|part| (part.name.to_owned(), part.normalized)).collect(),
-            }
-        });
-        let features = self.analysis.as_ref().map(|analysis| &analysis.features);
-        Offer {
-            prompt: remembered(prompt),
-            tools: offered.collect(),
-            context: features.map(logged).unwrap_or_default(),
-        }
-    }
-}
-
-/// A prompt as it is remembered: without space around it, and not longer than what is kept.
-fn remembered(prompt: &str) -> String {
-    prompt.trim().chars().take(MOST_CHARS).collect()
-}
-
-/// Features in the log's words.
-fn logged(features: &ContextFeatures) -> LoggedContext {
-    LoggedContext {
-        phase: features.phase.map(|phase| phase.as_str().to_owned()),
-        task_type: features.task_type.map(|task| task.as_str().to_owned()),
-        languages: features.languages.clone(),
-        complexity: features.complexity,
-        structure: features.structure.as_ref().map(|code| code.kind.as_str().to_owned()),
-        testing: features.testing.map(|testing| testing.as_str().to_owned()),
-    }
-}
-
 impl Session {
-    /// A session under a name, by which a log tells it apart from others.
+    /// A session with a name, which identifies it in the log.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..Self::default() }
     }
 
-    /// A session of one connection, under a name of its own.
+    /// A session of one connection, with a unique name.
     #[cfg(feature = "execution")]
     pub fn of_connection() -> Self {
-        Self::new(super::calls::request_id())
+        Self::new(calls::request_id())
     }
 
-    /// Bounds the calls of the session.
+    /// Limits the calls of the session.
     #[cfg(feature = "execution")]
     #[must_use]
     pub fn with_limits(mut self, limits: CallLimits) -> Self {
@@ -170,12 +103,12 @@ impl Session {
         self
     }
 
-    /// `None` for a session of one request.
+    /// The name; `None` for a session of one request.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Counts the session's calls.
+    /// The loop guard, which counts the session's calls.
     #[cfg(feature = "execution")]
     pub fn guard(&self) -> &LoopGuard {
         &self.guard
@@ -200,8 +133,8 @@ impl Session {
         self.memory().last_result.clone()
     }
 
-    /// A request with what the session knows: the earlier prompts as the conversation, and the last
-    /// tool. What the request says itself stays.
+    /// Adds what the session knows to a request: the earlier prompts as the conversation, and the last
+    /// tool. What the request has itself is not replaced.
     #[must_use]
     pub fn request(&self, mut request: SelectRequest) -> SelectRequest {
         let memory = self.memory();
@@ -219,7 +152,7 @@ impl Session {
         request
     }
 
-    /// Remembers what was offered for a prompt.
+    /// Remembers the tools that were offered for a prompt.
     pub fn note_selection(&self, prompt: &str, selection: &Selection) {
         let mut memory = self.memory();
         if memory.offers.len() == OFFERS {
@@ -228,7 +161,7 @@ impl Session {
         memory.offers.push_back(selection.offer(prompt));
     }
 
-    /// The latest offer that had the tool in it: the need that a call of the tool serves.
+    /// The latest offer with the tool in it: that of the prompt that a call of the tool serves.
     pub fn offer_of(&self, tool: &ToolId) -> Option<Offer> {
         let has = |offer: &&Offer| offer.tools.iter().any(|offered| offered.id == *tool);
         self.memory().offers.iter().rev().find(has).cloned()
@@ -236,12 +169,12 @@ impl Session {
 
     /// The latest offer for a prompt; an empty one where nothing was offered for it.
     pub fn offer_for(&self, prompt: &str) -> Offer {
-        let (memory, prompt) = (self.memory(), remembered(prompt));
-        let found = memory.offers.iter().rev().find(|offer| offer.prompt == prompt).cloned();
-        found.unwrap_or_else(|| Offer { prompt, ..Offer::default() })
+        let (memory, empty) = (self.memory(), Offer::new(prompt));
+        let found = memory.offers.iter().rev().find(|offer| offer.prompt == empty.prompt).cloned();
+        found.unwrap_or(empty)
     }
 
-    /// Remembers what a call came to.
+    /// Remembers the tool of a call that was answered, and its result.
     #[cfg(feature = "execution")]
     pub fn note_report(&self, report: &Report) {
         let Outcome::Answered(answer) = &report.outcome else { return };
@@ -254,8 +187,8 @@ impl Session {
         memory.last_result = Some(data.cloned().unwrap_or_else(text));
     }
 
-    /// Reads a tool's arguments out of a prompt, with the session's earlier prompts and its last
-    /// result where `sources` name none.
+    /// Reads a tool's arguments from a prompt, with the session's earlier prompts and its last result
+    /// where `sources` has none.
     #[cfg(feature = "execution")]
     pub fn prepare_arguments(
         &self,
@@ -272,7 +205,7 @@ impl Session {
         prepare_arguments(tool, &ArgumentSources { earlier, last_result, ..*sources })
     }
 
-    /// The session as it is kept for another program.
+    /// The state of the session, to be kept.
     pub fn record(&self) -> SessionRecord {
         SessionRecord {
             memory: self.memory().clone(),
@@ -281,7 +214,7 @@ impl Session {
         }
     }
 
-    /// A session that goes on where another program stopped.
+    /// A session with the state that another program kept.
     pub fn restore(name: impl Into<String>, record: SessionRecord) -> Self {
         Self {
             name: Some(name.into()),

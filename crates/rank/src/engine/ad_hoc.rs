@@ -1,0 +1,130 @@
+//! Catalogs for one request: an agent sends its own tools with a prompt, and they are ranked as the
+//! engine's catalog is.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use lru::LruCache;
+
+use super::state::{CatalogIndex, EngineParts, State};
+use super::texts::TextCache;
+use super::{Engine, Error, SelectRequest, Selection};
+use crate::catalog::{Catalog, Tool, embedding_text};
+use crate::embedding::Embedder;
+use crate::index::{self, IndexKind, Vectors};
+use crate::selection::{KeywordRetriever, Policy};
+
+/// Catalogs that are kept. An agent sends the same tools with each request.
+const KEPT_CATALOGS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero. This is a bug.");
+
+/// The ad-hoc catalogs that were used last, by the caller's key.
+pub(super) struct AdHocCatalogs(Mutex<LruCache<String, Slot>>);
+
+/// A catalog that is indexed once: concurrent requests with the same key wait for that, and do not
+/// embed its tools a second time.
+type Slot = Arc<Mutex<Option<Arc<State>>>>;
+
+impl Default for AdHocCatalogs {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(KEPT_CATALOGS)))
+    }
+}
+
+impl Engine {
+    /// The best of tools that belong to no catalog, all of which are candidates, without a policy.
+    /// `key` identifies the list of tools, such as by a hash: `tools` is called only where none of the
+    /// last 32 lists had this key.
+    ///
+    /// ```
+    /// use toolroute_catalog::{Catalog, Tool};
+    /// use toolroute_rank::engine::{Engine, SelectRequest};
+    ///
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let tools = || vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
+    /// let request = SelectRequest::new("send a mail").limit(1);
+    /// let selection = engine.select_among("my tools", tools, &request)?;
+    /// assert_eq!(selection.tools[0].tool.name, "send");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Engine::select`].
+    pub fn select_among(
+        &self,
+        key: &str,
+        tools: impl FnOnce() -> Vec<Tool>,
+        request: &SelectRequest,
+    ) -> Result<Selection, Error> {
+        let (start, state) = (Instant::now(), self.ad_hoc_state(key, tools)?);
+        let all = state.catalog.iter().map(|tool| tool.id.to_string()).collect();
+        let request = SelectRequest {
+            candidates: Some(all),
+            policy: Some(Policy::default()),
+            ..request.clone()
+        };
+        let answer = state.select(&request);
+        self.metrics.count_selection(&answer, start.elapsed());
+        answer
+    }
+
+    fn ad_hoc_state(
+        &self,
+        key: &str,
+        tools: impl FnOnce() -> Vec<Tool>,
+    ) -> Result<Arc<State>, Error> {
+        let slot = {
+            let mut catalogs = self.ad_hoc.0.lock().unwrap_or_else(PoisonError::into_inner);
+            catalogs.get_or_insert_ref(key, Slot::default).clone()
+        };
+        // Locked while the catalog is indexed. Where that fails, the next request tries again.
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*slot {
+            return Ok(known.clone());
+        }
+        let present = self.state();
+        let catalog = Catalog::from_tools(tools()).catalog;
+        let index = match present.embedder.as_deref() {
+            Some(model) => Some(index_tools(&self.texts, model, &catalog)?),
+            None => None,
+        };
+        // Usage that was learned of the engine's tools does not apply to these.
+        let parts = EngineParts { usage: None, ..present.parts() };
+        let words = KeywordRetriever::new(catalog.tools());
+        let state = Arc::new(State::new(parts, catalog, (index, words), 0));
+        *slot = Some(state.clone());
+        Ok(state)
+    }
+}
+
+fn index_tools(
+    texts: &TextCache,
+    model: &dyn Embedder,
+    catalog: &Catalog,
+) -> Result<CatalogIndex, Error> {
+    let embedded: Vec<String> = catalog.iter().map(embedding_text).collect();
+    let embedded: Vec<&str> = embedded.iter().map(String::as_str).collect();
+    let vectors = Arc::new(Vectors::new(texts.vectors(model, &embedded)?)?);
+    let search = index::build(vectors.clone(), IndexKind::Exact)?;
+    Ok(CatalogIndex { vectors, search: search.into(), learned: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools() -> Vec<Tool> {
+        vec![Tool::new(None, "read_file", "Reads a file"), Tool::new(None, "send", "Sends a mail")]
+    }
+
+    #[test]
+    fn a_list_with_a_known_key_is_not_read_again() {
+        let engine = Engine::builder(Catalog::default()).build().unwrap();
+        let request = SelectRequest::new("send a mail").limit(1);
+        let first = engine.select_among("a", tools, &request).unwrap();
+        assert_eq!(first.tools[0].tool.id.as_str(), "send");
+        let again = engine.select_among("a", || panic!("the list is known"), &request).unwrap();
+        assert_eq!(again.tools[0].score, first.tools[0].score);
+        assert!(engine.catalog().is_empty());
+    }
+}

@@ -1,0 +1,409 @@
+//! The engine that users hold: the present state, and its replacement by the next.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::ad_hoc::AdHocCatalogs;
+use super::analysis::Classifiers;
+use super::builder::EngineBuilder;
+use super::catalog_change::{self, ChangeReport};
+use super::live_inputs::LiveInputs;
+use super::recording::Recording;
+use super::state::State;
+use super::texts::TextCache;
+use super::{
+    Context, EngineConfig, Error, IndexReport, Metrics, Observations, SelectRequest, Selection,
+    SignalWeights, Timings,
+};
+use crate::catalog::{Catalog, Change};
+use crate::embedding::Embedder;
+use crate::selection::{CacheKey, OpenBreakers, SelectionCache};
+
+/// Says which tools must not be called now.
+pub(super) type BlockedSource = Arc<dyn Fn() -> OpenBreakers + Send + Sync>;
+
+/// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
+///
+/// Tools may be added, changed and removed while prompts are answered ([`Engine::change`]). A
+/// selection uses one state of the catalog from its first step to its last.
+pub struct Engine {
+    config: Arc<EngineConfig>,
+    pub(super) report: IndexReport,
+    pub(super) cache: SelectionCache<Selection>,
+    pub(super) metrics: Metrics,
+    /// Locked only as long as it takes to copy or replace a pointer.
+    state: RwLock<Arc<State>>,
+    /// Held by whoever makes the next state: each is made from the one before it.
+    writer: Mutex<()>,
+    /// Made from the model when a context is first analysed.
+    pub(super) classifiers: OnceLock<Classifiers>,
+    pub(super) ad_hoc: AdHocCatalogs,
+    pub(super) texts: TextCache,
+    /// A log of executions, where one is kept.
+    pub(super) recording: Option<Recording>,
+    /// The version of the log's observations that the state holds.
+    log_version: AtomicU64,
+    blocked_source: RwLock<Option<BlockedSource>>,
+}
+
+impl Engine {
+    /// Starts to build an engine over a catalog.
+    ///
+    /// ```
+    /// use toolroute_catalog::{Catalog, Tool};
+    /// use toolroute_rank::engine::{Engine, EngineConfig};
+    ///
+    /// let catalog = Catalog::from_tools(vec![Tool::new(None, "read_file", "Reads a file")]).catalog;
+    /// let config = EngineConfig { limit: 3, ..EngineConfig::default() };
+    /// let engine = Engine::builder(catalog).config(config).build()?;
+    /// assert_eq!(engine.catalog().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn builder(catalog: Catalog) -> EngineBuilder {
+        EngineBuilder::new(catalog)
+    }
+
+    pub(super) fn new(state: State, report: IndexReport, recording: Option<Recording>) -> Self {
+        Self {
+            config: state.config.clone(),
+            report,
+            cache: SelectionCache::new(state.config.cache),
+            metrics: Metrics::default(),
+            ad_hoc: AdHocCatalogs::default(),
+            texts: TextCache::default(),
+            state: RwLock::new(Arc::new(state)),
+            writer: Mutex::new(()),
+            recording,
+            log_version: AtomicU64::new(0),
+            blocked_source: RwLock::default(),
+            classifiers: OnceLock::new(),
+        }
+    }
+
+    /// The present state. An answer takes it once and uses it to its end.
+    pub(super) fn state(&self) -> Arc<State> {
+        // A poisoned lock is usable: only a pointer is replaced under it, so nothing is half written.
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The catalog as it is now. A later change makes another and does not touch this one.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::Engine;
+    /// # let tools = vec![Tool::new(Some("fs"), "read_file", "Reads a file")];
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+    /// let catalog = engine.catalog();
+    /// assert_eq!(catalog.get("fs__read_file").unwrap().name, "read_file");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.state().catalog.clone()
+    }
+
+    /// The number of changes of the catalog since the engine was built. What a caller derives from
+    /// the catalog is valid as long as this number stays.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Change, Tool};
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// assert_eq!(engine.version(), 0);
+    /// engine.change(vec![Change::Register(Tool::new(None, "read_file", "Reads a file"))])?;
+    /// assert_eq!(engine.version(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    /// The settings that apply where a request has none of its own.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::{DEFAULT_LIMIT, Engine};
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// assert_eq!(engine.config().limit, DEFAULT_LIMIT);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// What building the index took: texts embedded and reused, the snapshot's state, and how much
+    /// usage was applied.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::{Engine, SnapshotState};
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// assert_eq!(engine.index_report().snapshot, SnapshotState::Unused);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn index_report(&self) -> &IndexReport {
+        &self.report
+    }
+
+    /// A hash of the catalog's tools, the model and the learned usage, in hex. Engines with equal
+    /// configurations and equal fingerprints give equal answers.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = |name| {
+    ///     let tools = vec![Tool::new(None, name, "Reads a file")];
+    ///     Engine::builder(Catalog::from_tools(tools).catalog).build()
+    /// };
+    /// assert_eq!(engine("read")?.fingerprint(), engine("read")?.fingerprint());
+    /// assert_ne!(engine("read")?.fingerprint(), engine("load")?.fingerprint());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fingerprint(&self) -> String {
+        self.state().fingerprint()
+    }
+
+    /// The model that makes this engine's vectors; `None` where it ranks by words alone.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// assert!(engine.embedder().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
+        self.state().embedder.clone()
+    }
+
+    /// The tools for one prompt, best first.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, SelectRequest};
+    /// # let tools = vec![
+    /// #     Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
+    /// #     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
+    /// # ];
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+    /// let selection = engine.select(&SelectRequest::new("send an email to Dana").limit(1))?;
+    /// assert_eq!(selection.tools[0].tool.id.as_str(), "mail__send_email");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs a model;
+    /// [`Error::UnknownCandidates`] where no candidate is in the catalog; errors of the embedder.
+    pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
+        self.refresh_inputs();
+        let (start, state) = (Instant::now(), self.state());
+        let versions = state.inputs.versions(state.version);
+        let key = self.cache.is_on().then(|| CacheKey::new(request, versions));
+        if let Some(found) = key.and_then(|key| self.cache.get(&key, start)) {
+            self.metrics.count_cache_lookup(true);
+            return Ok(Selection { cached: true, timings: Timings::default(), ..(*found).clone() });
+        }
+        let answer = self.select_analyzed(&state, request);
+        self.metrics.count_selection(&answer, start.elapsed());
+        if let (Some(key), Ok(answer)) = (key, &answer) {
+            self.metrics.count_cache_lookup(false);
+            self.cache.put(key, answer.clone(), start);
+        }
+        answer
+    }
+
+    fn select_analyzed(&self, state: &State, request: &SelectRequest) -> Result<Selection, Error> {
+        let analyzed = self.analyzed(request)?;
+        let request = match &analyzed {
+            Some((request, _)) => request,
+            None => request,
+        };
+        let mut answer = [state.select(request)];
+        state.name_held(std::slice::from_ref(request), &mut answer);
+        let [answer] = answer;
+        let analysis = analyzed.map(|(_, analysis)| Arc::new(analysis));
+        Ok(Selection { analysis, ..answer? })
+    }
+
+    /// [`Engine::select`] for many prompts, answered in their order. All prompts are embedded
+    /// together, equal ones once, and ranked in parallel. An error concerns its own request alone.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, SelectRequest};
+    /// # let tools = vec![Tool::new(None, "read_file", "Reads a file from disk")];
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+    /// let answers = engine.select_many(&["read a file", ""].map(SelectRequest::new));
+    /// assert!(answers[0].is_ok() && answers[1].is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
+        self.refresh_inputs();
+        let state = self.state();
+        let wants_analysis =
+            |request: &SelectRequest| request.context.as_ref().is_some_and(Context::wants_analysis);
+        let answers = match requests.iter().any(wants_analysis) {
+            // Each request has files of its own, which are analysed with its prompt.
+            true => requests.iter().map(|one| self.select_analyzed(&state, one)).collect(),
+            false => {
+                let mut answers = state.select_many(requests);
+                state.name_held(requests, &mut answers);
+                answers
+            }
+        };
+        for answer in &answers {
+            let took = answer.as_ref().map_or(Duration::ZERO, |answer| answer.timings.total());
+            self.metrics.count_selection(answer, took);
+        }
+        answers
+    }
+
+    /// Replaces what the engine knows of the tools' runs, and the weights that were learned from
+    /// them, from the next selection on. An engine that keeps a log ([`EngineBuilder::feedback`])
+    /// reads it by itself.
+    ///
+    /// ```no_run
+    /// use toolroute_catalog::Catalog;
+    /// use toolroute_rank::engine::{Engine, Observations};
+    /// use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
+    ///
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let log = ExecutionStore::open("log.db", StoreOptions::default())?;
+    /// engine.observe(Observations::load(&log)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn observe(&self, observations: Observations) {
+        let observations = Arc::new(observations);
+        self.replace_inputs(|inputs| inputs.with_observations(observations));
+    }
+
+    /// Replaces the weights of the signals from the next selection on, and returns those before.
+    ///
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::{Engine, SignalWeights};
+    /// # let engine = Engine::builder(Catalog::default()).build()?;
+    /// let before = engine.set_weights(SignalWeights::OFF);
+    /// assert_eq!(before, SignalWeights::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_weights(&self, weights: SignalWeights) -> SignalWeights {
+        self.replace_inputs(|inputs| inputs.with_weights(weights)).weights
+    }
+
+    /// Leaves out of answers the tools that `blocked` names, each with that as its reason. It is
+    /// called at each selection, so it must be quick; a later call of `watch` replaces it.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{OpenBreakers, Engine, SelectRequest};
+    /// # let tools = vec![Tool::new(Some("fs"), "read_file", "Reads a file from disk")];
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+    /// engine.watch(|| OpenBreakers { servers: ["fs".to_owned()].into(), ..OpenBreakers::default() });
+    /// assert!(engine.select(&SelectRequest::new("read a file"))?.tools.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watch(&self, blocked: impl Fn() -> OpenBreakers + Send + Sync + 'static) {
+        let source: BlockedSource = Arc::new(blocked);
+        *self.blocked_source.write().unwrap_or_else(PoisonError::into_inner) = Some(source);
+    }
+
+    fn refresh_blocked(&self) {
+        let source = self.blocked_source.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(blocked) = source.map(|source| source()) else { return };
+        if *self.state().inputs.blocked != blocked {
+            self.replace_inputs(|inputs| inputs.with_blocked(blocked));
+        }
+    }
+
+    /// Brings the state up to date with the log and with what is blocked.
+    pub(super) fn refresh_inputs(&self) {
+        self.refresh_blocked();
+        if self.recording.is_none() {
+            return;
+        }
+        let log = self.observed();
+        if self.log_version.swap(log.version(), Ordering::AcqRel) != log.version() {
+            self.replace_inputs(|inputs| inputs.with_observations(log));
+        }
+    }
+
+    /// Replaces the live inputs, and returns those before.
+    fn replace_inputs(&self, next: impl FnOnce(&LiveInputs) -> LiveInputs) -> LiveInputs {
+        let _writer = self.lock_writer();
+        let before = self.state();
+        let after = before.with_inputs(next(&before.inputs));
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
+        before.inputs.clone()
+    }
+
+    /// What was counted since the engine was built.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, SelectRequest};
+    /// # let tools = vec![Tool::new(None, "read_file", "Reads a file from disk")];
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+    /// engine.select(&SelectRequest::new("read a file"))?;
+    /// let text = engine.metrics().text();
+    /// assert!(text.contains("toolroute_selections_total{outcome=\"answered\"} 1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Fails as [`Engine::select`] would where none of the candidates is in the catalog.
+    // Hidden: the evaluation sorts out its rows by this before it embeds them; others select.
+    #[doc(hidden)]
+    pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
+        self.state().check_candidates(ids)
+    }
+
+    /// Adds, replaces and removes tools; a selection sees all of these changes or none.
+    ///
+    /// Only texts that are new are embedded. The words of all tools are indexed again, while
+    /// selections go on with the state before. The snapshot's file is not written:
+    /// [`CatalogVectors::save`](super::CatalogVectors::save) does that. Where vectors are searched by
+    /// a graph, the graph is kept for the tools that did not change, and the others are scanned beside
+    /// it until an engine is built anew; where these are more than half, all are scanned. Usage
+    /// ([`EngineBuilder::usage`]) is applied to the tools that are there afterwards.
+    ///
+    /// ```
+    /// # use toolroute_catalog::{Catalog, Change, Tool};
+    /// # use toolroute_rank::engine::Engine;
+    /// # let tools = vec![Tool::new(None, "read_file", "Reads a file")];
+    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
+    /// let report = engine.change(vec![
+    ///     Change::Register(Tool::new(None, "send_email", "Sends an email")),
+    ///     Change::Remove("read_file".to_owned()),
+    /// ])?;
+    /// assert_eq!((report.version, report.tools), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Catalog`] for an invalid tool, an id that is taken or one that does not exist; errors
+    /// of the embedder. Then nothing has changed.
+    pub fn change(&self, changes: Vec<Change>) -> Result<ChangeReport, Error> {
+        self.replace_state(|before| catalog_change::apply(before, changes))
+    }
+
+    /// Replaces the present state by the next, and returns the report on that.
+    pub(super) fn replace_state<T>(
+        &self,
+        next: impl FnOnce(&State) -> Result<(State, T), Error>,
+    ) -> Result<T, Error> {
+        let _writer = self.lock_writer();
+        let (after, report) = next(&self.state())?;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
+        Ok(report)
+    }
+
+    fn lock_writer(&self) -> MutexGuard<'_, ()> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;
