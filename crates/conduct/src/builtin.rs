@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::runner::{Call, Effect, Outcome, Runner};
 use super::{Error, arithmetic};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Characters of an expression; the evaluator nests with its signs and powers.
 const LONGEST: usize = 1_000;

@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::runner::Runner;
 use super::translate::{Document, JsonTranslator, TranslatorIn, is_utterance, tell};
 use super::utterance::RouterTranslator;
-use crate::engine::Engine;
+use toolroute_rank::engine::Engine;
 
 /// What to do with a document that the ledger knows already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::builtin::{Builtin, Builtins};
-use crate::catalog::{Catalog, Cost, Hints, Reliability, Schema, Tool};
+use toolroute_catalog::{Catalog, Cost, Hints, Reliability, Schema, Tool};
 
 const NAME: &str = "EvalMath";
 const SCHEMA: &str = r#"{"type": "object", "properties": {"expression": {"type": "string", "description": "the expression, such as (3 + 4)^2 / 7"}}, "required": ["expression"], "additionalProperties": false}"#;

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::builtin::Builtins;
 use super::runner::{Call, Effect, Outcome, Runner};
-use crate::execution::{Answer, Blocking, Candidate, Order, Outcome as Told, Output, Report};
+use toolroute_run::execution::{
+    Answer, Blocking, Candidate, Order, Outcome as Told, Output, Report,
+};
 
 /// Runs the built-in tools by themselves and all others on their servers.
 ///
@@ -100,8 +102,8 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::catalog::Tool;
-    use crate::execution::{Closures, Executor, ExecutorOptions, Servers};
+    use toolroute_catalog::Tool;
+    use toolroute_run::execution::{Closures, Executor, ExecutorOptions, Servers};
 
     fn answer(output: Output) -> Value {
         let tool = "t".into();

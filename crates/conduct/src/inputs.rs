@@ -13,7 +13,7 @@ use super::lineage::Lineage;
 use super::obligation::{Duty, Status};
 use super::translate::{Reference, reference};
 use super::{Error, schema};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Something that a question asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

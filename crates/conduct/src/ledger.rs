@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::Error;
-use crate::durable;
-use crate::engine::fingerprint;
+use toolroute_rank::engine::fingerprint;
+use toolroute_vectors::durable;
 
 mod read;
 mod rows;

@@ -66,12 +66,6 @@ mod utterance;
 mod verify;
 mod words;
 
-use toolroute_catalog as catalog;
-use toolroute_rank::engine;
-#[cfg(feature = "execution")]
-use toolroute_run::execution;
-use toolroute_vectors::durable;
-
 pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins};
 pub use condition::{Scene, check};

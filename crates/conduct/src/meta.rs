@@ -11,8 +11,8 @@ use super::lineage::Lineage;
 use super::obligation::{Duty, ObligationType, Status};
 use super::plan::{settle, why_not};
 use super::{Conductor, Error};
-use crate::catalog::{Tool, covers};
-use crate::engine::SelectRequest;
+use toolroute_catalog::{Tool, covers};
+use toolroute_rank::engine::SelectRequest;
 
 /// Near tools that are told.
 const NEAR: usize = 5;

@@ -15,7 +15,7 @@ use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, NewObligation, ObligationType, Status};
 use super::runner::{Call, Effect, Outcome};
 use super::{Conductor, Error};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// What stands behind the dot in the name of a question that an obligation brings about.
 pub(super) const CLARIFY: &str = "clarify";

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// One run of one tool.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use crate::catalog::Expansion;
+use toolroute_catalog::Expansion;
 
 /// The schema of what [`JsonTranslator`](super::JsonTranslator) reads, as it ships.
 pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");

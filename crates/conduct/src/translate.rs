@@ -9,7 +9,7 @@ use super::json::{canonical, shown};
 use super::obligation::{Duty, Request, Status};
 use super::reply::{Reply, ReplyValue};
 use super::{Error, schema};
-use crate::engine::fingerprint;
+use toolroute_rank::engine::fingerprint;
 
 /// The key of a payload value that is taken from an earlier obligation.
 pub const FROM: &str = "$from";

@@ -9,8 +9,8 @@ use super::lineage::UTTERANCE;
 use super::obligation::{Duty, NewObligation, ObligationType, Request};
 use super::translate::{JsonTranslator, TranslatorIn, name};
 use super::words;
-use crate::catalog::{Tool, covers};
-use crate::engine::{Engine, SelectRequest};
+use toolroute_catalog::{Tool, covers};
+use toolroute_rank::engine::{Engine, SelectRequest};
 
 /// Near tools that are looked at, for what else could be meant.
 const NEAR: usize = 5;

@@ -14,7 +14,7 @@ use super::obligation::{Duty, NewObligation, ObligationType};
 use super::plan::{CLARIFY, brought_about};
 use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
-use crate::catalog::{Reliability, Tool};
+use toolroute_catalog::{Reliability, Tool};
 
 /// A tag for tools whose answer changes with time: asking again proves nothing.
 const VOLATILE: &str = "volatile";

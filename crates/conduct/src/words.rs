@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
 use super::arithmetic;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Signs and numbers of an expression: each end of it is tried.
 const MOST_TOKENS: usize = 200;
@@ -254,7 +254,7 @@ mod tests {
         let path = folder.path().join("tools.jsonl");
         std::fs::write(&path, row.to_string()).unwrap();
         let loaded =
-            crate::catalog::Catalog::load(&[path], &crate::catalog::LoadOptions::default());
+            toolroute_catalog::Catalog::load(&[path], &toolroute_catalog::LoadOptions::default());
         loaded.unwrap().catalog.tools()[0].as_ref().clone()
     }
 

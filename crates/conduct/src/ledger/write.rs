@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Ledger, Origin, Purpose, RequestStatus, RunRow, RunStatus, Standing, now_ms};
 use crate::Error;
-use crate::engine::fingerprint;
 use crate::json::canonical;
 use crate::obligation::{NewObligation, Request, Status};
+use toolroute_rank::engine::fingerprint;
 
 /// A run that is about to begin.
 #[derive(Clone, Copy, Debug)]

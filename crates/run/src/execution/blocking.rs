@@ -134,8 +134,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::Tool;
     use crate::execution::{Closures, ExecutorOptions, Outcome, Servers};
+    use toolroute_catalog::Tool;
 
     #[test]
     fn a_call_is_waited_for_and_needs_a_runtime() {

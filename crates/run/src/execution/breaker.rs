@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::invoker::FaultKind;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// When a breaker opens, and for how long.
 #[derive(Clone, Debug)]

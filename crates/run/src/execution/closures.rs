@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 type Answering = Pending<'static, Result<Output, String>>;
 type Function = Arc<dyn Fn(Arguments) -> Answering + Send + Sync>;

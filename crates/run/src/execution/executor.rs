@@ -26,7 +26,7 @@ use super::redact::Redactor;
 use super::registry::Servers;
 use super::report::{Answer, Report};
 use super::timing::Timing;
-use crate::catalog::{Tool, ToolId};
+use toolroute_catalog::{Tool, ToolId};
 
 /// Characters of an answer that an agent is given at most: about 10,000 tokens.
 pub const DEFAULT_MAX_CHARS: usize = 40_000;
@@ -128,10 +128,9 @@ impl Executor {
     }
 
     /// Has long texts summarised, of tools that ask for it ([`CallHints::summarize`]); else they are
-    /// cut. [`Engine::join`] does so with its model.
+    /// cut. The engine does so with its model.
     ///
-    /// [`CallHints::summarize`]: crate::catalog::CallHints::summarize
-    /// [`Engine::join`]: crate::engine::Engine::join
+    /// [`CallHints::summarize`]: toolroute_catalog::CallHints::summarize
     pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }

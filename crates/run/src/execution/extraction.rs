@@ -30,13 +30,13 @@ pub use prepared::{ArgumentSources, PreparedArguments, Question, Source, TakenVa
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
-use crate::catalog::Tool;
 use cue::Surroundings;
 use mention::{Mention, Scan};
 use plan::{Doubt, Plan};
 use prepared::NOT_SAID;
 use reading::Reader;
 use slot::{Kind, Slot};
+use toolroute_catalog::Tool;
 use when::Tense;
 
 /// A longer prompt is a document, out of which nothing is read.
@@ -73,7 +73,7 @@ const MOST_MENTIONS: usize = 200;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> PreparedArguments {
-    let root = tool.input_schema.as_ref().and_then(crate::catalog::Schema::to_value);
+    let root = tool.input_schema.as_ref().and_then(toolroute_catalog::Schema::to_value);
     let root = root.unwrap_or(Value::Null);
     let empty = Arguments::new();
     let given = rename_given(sources.given.unwrap_or(&empty), &root);

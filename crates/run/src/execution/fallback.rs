@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::invoker::Arguments;
 use super::params;
-use crate::catalog::{Catalog, Facet, Tool};
+use toolroute_catalog::{Catalog, Facet, Tool};
 
 /// How a tool came to be a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -222,7 +222,7 @@ mod tests {
     use serde_json::value::to_raw_value;
 
     use super::*;
-    use crate::catalog::Schema;
+    use toolroute_catalog::Schema;
 
     fn tool(name: &str, reads: bool, schema: Value) -> Arc<Tool> {
         let mut tool = Tool::new(Some("web"), name, "");

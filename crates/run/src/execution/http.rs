@@ -11,7 +11,7 @@ use super::client;
 use super::error::Error;
 use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending};
 use super::servers::Remote;
-use crate::catalog::{Operation, OperationArgument, Place};
+use toolroute_catalog::{Operation, OperationArgument, Place};
 
 mod body;
 mod multipart;
@@ -283,7 +283,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::OperationBody;
+    use toolroute_catalog::OperationBody;
 
     fn operation() -> Operation {
         let at = |name: &str, place, joined| OperationArgument {

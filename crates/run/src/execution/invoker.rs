@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// The arguments of a call: the members of one JSON object.
 pub type Arguments = Map<String, Value>;

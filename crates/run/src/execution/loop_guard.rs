@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::invoker::Arguments;
-use crate::catalog::{Cost, Tool};
+use toolroute_catalog::{Cost, Tool};
 
 /// What one session may do. The first two keep an agent from going round in circles; the others are
 /// for those who want a bound on a whole session, and are off.

@@ -25,7 +25,7 @@ use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output,
 use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tool_of};
 use super::spawn::ProcessOptions;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// How connections are made and kept.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use super::params::Clarification;
 use super::permission::Verdict;
 use super::report::{Attempt, Ending, Hint, Skip};
 use super::timing::display_name;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// In the order of [`KINDS`].
 static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {

@@ -22,7 +22,7 @@ pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
-use crate::catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
+use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
 
 /// Something in the arguments that was not sent as it was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
 
 use super::error::Error;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Patterns of tool ids, such as `files__*`.
 #[derive(Clone, Debug, Default)]

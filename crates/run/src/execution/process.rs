@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
 use super::servers::{Program, tool_of};
 use super::spawn::{self, ProcessOptions, Started};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// More than this is no answer for an agent, and a program that writes for ever must be stopped.
 const MOST_OUTPUT: u64 = 64 << 20;

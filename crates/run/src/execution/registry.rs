@@ -12,7 +12,7 @@ use super::mcp::{McpOptions, McpServer};
 use super::process::ProcessTools;
 #[cfg(feature = "mcp")]
 use super::servers::{Entry, ServersFile};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// What servers say they have, by name.
 pub type Listed = BTreeMap<String, Result<Vec<Tool>, Fault>>;

@@ -8,7 +8,7 @@ use super::loop_guard::Exceeded;
 use super::output::{Estimate, Truncation};
 use super::params::{Change, Clarification};
 use super::permission::Verdict;
-use crate::catalog::ToolId;
+use toolroute_catalog::ToolId;
 
 /// Everything about one request.
 #[derive(Clone, Debug, Serialize)]

@@ -17,7 +17,7 @@ use super::error::Error;
 use super::jsonc;
 use super::permission::{Offers, Patterns};
 use super::redact::{Redactor, is_secret_name, secrets_of};
-use crate::catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
+use toolroute_catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
 
 /// How one server is reached. Variables are expanded.
 #[derive(Clone, Debug, PartialEq)]

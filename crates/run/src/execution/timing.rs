@@ -5,7 +5,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 
 use super::permission::Patterns;
-use crate::catalog::{CallHints, LatencyTier, Retry, Tool};
+use toolroute_catalog::{CallHints, LatencyTier, Retry, Tool};
 
 /// The default of the orchestration design that this room implements: 60 s, and 5 min for research.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -162,7 +162,7 @@ pub fn announcement(tool: &Tool) -> String {
         (&["analyze", "analyse", "think", "reason", "solve"], "Thinking"),
         (&["run", "execute", "build", "test"], "Running"),
     ];
-    let name = crate::catalog::split_identifier(&tool.name).to_lowercase();
+    let name = toolroute_catalog::split_identifier(&tool.name).to_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
     let verb = VERBS.iter().find(|(known, _)| known.iter().any(|known| words.contains(known)));
     let verb = verb.map_or("Working", |(_, verb)| verb);

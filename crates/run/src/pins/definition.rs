@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::canonical::faithful;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// The fields of a tool that its server decides. Tiers, tags and routing are the user's, and hints are
 /// read from the annotations, which stand in `mcp`.

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::definition::hex;
 use super::{Definition, Error};
-use crate::durable::{self, Readers};
+use toolroute_vectors::durable::{self, Readers};
 
 /// Version 1 had no checksum, and its hashes left out `_meta` and `icons`.
 const VERSION: u32 = 2;

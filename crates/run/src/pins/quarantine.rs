@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::FieldChange;
-use crate::catalog::{Tool, ToolId};
+use toolroute_catalog::{Tool, ToolId};
 
 /// What is done with one tool.
 pub(super) enum Verdict {

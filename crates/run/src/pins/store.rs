@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::file::{ByServer, Kept, Pin, Seen, oldest};
 use super::quarantine::{Checked, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
-use crate::catalog::{Tool, ToolId, suspicions};
+use toolroute_catalog::{Tool, ToolId, suspicions};
 
 /// What is done with a tool that was never seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub struct Listed {
     /// Of the one that is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_sha256: Option<String>,
-    /// Whether it came lately, after others, and nobody has approved it ([`Routing::newcomer`](crate::catalog::Routing)).
+    /// Whether it came lately, after others, and nobody has approved it ([`Routing::newcomer`](toolroute_catalog::Routing)).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
 }
@@ -162,7 +162,7 @@ impl Pins {
 
     /// Parts what a server lists into what may be used and what is held back, and remembers what
     /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one. Tools that came
-    /// lately, after others, are marked as [newcomers](crate::catalog::Routing::newcomer).
+    /// lately, after others, are marked as [newcomers](toolroute_catalog::Routing::newcomer).
     ///
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.

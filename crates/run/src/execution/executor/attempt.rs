@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
 use super::super::timing::announcement;
 use super::{Event, Executor, Request, millis};
-use crate::catalog::{RetryOn, Tool};
+use toolroute_catalog::{RetryOn, Tool};
 
 /// What came of a turn.
 pub(super) struct Tried {

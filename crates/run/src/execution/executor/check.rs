@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::super::invoker::Arguments;
 use super::super::params::{Clarification, Prepared};
 use super::Executor;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// What came of checking arguments.
 pub(super) enum Checked {

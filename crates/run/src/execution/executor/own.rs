@@ -6,7 +6,7 @@ use super::super::invoker::Output;
 use super::super::redact::Redactor;
 use super::super::report::Answer;
 use super::{Executor, Request};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Bytes of an error's text that is looked through for secrets; of a longer one its first words do.
 const MOST_BYTES: usize = 1 << 20;

@@ -11,7 +11,7 @@ use super::super::report::{Attempt, Ending, Outcome, Skip};
 use super::attempt::{Sent, Tried};
 use super::check::Checked;
 use super::{Event, Executor, Request};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// One request under way.
 pub(super) struct Run<'a> {

@@ -8,7 +8,7 @@ use super::super::message;
 use super::super::params::{Clarification, Parameters};
 use super::super::report::{Outcome, Report};
 use super::LocalTime;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// What arguments may be taken from.
 #[derive(Clone, Copy, Debug)]

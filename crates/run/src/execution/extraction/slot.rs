@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::params;
 use super::unit::Unit;
 use super::{Question, text};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 pub(super) use kind::Kind;
 

@@ -2,8 +2,8 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use super::*;
-use crate::catalog::Schema;
 use crate::execution::params::is_valid;
+use toolroute_catalog::Schema;
 
 fn tool(name: &str, about: &str, schema: &Value) -> Tool {
     let mut tool = Tool::new(Some("test"), name, about);

@@ -5,7 +5,7 @@ use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 
 use super::{Arguments, add_pairs, given, multipart};
-use crate::catalog::{Operation, OperationArgument, OperationBody, Place};
+use toolroute_catalog::{Operation, OperationArgument, OperationBody, Place};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 

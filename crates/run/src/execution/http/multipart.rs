@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::catalog::OperationArgument;
+use toolroute_catalog::OperationArgument;
 
 const JSON: &str = "application/json";
 
@@ -115,7 +115,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::Place;
+    use toolroute_catalog::Place;
 
     fn argument(name: &str, file: Option<&str>) -> OperationArgument {
         let file = file.map(str::to_owned);

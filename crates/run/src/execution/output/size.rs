@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Characters a token, in English prose and JSON about the same. An estimate, and called one.
 const CHARS_A_TOKEN: usize = 4;

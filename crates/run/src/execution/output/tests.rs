@@ -85,7 +85,7 @@ fn a_summary_has_the_nearest_sentences_in_their_order() {
 
 #[test]
 fn sizes_are_learned() {
-    let (sizes, tool) = (Sizes::default(), crate::catalog::Tool::new(None, "a", ""));
+    let (sizes, tool) = (Sizes::default(), toolroute_catalog::Tool::new(None, "a", ""));
     assert!(!sizes.estimate(&tool).learned);
     sizes.learn(&tool, 100.0, 1_000);
     sizes.learn(&tool, 200.0, 2_000);

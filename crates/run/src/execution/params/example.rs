@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::invoker::Arguments;
 use super::{coerce, exact, needed};
-use crate::catalog::ParameterHints;
+use toolroute_catalog::ParameterHints;
 
 /// Values of one parameter that are tried.
 const MOST_VALUES: usize = 8;
