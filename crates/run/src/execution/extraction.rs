@@ -283,7 +283,7 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
     }
 }
 
-/// Whether what a tool does lies ahead ("book", "due") or back ("history").
+/// Whether a tool is about the future ("book", "due"), by the words of its name.
 fn tense(tool: &Tool) -> Tense {
     const AHEAD: &[&str] = &[
         "appointment",
@@ -301,24 +301,18 @@ fn tense(tool: &Tool) -> Tense {
         "schedule",
     ];
     const PLANNED: &[&str] = &["event", "meeting", "task", "todo"];
-    const BACK: &[&str] = &["commit", "history", "log", "past", "sales", "transaction"];
     const CREATING: &[&str] = &["add", "create", "make", "plan", "set", "update"];
     let words: Vec<String> =
         text::name_words(&tool.name).into_iter().map(|word| text::singular(&word)).collect();
     let any = |among: &[&str]| words.iter().any(|word| among.contains(&word.as_str()));
-    match (any(AHEAD) || (any(PLANNED) && any(CREATING)), any(BACK)) {
-        (true, false) => Tense::Ahead,
-        (false, true) => Tense::Back,
-        _ => Tense::Unknown,
-    }
+    let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
+    if is_ahead { Tense::Ahead } else { Tense::Unknown }
 }
 
-/// What the tool's results are called: the nouns of its name, and the plurals of its description.
+/// What the tool's results are called: the plurals in the first sentence of its description.
 fn tool_nouns(tool: &Tool) -> Vec<String> {
-    let name = text::name_words(&tool.name);
-    let nouns = name.iter().skip(usize::from(name.len() > 1)).map(|word| text::singular(word));
     let first = tool.description.split(". ").next().unwrap_or_default();
     let plurals =
         text::words(first).into_iter().map(|word| (text::singular(&word.lower), word.lower));
-    nouns.chain(plurals.filter(|(one, many)| one != many).map(|(one, _)| one)).collect()
+    plurals.filter(|(one, many)| one != many).map(|(one, _)| one).collect()
 }

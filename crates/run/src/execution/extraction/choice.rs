@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cue::Surroundings;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, is_listed, singular, stem};
+use super::text::{Word, is_listed, singular, stem};
 
 /// A value that a schema lists, as a prompt says it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,16 +37,9 @@ pub(super) const INTRODUCED: u8 = 2;
 const NAMED: u8 = 4;
 const BARE: u8 = 1;
 
-/// Which parameter is named beside a choice.
-enum Beside {
-    Own,
-    Other,
-    Neither,
-}
-
 impl Surroundings<'_> {
     /// The values of a slot that the prompt says, outside quotes, addresses, dates and numbers.
-    pub fn choices(&self, slot: &Slot, others: &[Slot]) -> Vec<Choice> {
+    pub fn choices(&self, slot: &Slot) -> Vec<Choice> {
         let mut found: Vec<Choice> = Vec::new();
         let mut values: Vec<&(Vec<String>, Value)> = slot.choices.iter().collect();
         // "premium economy" before "economy".
@@ -59,7 +52,7 @@ impl Surroundings<'_> {
                 if found.iter().any(overlaps) || self.is_in_a_value(&span) {
                     continue;
                 }
-                let strength = self.strength_of_choice(slot, others, (&span, words.len()));
+                let strength = self.strength_of_choice(slot, &span, words.len());
                 let strength = self.way(slot, &span, strength).unwrap_or(0);
                 if strength > 0 {
                     let whole = self.with_name(slot, &span, strength);
@@ -145,19 +138,14 @@ impl Surroundings<'_> {
         })
     }
 
-    fn strength_of_choice(&self, slot: &Slot, others: &[Slot], said: (&Range<usize>, usize)) -> u8 {
-        let (span, length) = said;
+    fn strength_of_choice(&self, slot: &Slot, span: &Range<usize>, length: usize) -> u8 {
         let (before, after) = (self.before(span.start), self.after(span.end));
         let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
-        if is_listed(word(0), "not no non without never except isn't aren't")
-            || (word(0) == "from" && slot.role != Some(Role::Start))
-        {
+        if self.denies(span.start) || (word(0) == "from" && slot.role != Some(Role::Start)) {
             return 0;
         }
-        match self.beside(slot, others, (&before, &after)) {
-            Beside::Own => return NAMED,
-            Beside::Other => return 0,
-            Beside::Neither => {}
+        if is_named_beside(slot, &before, &after) {
+            return NAMED;
         }
         let is_last = after.first().is_none_or(|word| {
             is_listed(&word.lower, "and or for from on at with in to by please")
@@ -165,45 +153,15 @@ impl Surroundings<'_> {
         let article = usize::from(is_listed(word(0), "a an the"));
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
-        if (is_last && is_introduced) || (length > 1 && !self.is_in_a_name(span)) {
+        if (is_last && is_introduced) || length > 1 {
             return INTRODUCED;
         }
         let counted = after.first().map_or(String::new(), |word| singular(&word.lower));
         let said = self.text[span.clone()].to_lowercase();
-        let begins = before.is_empty() || is_listed(word(0), "please and then to");
-        if self.tool_nouns.contains(&counted)
-            && !ORDINALS.contains(&said.as_str())
-            && (!begins || counted != after[0].lower)
-        {
+        if self.tool_nouns.contains(&counted) && !ORDINALS.contains(&said.as_str()) {
             return INTRODUCED;
         }
         if is_listed(&said, COMMON) { 0 } else { BARE }
-    }
-
-    /// Whether the words beside a choice are a name of its own parameter, or of another.
-    fn beside(
-        &self,
-        slot: &Slot,
-        others: &[Slot],
-        (before, after): (&[&Word], &[&Word]),
-    ) -> Beside {
-        let names =
-            |slot: &Slot, word: &Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
-        let names_own = |word: Option<&&Word>| word.is_some_and(|word| names(slot, word));
-        let names_other = |word: Option<&&Word>| {
-            let is_of =
-                |other: &Slot| other.name != slot.name && word.is_some_and(|w| names(other, w));
-            others.iter().any(is_of)
-        };
-        let skipped = before.iter().find(|word| !is_listed(&word.lower, "is of as to a the by be"));
-        if names_own(skipped) || names_own(after.first()) {
-            return Beside::Own;
-        }
-        let follows = before.first().is_some_and(|word| !is_function_word(&word.lower));
-        if names_other(after.first()) || (follows && names_other(skipped)) {
-            return Beside::Other;
-        }
-        Beside::Neither
     }
 
     /// A choice with the words that introduce it.
@@ -219,15 +177,6 @@ impl Surroundings<'_> {
         let last =
             self.after(span.end).first().filter(|word| is_own(word)).map(|word| word.span.end);
         first.map_or(span.start, |word| word.span.start)..last.unwrap_or(span.end)
-    }
-
-    /// Whether words are a part of a longer name: "Kitchen Aid".
-    fn is_in_a_name(&self, span: &Range<usize>) -> bool {
-        let is_capital = |word: &Word| self.text[word.span.clone()].starts_with(char::is_uppercase);
-        let next = self.words.iter().find(|word| word.span.start >= span.end);
-        next.is_some_and(|word| {
-            is_capital(word) && self.text[span.end..word.span.start].trim().is_empty()
-        })
     }
 
     /// Yes or no, where the prompt says it by the parameter's name.
@@ -293,4 +242,11 @@ impl Surroundings<'_> {
         };
         matches!(gap.as_str(), "" | ":" | "=").then_some((next.span.end, truth))
     }
+}
+
+/// Whether a word beside a choice is of the name of its parameter.
+fn is_named_beside(slot: &Slot, before: &[&Word], after: &[&Word]) -> bool {
+    let is_name = |word: &&&Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
+    let lead = before.iter().find(|word| !is_listed(&word.lower, "is of as to a the by be"));
+    lead.into_iter().chain(after.first()).any(|word| is_name(&word))
 }

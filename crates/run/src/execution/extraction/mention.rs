@@ -93,7 +93,6 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     }
     found.add(quotes);
     found.add(links(text));
-    found.add(tokens::uuids(text));
     found.add(tokens::addresses(text));
     found.add(tokens::sizes(text));
     found.add(times(text, scan));

@@ -20,7 +20,6 @@ use super::reading::{Interpretation, Reader};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::unit::Dimension;
-use pairs::is_slug;
 
 /// A value on its way to a parameter.
 #[derive(Clone, Debug)]
@@ -52,8 +51,6 @@ pub(super) struct Plan<'a> {
     pub taken: Vec<bool>,
     /// By mention: the first of those that a list of them begins with.
     chains: Vec<usize>,
-    /// The tool takes the owner of a repository apart from its name.
-    has_owner: bool,
     /// Parts of the prompt that values and their words take.
     pub spent: Vec<Range<usize>>,
 }
@@ -82,7 +79,6 @@ impl<'a> Plan<'a> {
         tool_words: &'a [String],
     ) -> Self {
         let chains = chains(&surroundings);
-        let has_owner = slots.iter().any(Slot::is_owner);
         let (many, some) = (slots.len(), surroundings.mentions.len());
         Self {
             fills: vec![Vec::new(); many],
@@ -91,7 +87,6 @@ impl<'a> Plan<'a> {
             taken: vec![false; some],
             spent: Vec::new(),
             chains,
-            has_owner,
             surroundings,
             slots,
             reader,
@@ -103,6 +98,7 @@ impl<'a> Plan<'a> {
     pub fn decide(&mut self) {
         self.choose();
         self.split_repository();
+        self.give_length();
         let wanted: Vec<Option<Wanted>> =
             (0..self.taken.len()).map(|at| self.wanted_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {
@@ -158,11 +154,6 @@ impl<'a> Plan<'a> {
         while let Some(article) = before.next_if(is_article) {
             whole.start = article.span.start;
         }
-        let is_lead =
-            |word: &&Word| matches!(word.lower.as_str(), "with" | "for" | "of" | "in" | "at");
-        if let Some(lead) = before.next_if(is_lead) {
-            whole.start = lead.span.start;
-        }
         self.spent.push(whole);
     }
 
@@ -170,13 +161,9 @@ impl<'a> Plan<'a> {
     fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
         let cue = self.surroundings.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
-        let denies = |at: usize| {
-            let before = self.surroundings.before(at);
-            before.first().is_some_and(|word| is_denial(&word.lower))
-        };
+        let denies = |at: usize| self.surroundings.denies(at);
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if self.is_relative(&mention.span, amount))
-            && !slot.has_word(&["by", "step", "increment", "offset", "delta"]);
+            if self.is_relative(&mention.span, amount));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
         }
@@ -224,8 +211,7 @@ impl<'a> Plan<'a> {
         let mut is_tie = false;
         for (slot, parameter) in self.slots.iter().enumerate() {
             let cue = self.cue(mention, parameter);
-            let is_part = self.has_owner && parameter.is_repository() && is_slug(mention);
-            if cue.strength == 0 || cue.conflicts || is_part {
+            if cue.strength == 0 || cue.conflicts {
                 continue;
             }
             // A preposition alone says nothing of the kind of value.
@@ -282,12 +268,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn is_denial(word: &str) -> bool {
-    matches!(word, "not" | "except" | "excluding" | "without" | "never" | "no")
-        || word.ends_with("n't")
-        || word.ends_with("n’t")
-}
-
 /// By mention, the first of the list that it is in: "1, 2 and 3".
 fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
     let mentions = surroundings.mentions;
@@ -300,11 +280,7 @@ fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
             continue;
         }
         let gap = surroundings.text[end..start].trim().to_lowercase();
-        let is_pair = gap == "and" && {
-            let of_first = surroundings.before(mentions[before].span.start);
-            of_first.first().is_some_and(|word| word.lower == "between")
-        };
-        if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") && !is_pair {
+        if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") {
             chains[at] = chains[before];
         }
     }

@@ -45,14 +45,13 @@ impl Reader<'_> {
             (Kind::Day, Content::When(when)) => self.day(when, slot),
             (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
             (Kind::Moment, Content::When(when)) => self.moment(when),
-            (Kind::Time, Content::When(when)) => self.time(when, slot),
+            (Kind::Time, Content::When(when)) => self.time(when),
             (_, content) => text(content, slot, named),
         };
         match reading {
             Interpretation::Value { value, how } => {
                 match self.checker.misfit(&slot.path, slot.is_list, &value) {
                     None => Interpretation::Value { value, how },
-                    Some(_) if !named && slot.kind == Kind::Id => Interpretation::No,
                     Some(why) => Interpretation::Unfit(why),
                 }
             }
@@ -148,30 +147,11 @@ impl Reader<'_> {
             };
         }
         if has(Dimension::Percent) {
-            return match (
-                slot.is_fraction,
-                slot.is_hundred
-                    || slot.says("percent")
-                    || slot.has_word(&["percent", "percentage"]),
-            ) {
-                (true, _) => {
-                    let value = said.times(1, 100).ok_or(Interpretation::No)?;
-                    Ok((value, format!("{said} % are {value}")))
-                }
-                (_, true) => plain,
-                _ => Err(self.foreign(amount, slot, named)),
-            };
+            let counts_percents = slot.is_hundred || slot.has_word(&["percent", "percentage"]);
+            return if counts_percents { plain } else { Err(self.foreign(amount, slot, named)) };
         }
-        let is_counted = slot
-            .nouns()
-            .any(|noun| amount.units.iter().any(|unit| Unit::said(noun).contains(unit)));
-        if self.has_unit
-            || is_counted
-            || (has(Dimension::Temperature) && slot.has_word(&["temperature"]))
-        {
-            return plain;
-        }
-        Err(self.foreign(amount, slot, named))
+        let is_warmth = has(Dimension::Temperature) && slot.has_word(&["temperature"]);
+        if self.has_unit || is_warmth { plain } else { Err(self.foreign(amount, slot, named)) }
     }
 
     /// An amount of something that the slot does not measure.
@@ -235,16 +215,15 @@ impl Reader<'_> {
         }
     }
 
-    fn time(&self, when: &When, slot: &Slot) -> Interpretation {
+    fn time(&self, when: &When) -> Interpretation {
         if !when.days.is_empty() && !self.has_time {
             return Interpretation::No;
         }
         // The format `time` has an offset, which only a day tells for certain.
-        let form = if slot.says("hh:mm:ss") { "%H:%M:%S" } else { "%H:%M" };
         match when.times[..] {
             [] => Interpretation::No,
             [time] => Interpretation::Value {
-                value: Value::String(time.strftime(form).to_string()),
+                value: Value::String(time.strftime("%H:%M").to_string()),
                 how: "by the clock".to_owned(),
             },
             _ => Interpretation::Several(when.times.iter().map(ToString::to_string).collect()),
@@ -278,7 +257,6 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             as_said(text)
         }
         (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
-        (Kind::Text, Content::Path(text)) if named => as_said(text),
         (Kind::Text, Content::Token(text))
             if text.contains('*') && slot.has_word(&["pattern", "glob"]) =>
         {
@@ -303,14 +281,11 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             if can_be { as_said(text) } else { Interpretation::No }
         }
         Content::Quoted(text) if fits(text) => as_said(text),
-        Content::Amount(Amount { digits: Some(digits), has_hash, .. }) => {
-            match (named, fits(digits)) {
-                (_, true) => as_said(digits),
-                (true, _) if *has_hash => {
-                    Interpretation::Several(vec![format!("#{digits}"), digits.clone()])
-                }
-                (true, _) => as_said(digits),
-                _ => Interpretation::No,
+        Content::Amount(Amount { digits: Some(digits), .. }) => {
+            if named || fits(digits) {
+                as_said(digits)
+            } else {
+                Interpretation::No
             }
         }
         _ => Interpretation::No,

@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::super::params;
-use super::unit::Unit;
+use super::unit::{Dimension, Unit};
 use super::{Question, text};
 use toolroute_catalog::Tool;
 
@@ -49,8 +49,6 @@ pub(super) struct Slot {
     pub pattern: Option<Regex>,
     /// "first N lines" of its description: the words on both sides of the number.
     pub template: Option<(String, String)>,
-    /// It goes from 0 to 1, so that percents are hundredths of it.
-    pub is_fraction: bool,
     /// It ends at 100, so that percents are what it counts.
     pub is_hundred: bool,
     /// How it writes a day, as `strftime` does, where its description says so.
@@ -79,10 +77,8 @@ impl Slot {
         let words = text::name_words(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(telling_pattern);
-        let pattern = match kind::is_zone(&words, said.unwrap_or_default()) {
-            true => telling_pattern(ZONE),
-            false => pattern,
-        };
+        let is_zone = words.iter().any(|word| word == "zone");
+        let pattern = if is_zone { telling_pattern(ZONE) } else { pattern };
         let choices = kind::choices(item);
         let given = kind::Given {
             words: &words,
@@ -109,7 +105,6 @@ impl Slot {
             is_hundred: is_number
                 && schema["maximum"] == 100
                 && !words.contains(&"limit".to_owned()),
-            is_fraction: is_number && schema["maximum"] == 1 && schema["minimum"] == 0,
             words,
             is_list,
             kind,
@@ -157,6 +152,15 @@ impl Slot {
                 || self.words.iter().all(|word| LIMITS.contains(&word.as_str()) || word == "max"))
     }
 
+    /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.
+    pub fn is_duration(&self) -> bool {
+        let is_time = |unit: &Unit| unit.dimension() == Dimension::Time;
+        let says_time = |word: &String| {
+            matches!(word.as_str(), "duration" | "length") || Unit::said(word).iter().any(is_time)
+        };
+        self.unit.as_ref().is_some_and(is_time) && self.words.iter().all(says_time)
+    }
+
     /// The words of its name that say what it is, beside which end of what.
     pub fn nouns(&self) -> impl Iterator<Item = &str> {
         const EMPTY: &[&str] = &[
@@ -183,8 +187,7 @@ impl Slot {
 
     /// Whether it is the name of a repository without its owner.
     pub fn is_repository(&self) -> bool {
-        let is_it = self.words.len() == 1 && self.has_word(&["repo", "repository"]);
-        is_it && !self.says("owner/")
+        self.words.len() == 1 && self.has_word(&["repo", "repository"])
     }
 
     pub fn is_money(&self) -> bool {
@@ -204,12 +207,6 @@ impl Slot {
 
     pub fn has_word(&self, among: &[&str]) -> bool {
         self.words.iter().any(|word| among.contains(&word.as_str()))
-    }
-
-    pub fn says(&self, what: &str) -> bool {
-        self.description
-            .as_ref()
-            .is_some_and(|description| description.to_lowercase().contains(what))
     }
 }
 

@@ -103,11 +103,13 @@ const CURRENCIES: &[(&str, &[&str])] = &[
     ("TRY", &[]),
     ("TWD", &[]),
     ("UAH", &[]),
-    ("USD", &[]),
+    ("USD", &["usdollar", "usdollars", "us$"]),
     ("ZAR", &[]),
 ];
 
 impl Unit {
+    pub const MINUTES: Self = Self::Scaled { dimension: Time, name: "minutes", size: 60_000 };
+
     /// What a word or sign after a number may mean. `M` and `TRY` are units only as they are
     /// usually written.
     pub fn said(word: &str) -> Vec<Self> {
@@ -132,9 +134,9 @@ impl Unit {
         units
     }
 
-    /// The code of a currency that a code, sign or name means.
+    /// The code of a currency that a code, sign or name means; spaces in it do not count.
     pub fn currency(word: &str) -> Option<&'static str> {
-        let lower = word.to_lowercase();
+        let lower = word.to_lowercase().replace(' ', "");
         let meant = |(code, names): &&(&'static str, &[&str])| {
             *code == word || names.contains(&lower.as_str())
         };

@@ -82,7 +82,7 @@ fn join(text: &str, found: Vec<(Range<usize>, Said)>) -> Vec<(Range<usize>, Said
 
 fn is_joint(gap: &str) -> bool {
     let gap = gap.trim_matches(|c: char| c.is_whitespace() || c == ',').to_lowercase();
-    matches!(gap.as_str(), "" | "at" | "on" | "@")
+    matches!(gap.as_str(), "" | "at" | "from" | "on" | "@")
 }
 
 impl When {

@@ -17,17 +17,14 @@ impl Plan<'_> {
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
         let of_kind = open.filter(|at| self.slots[*at].kind == Kind::Choice);
         let mut found: Found = of_kind
-            .map(|at| (at, self.surroundings.choices(&self.slots[at], self.slots)))
+            .map(|at| (at, self.surroundings.choices(&self.slots[at])))
             .filter(|(_, choices)| !choices.is_empty())
             .collect();
         while let Some(at) = self.surest(&found) {
             let (slot, choices) = found.remove(at);
             let best = choices.iter().map(|choice| choice.strength).max().unwrap_or(0);
-            // Of what is required, a preposition alone decides nothing between two values.
-            let is_weak = best <= INTRODUCED && self.slots[slot].required;
-            let least = if is_weak { 1 } else { best };
             let choices: Vec<Choice> =
-                choices.into_iter().filter(|choice| choice.strength >= least).collect();
+                choices.into_iter().filter(|choice| choice.strength == best).collect();
             for (_, others) in &mut found {
                 others.retain(|other| choices.iter().all(|c| !overlap(&c.span, &other.span)));
             }

@@ -3,7 +3,6 @@
 use super::super::mention::{Content, Mention, is_path};
 use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Slot};
-use super::super::text::stem;
 use super::super::unit::Unit;
 use super::pairs::is_slug;
 use super::{Cue, Doubt, Plan, Wish};
@@ -101,10 +100,6 @@ impl Plan<'_> {
                 holders.push((index, reading));
             }
         }
-        let is_special = |(slot, _): &Holder| !self.slots[*slot].kind.is_text();
-        if matches!(mention.content, Content::Quoted(_)) && holders.iter().any(is_special) {
-            holders.retain(is_special);
-        }
         holders
     }
 
@@ -126,17 +121,12 @@ impl Plan<'_> {
     /// Whether a mention that only some slots can hold is meant for this one.
     fn is_only(&self, slot: usize, at: usize, holders: &[Holder]) -> bool {
         let (this, mention) = (&self.slots[slot], self.mention(at));
-        let is_unfit = |reading: &Interpretation| matches!(reading, Interpretation::Unfit(_));
-        // Whoever counts in another unit is no rival for a number.
-        let is_rival = |(other, reading): &&Holder| {
-            *other != slot && !(is_unfit(reading) && self.slots[*other].kind.is_number())
-        };
-        let rivals: Vec<usize> = holders.iter().filter(is_rival).map(|(other, _)| *other).collect();
-        let is_unfit_here = holders.iter().any(|(other, it)| *other == slot && is_unfit(it));
+        let rivals: Vec<usize> =
+            holders.iter().map(|(other, _)| *other).filter(|other| *other != slot).collect();
         if let Content::Amount(amount) = &mention.content {
             let is_typed = !amount.units.is_empty() || amount.has_hash || this.is_money();
             let is_meant = this.required || (is_typed && !this.is_bound());
-            return rivals.is_empty() && is_meant && !(is_unfit_here && holders.len() > 1);
+            return rivals.is_empty() && is_meant;
         }
         if !this.required && (this.is_bound() || !self.is_led(mention)) {
             return false;
@@ -172,16 +162,11 @@ impl Plan<'_> {
         }
         let before = self.surroundings.before(mention.span.start);
         let Some(word) = before.first() else { return true };
-        let first = self.surroundings.words.first();
-        let is_command = first.is_some_and(|first| first.span == word.span);
+        let is_command = self.surroundings.words[0].span == word.span;
         let is_measured = slot.unit.is_some_and(|unit| {
             amount.units.iter().any(|said| said.dimension() == unit.dimension())
         });
-        amount.has_hash
-            || is_measured
-            || is_command
-            || slot.is_about(&word.lower)
-            || self.tool_words.contains(&stem(&word.lower))
+        amount.has_hash || is_measured || is_command || slot.is_about(&word.lower)
     }
 
     /// Whether two words with a slash between them stand where a path stands.
@@ -232,15 +217,12 @@ impl Plan<'_> {
                         | Content::Period(_)
                         | Content::Unclear
                 );
-                // A refund of a half must not become a whole one.
-                let is_part = matches!(content, Content::Amount(amount)
-                    if amount.is_part || amount.units.contains(&Unit::Percent));
                 let before = self.word_before(self.mention(free[*at]));
                 let is_time =
                     !matches!(content, Content::Url(_) | Content::Email(_) | Content::Path(_));
                 let is_near = !matches!(before.as_str(), "of" | "about" | "than" | "like")
                     && (is_time || before != "from");
-                is_part || self.slots[slot].required || (tells && is_near)
+                self.slots[slot].required || (tells && is_near)
             };
             let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
             let Some(&first) = held.first() else { continue };

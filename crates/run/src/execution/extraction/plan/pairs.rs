@@ -5,10 +5,13 @@ use std::ops::Range;
 use jiff::civil::Date;
 use serde_json::Value;
 
+use super::super::decimal::Decimal;
 use super::super::mention::{Content, Mention};
 use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
+use super::super::unit::Unit;
+use super::super::when::When;
 use super::{Cue, Fill, Plan, Wish};
 
 impl Plan<'_> {
@@ -65,12 +68,7 @@ impl Plan<'_> {
             (width, first.0.into(), span.start..span.start + first.1),
             (height, second.0.into(), span.end - second.1..span.end),
         ];
-        let misfits = |(slot, value, _): &(usize, Value, Range<usize>)| {
-            self.reader.checker.misfit(&self.slots[*slot].path, false, value).is_some()
-        };
-        if !parts.iter().any(misfits) {
-            self.give_parts(at, parts);
-        }
+        self.give_parts(at, parts);
     }
 
     /// Gives the parts of a mention to two slots.
@@ -83,6 +81,39 @@ impl Plan<'_> {
         }
         self.taken[at] = true;
         self.spent.push(span);
+    }
+
+    /// "from 14:00 to 15:30" for a tool that takes how long it lasts.
+    pub(super) fn give_length(&mut self) {
+        let Some(slot) = self.only(Slot::is_duration) else { return };
+        let time = |at: usize| match &self.mention(at).content {
+            Content::When(When { times, .. }) if times.len() == 1 => Some(times[0]),
+            _ => None,
+        };
+        for at in 1..self.taken.len() {
+            let (first, second) = (&self.mention(at - 1).span, &self.mention(at).span);
+            let gap = self.surroundings.text.get(first.end..second.start).unwrap_or_default();
+            let (Some(from), Some(to), "to" | "until" | "till") =
+                (time(at - 1), time(at), gap.trim())
+            else {
+                continue;
+            };
+            let minutes = from.duration_until(to).as_mins();
+            let unit = self.slots[slot].unit.unwrap_or(Unit::MINUTES);
+            let value = Unit::MINUTES.convert(Decimal::whole(minutes), unit);
+            if let Some(value) = value.and_then(Decimal::to_json).filter(|_| minutes > 0) {
+                let span = first.start..second.end;
+                let source = self.source(&span);
+                self.fills[slot].push(Fill {
+                    value,
+                    source,
+                    how: "from the one to the other".into(),
+                });
+                self.taken[at] = true;
+                self.spent.push(second.clone());
+                return;
+            }
+        }
     }
 
     /// "next month" is the first day and the last.

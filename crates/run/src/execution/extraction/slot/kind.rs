@@ -119,11 +119,6 @@ impl Given<'_> {
     }
 }
 
-/// Whether it takes the name of a time zone.
-pub(super) fn is_zone(words: &[String], about: &str) -> bool {
-    words.iter().any(|word| word == "zone") || has_phrase(&about.to_lowercase(), "iana")
-}
-
 pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
     if given.has_choices {
         return Kind::Choice;
@@ -155,8 +150,7 @@ fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
     if let Some(kind) = schema["format"].as_str().and_then(of_format) {
         return kind;
     }
-    let is_code_of_currency = given.has_pattern && given.tells(&["iso 4217", "currency"]);
-    if given.any(&["currency", "currencies"]) || is_code_of_currency {
+    if given.any(&["currency", "currencies"]) {
         return Kind::Currency;
     }
     if let Some(kind) = of_time(given) {
@@ -205,13 +199,9 @@ fn of_time(given: &Given<'_>) -> Option<Kind> {
         "iso 8601 timestamp",
         "hh:mm:ss",
     ];
-    const FREE: &[&str] = &["natural language", "relative", "tomorrow", "cron", "either"];
     let is_moment = given.tells(MOMENTS);
     let has_day_form = super::day_form(given.about).is_some();
     let is_day = has_day_form || matches!(given.last(), "date" | "due" | "deadline" | "birthday");
-    if given.tells(FREE) {
-        return (is_day || is_moment).then_some(Kind::Other);
-    }
     if is_moment {
         return Some(Kind::Moment);
     }
@@ -242,10 +232,8 @@ fn is_place(given: &Given<'_>) -> bool {
     const WAYS: &[&str] = &["location", "place", "origin", "destination", "from", "to", "where"];
     const TELLING: &[&str] =
         &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
-    let is_bare_location = given.any(&["location"]) && given.about.is_empty();
     given.any(&["city", "cities", "town", "country"])
         || (given.any(WAYS) && given.suggests(TELLING))
-        || is_bare_location
 }
 
 /// Phrases by which a description says that a parameter takes code.

@@ -238,9 +238,7 @@ fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
 fn days_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
     let month = month_of(groups)?;
     let (first, last): (i8, i8) = (number(groups, "first")?, number(groups, "last")?);
-    let end = groups.get(0)?.end();
-    let names_a_month = Regex::new(&format!(r"(?i)^\s+(?:of\s+)?{MONTHS}\b")).ok()?;
-    if last <= first || names_a_month.is_match(&reader.text[end..]) {
+    if last <= first {
         return None;
     }
     let starts = match number(groups, "year") {
