@@ -90,14 +90,14 @@ impl Lack {
 }
 
 /// What is known at one moment of a request.
-pub struct Known<'a> {
+pub struct InputContext<'a> {
     ledger: &'a Ledger,
     obligation: &'a ObligationRow,
     scope: Scope,
     facts: OnceCell<Vec<AssertionRow>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> InputContext<'a> {
     pub fn new(ledger: &'a Ledger, obligation: &'a ObligationRow, scope: Scope) -> Self {
         Self { ledger, obligation, scope, facts: OnceCell::new() }
     }

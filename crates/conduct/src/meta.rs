@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::facts::FactQuery;
-use super::inputs::Known;
+use super::inputs::InputContext;
 use super::json::{canonical, contradict, shown};
 use super::ledger::{Assert, Change, ObligationRow, Origin, Purpose, Standing};
 use super::lineage::Lineage;
@@ -140,7 +140,7 @@ impl Conductor<'_> {
             lacks.push(format!("is kept out by the policy: {because}"));
         }
         let about = self.of(obligation)?.unwrap_or_else(|| obligation.clone());
-        if let Err(lack) = Known::new(self.ledger, &about, self.scope).arguments(tool)? {
+        if let Err(lack) = InputContext::new(self.ledger, &about, self.scope).arguments(tool)? {
             lacks.push(lack.told());
         }
         Ok(lacks)

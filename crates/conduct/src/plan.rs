@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::inputs::{Ask, Known, Lack};
+use super::inputs::{Ask, InputContext, Lack};
 use super::json::canonical;
 use super::ledger::{
     Assert, Change, Finish, ObligationRow, Origin, Purpose, RunRow, RunStatus, Settle, Standing,
@@ -58,7 +58,7 @@ impl Conductor<'_> {
         tried: &[RunRow],
         before: &[RunRow],
     ) -> Result<Choice, Error> {
-        let known = Known::new(self.ledger, obligation, self.scope);
+        let known = InputContext::new(self.ledger, obligation, self.scope);
         let mut short = Vec::new();
         for tool in self.engine.satisfying(&obligation.what.to_string()) {
             let of_tool = |run: &&RunRow| run.tool == tool.id.as_str();
@@ -127,7 +127,7 @@ impl Conductor<'_> {
                 changes
             }
             Outcome::Done(output) => {
-                let known = Known::new(self.ledger, obligation, self.scope);
+                let known = InputContext::new(self.ledger, obligation, self.scope);
                 let unmet = known.unmet(&tool.postconditions, &run.inputs, &output)?;
                 let said = (!unmet.is_empty()).then(|| unmet.join("; "));
                 let finished = finish(RunStatus::Completed, Some(output.clone()), said.clone());

@@ -6,38 +6,40 @@
 //! arguments, each with where it was found. What two parameters could mean, or what could be one of
 //! two values, becomes a question: nothing here guesses.
 
+mod arguments;
 mod choice;
 mod cue;
 mod decimal;
+mod interpretation;
 mod local_time;
 mod mention;
 mod plan;
-mod prepared;
-mod reading;
+mod query_text;
 mod reference;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod text;
+mod time;
 mod unit;
-mod when;
-mod wording;
 
 use serde_json::{Map, Value};
 
+pub use arguments::{
+    ArgumentSources, PreparedArguments, Question, Source, TakenValue, UnusedMention,
+};
 pub use local_time::{LocalTime, NoLocalTime};
-pub use prepared::{ArgumentSources, PreparedArguments, Question, Source, TakenValue, Unused};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
+use arguments::NOT_SAID;
 use cue::Surroundings;
+use interpretation::Interpreter;
 use mention::{Mention, Scan};
 use plan::{Doubt, Plan};
-use prepared::NOT_SAID;
-use reading::Reader;
 use slot::{Kind, Slot};
+use time::Tense;
 use toolroute_catalog::Tool;
-use when::Tense;
 
 /// A longer prompt is a document, out of which nothing is read.
 const MOST_BYTES: usize = 16 << 10;
@@ -159,7 +161,7 @@ impl Prompt<'_> {
             mentions: &mentions,
             tool_nouns: &nouns,
         };
-        let reader = Reader {
+        let reader = Interpreter {
             zone: now.time_zone(),
             checker: &self.checker,
             has_unit: has(Kind::Currency)
@@ -235,7 +237,7 @@ impl Prompt<'_> {
             .filter(|(mention, taken)| {
                 !**taken && !matches!(mention.content, mention::Content::Unclear)
             })
-            .map(|(mention, _)| Unused {
+            .map(|(mention, _)| UnusedMention {
                 text: self.sources.prompt[mention.span.clone()].to_owned(),
                 kind: mention.content.kind(),
             })

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-use self::connection::{Connection, Handler, Unopened};
+use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
@@ -86,10 +86,10 @@ impl Reach {
 /// One MCP server.
 #[derive(Clone)]
 pub struct McpServer {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
-struct Shared {
+struct ServerState {
     name: String,
     reach: Reach,
     options: McpOptions,
@@ -134,7 +134,7 @@ impl McpServer {
     }
 
     fn new(name: &str, reach: Reach, options: McpOptions) -> Self {
-        let shared = Shared {
+        let shared = ServerState {
             name: name.to_owned(),
             redactor: reach.redactor(),
             watcher: Watcher::default(),
@@ -153,7 +153,7 @@ impl Invoker for McpServer {
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
         Box::pin(async move {
             let connection = self.shared.connection().await?;
-            let unfinished = Unfinished { shared: &self.shared, connection: Some(&connection) };
+            let unfinished = CallWatch { shared: &self.shared, connection: Some(&connection) };
             let answered = connection.call(call).await;
             unfinished.done();
             match &answered {
@@ -211,7 +211,7 @@ impl Invoker for McpServer {
     }
 }
 
-impl Shared {
+impl ServerState {
     /// The connection, made if there is none. It is made in a task of its own: a caller that gives
     /// up must not undo what the next one needs.
     async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Fault> {
@@ -260,7 +260,7 @@ impl Shared {
         let opening = async {
             match &self.reach {
                 Reach::Stdio(program) => {
-                    program.check(process).map_err(Unopened::Missing)?;
+                    program.check(process).map_err(ConnectFault::Missing)?;
                     Connection::stdio(program, process, handler, watcher).await
                 }
                 Reach::Http(remote) => Connection::http(remote, handler, watcher).await,
@@ -299,11 +299,11 @@ impl Shared {
         }
     }
 
-    fn not_opened(&self, unopened: Unopened) -> Fault {
+    fn not_opened(&self, unopened: ConnectFault) -> Fault {
         let (kind, said, told) = match unopened {
-            Unopened::Missing(said) => (FaultKind::Unreachable, said.clone(), Some(said)),
-            Unopened::Flooding(said) => (FaultKind::Flooding, said, None),
-            Unopened::Failed(said) => {
+            ConnectFault::Missing(said) => (FaultKind::Unreachable, said.clone(), Some(said)),
+            ConnectFault::Flooding(said) => (FaultKind::Flooding, said, None),
+            ConnectFault::Failed(said) => {
                 let told = reason::of(&said);
                 (FaultKind::Unreachable, said, told)
             }
@@ -377,18 +377,18 @@ fn leave_alone(state: &mut State, because: &str) {
 }
 
 /// Watches a call that may be dropped before it ends, as a timeout does.
-struct Unfinished<'a> {
-    shared: &'a Arc<Shared>,
+struct CallWatch<'a> {
+    shared: &'a Arc<ServerState>,
     connection: Option<&'a Arc<Connection>>,
 }
 
-impl Unfinished<'_> {
+impl CallWatch<'_> {
     fn done(mut self) {
         self.connection = None;
     }
 }
 
-impl Drop for Unfinished<'_> {
+impl Drop for CallWatch<'_> {
     fn drop(&mut self) {
         let Some(connection) = self.connection.map(Arc::clone) else { return };
         let shared = Arc::clone(self.shared);

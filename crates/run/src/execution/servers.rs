@@ -102,7 +102,7 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
-struct Raw {
+struct RawEntry {
     #[serde(rename = "type", alias = "transport")]
     kind: Option<String>,
     command: Option<String>,
@@ -190,7 +190,7 @@ impl ServersFile {
 
 impl ServersFile {
     fn narrow(&mut self, name: &str, entry: &Value) -> Result<(), Error> {
-        let raw = Raw::deserialize(entry).unwrap_or_default();
+        let raw = RawEntry::deserialize(entry).unwrap_or_default();
         match (raw.include_tools, raw.exclude_tools) {
             (None, without) if without.is_empty() => Ok(()),
             (only, without) => self.offers.narrow(name, only.as_deref(), &without),
@@ -201,7 +201,7 @@ impl ServersFile {
 impl ServersFile {
     /// Takes in what an entry says of calls.
     fn hint(&mut self, name: &str, entry: &Value) -> Result<(), String> {
-        let raw = Raw::deserialize(entry).map_err(|error| error.to_string())?;
+        let raw = RawEntry::deserialize(entry).map_err(|error| error.to_string())?;
         let mut of_all = raw.call_hints;
         #[expect(
             clippy::cast_possible_truncation,
@@ -254,7 +254,7 @@ fn fingerprint(entry: &Value) -> String {
 }
 
 fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String> {
-    let raw: Raw = serde_json::from_value(entry.clone()).map_err(|error| error.to_string())?;
+    let raw: RawEntry = serde_json::from_value(entry.clone()).map_err(|error| error.to_string())?;
     if raw.disabled {
         return Ok(None);
     }
@@ -275,7 +275,7 @@ fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String>
     }))
 }
 
-fn program(raw: &Raw, expand: &mut Expand<'_>) -> Result<Program, String> {
+fn program(raw: &RawEntry, expand: &mut Expand<'_>) -> Result<Program, String> {
     let command = raw.command.as_deref().filter(|command| !command.trim().is_empty());
     let command = command.ok_or("expected a `command`, found none")?;
     let env = raw.env.iter().map(|(name, value)| {
@@ -290,7 +290,7 @@ fn program(raw: &Raw, expand: &mut Expand<'_>) -> Result<Program, String> {
     })
 }
 
-fn remote(raw: &Raw, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote, String> {
+fn remote(raw: &RawEntry, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote, String> {
     let url = raw.url.as_deref().map(|url| expand.text(url)).unwrap_or_default();
     let is_url = url.starts_with("http://") || url.starts_with("https://");
     if !is_url && (needs_url || !url.is_empty()) {

@@ -49,14 +49,14 @@ pub const BASE_VARIABLES: [&str; 16] = [
 pub(super) type Child = Box<dyn ChildWrapper>;
 
 /// A program under way, with all three of its pipes.
-pub(super) struct Started {
+pub(super) struct RunningProgram {
     pub child: Child,
     /// Ends the program, and whatever it started.
     pub lease: GroupLease,
 }
 
 /// Starts an entry's program, with a clean environment and a process group of its own.
-pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<Started> {
+pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<RunningProgram> {
     start_in(GroupLease::take(), program, options)
 }
 
@@ -66,7 +66,7 @@ fn start_in(
     mut lease: GroupLease,
     program: &Program,
     options: &ProcessOptions,
-) -> io::Result<Started> {
+) -> io::Result<RunningProgram> {
     let mut wrapped = CommandWrap::with_new(&program.command, |command| {
         command.args(&program.args).env_clear().envs(&options.base_env).envs(&program.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -82,7 +82,7 @@ fn start_in(
     let child = wrapped.spawn()?;
     #[cfg(unix)]
     lease.adopt(child.id());
-    Ok(Started { child, lease })
+    Ok(RunningProgram { child, lease })
 }
 
 #[cfg(unix)]
@@ -196,7 +196,7 @@ mod tests {
         let args = ["-c", "sleep 600 & sleep 600 & wait"].map(str::to_owned).to_vec();
         let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
         for ends_with_us in [false, true] {
-            let Started { mut child, mut lease } =
+            let RunningProgram { mut child, mut lease } =
                 start(&program, &ProcessOptions::default()).unwrap();
             let group = lease.group;
             while alive(group) < 4 {
@@ -222,7 +222,7 @@ mod tests {
         let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
         let lease = GroupLease::led_by("/nowhere/sh");
         let started = start_in(lease, &program, &ProcessOptions::default()).unwrap();
-        let Started { mut child, lease } = started;
+        let RunningProgram { mut child, lease } = started;
         let group = lease.group;
         assert_eq!(u32::try_from(group).ok(), child.id());
         while alive(group) < 2 {

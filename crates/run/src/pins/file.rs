@@ -31,7 +31,7 @@ const SETTING_UP: u64 = 24 * 3600;
 pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Whole {
+struct PinFile {
     version: u32,
     /// Of the text of `servers`: finds damage, not forgery. Absent in version 1.
     #[serde(default)]
@@ -44,10 +44,10 @@ struct Whole {
 pub(super) struct Pin {
     /// What was agreed to; absent for a new tool that waits for its approval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub agreed: Option<Seen>,
+    pub agreed: Option<PinnedDefinition>,
     /// What is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<Seen>,
+    pub held: Option<PinnedDefinition>,
     /// When it was first listed as it is agreed to, in seconds since 1970. Absent where it was pinned by a version
     /// that kept no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub(super) fn oldest(servers: &ByServer) -> u64 {
 
 /// A definition that was seen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct PinnedDefinition {
     pub sha256: String,
     /// [`Definition::shortcut`] of the tool that was seen last with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub(super) struct Seen {
     pub hashed_before: bool,
 }
 
-impl Seen {
+impl PinnedDefinition {
     pub fn of(definition: &Definition, tool_sha256: String) -> Self {
         let short = definition.canonical().len() <= KEPT_BYTES;
         let text = if short { definition.canonical() } else { "null" };
@@ -124,7 +124,7 @@ impl Seen {
 }
 
 /// Two that say the same: a hash stands for its definition.
-impl PartialEq for Seen {
+impl PartialEq for PinnedDefinition {
     fn eq(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
             && self.tool_sha256 == other.tool_sha256
@@ -135,7 +135,7 @@ impl PartialEq for Seen {
 
 /// The pins of one file, as they were read last: read again where the file is another.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<Option<(Stamp, Arc<ByServer>)>>);
+pub(super) struct PinCache(Mutex<Option<(Stamp, Arc<ByServer>)>>);
 
 /// Tells a file from the one that replaces it. Each is written anew and moved into place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,7 +157,7 @@ impl Stamp {
     }
 }
 
-impl Kept {
+impl PinCache {
     /// The pins as they are on disk; none where there is no file.
     pub fn read(&self, path: &Path) -> Result<Arc<ByServer>, Error> {
         let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
@@ -196,7 +196,7 @@ impl Kept {
 fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     let other = |found: String| Error::NotPins { path: path.to_owned(), expected: VERSION, found };
     let unread = |error: serde_json::Error| other(error.to_string());
-    let whole: Whole = serde_json::from_str(text).map_err(unread)?;
+    let whole: PinFile = serde_json::from_str(text).map_err(unread)?;
     let servers = whole.servers.get();
     match whole.version {
         VERSION if whole.sha256 == hex(servers.as_bytes()) => {
@@ -234,7 +234,7 @@ fn write(path: &Path, servers: ByServer) -> Result<(), Error> {
     let text = || {
         let servers = RawValue::from_string(serde_json::to_string_pretty(&servers)?)?;
         let sha256 = hex(servers.get().as_bytes());
-        serde_json::to_string_pretty(&Whole { version: VERSION, sha256, servers })
+        serde_json::to_string_pretty(&PinFile { version: VERSION, sha256, servers })
     };
     let text = text().map_err(|error| failed(error.into()))?;
     durable::replace(path, Readers::Owner, text.as_bytes()).map_err(failed)

@@ -22,11 +22,11 @@ pub(super) enum Verdict {
 /// A server's tools after the check.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Checked {
+pub struct PinCheck {
     pub accepted: Vec<Tool>,
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedTool>,
     /// Of those accepted, the ones whose words have changed since.
-    pub reworded: Vec<Reworded>,
+    pub reworded: Vec<Rewording>,
     /// Of those accepted, the ones of which members are pinned that pins of an older version left out.
     pub repinned: Vec<ToolId>,
 }
@@ -35,7 +35,7 @@ pub struct Checked {
 /// nothing in it is suspicious.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Reworded {
+pub struct Rewording {
     pub id: ToolId,
     pub server: String,
     pub changes: Vec<FieldChange>,
@@ -44,7 +44,7 @@ pub struct Reworded {
 /// Characters of a text in a message.
 const SHOWN: usize = 200;
 
-impl fmt::Display for Reworded {
+impl fmt::Display for Rewording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` describes itself in other words and is taken in", self.id)?;
         let shown = |value: &Option<Value>| match value.as_ref().and_then(Value::as_str) {
@@ -61,7 +61,7 @@ impl fmt::Display for Reworded {
 /// A tool that is neither to be found nor to be called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Quarantined {
+pub struct QuarantinedTool {
     pub id: ToolId,
     pub server: String,
     pub reason: Reason,
@@ -88,7 +88,7 @@ pub enum Reason {
     Twice,
 }
 
-impl Quarantined {
+impl QuarantinedTool {
     /// Why it is held back, and what lets it in.
     pub fn because(&self) -> String {
         let id = shell_word(self.id.as_str());
@@ -106,22 +106,22 @@ impl Quarantined {
     }
 }
 
-impl fmt::Display for Quarantined {
+impl fmt::Display for QuarantinedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = if self.reason == Reason::Twice { "left out" } else { "held back" };
         write!(f, "`{}` is {done}: {}", self.id, self.because())
     }
 }
 
-impl Checked {
+impl PinCheck {
     pub(super) fn add(&mut self, server: &str, tool: Tool, verdict: Verdict) {
         let (id, server) = (tool.id.clone(), server.to_owned());
         match verdict {
             Verdict::Held(reason) => {
-                self.quarantined.push(Quarantined { id, server, reason, tool });
+                self.quarantined.push(QuarantinedTool { id, server, reason, tool });
                 return;
             }
-            Verdict::Reworded(changes) => self.reworded.push(Reworded { id, server, changes }),
+            Verdict::Reworded(changes) => self.reworded.push(Rewording { id, server, changes }),
             Verdict::Repinned => self.repinned.push(id),
             Verdict::Taken => {}
         }

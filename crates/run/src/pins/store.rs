@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::file::{ByServer, Kept, Pin, Seen, oldest};
-use super::quarantine::{Checked, Reason, Verdict};
+use super::file::{ByServer, Pin, PinCache, PinnedDefinition, oldest};
+use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use toolroute_catalog::{Tool, ToolId, suspicions};
 
@@ -30,19 +30,19 @@ pub enum Mode {
 pub struct Pins {
     path: PathBuf,
     mode: Mode,
-    kept: Arc<Kept>,
+    kept: Arc<PinCache>,
 }
 
 /// A tool as it is listed now.
 #[derive(Clone)]
-struct Sight {
+struct ListedTool {
     sha256: String,
     shortcut: String,
     /// Where the shortcut was not enough.
     definition: Option<Definition>,
 }
 
-impl Sight {
+impl ListedTool {
     fn of(tool: &Tool, pin: Option<&Pin>) -> Self {
         let shortcut = Definition::shortcut(tool);
         let agreed = pin.and_then(|pin| pin.agreed.as_ref()).filter(|seen| !seen.hashed_before);
@@ -54,16 +54,16 @@ impl Sight {
     }
 
     /// Whether this is the definition that was agreed to.
-    fn is_of(&self, agreed: &Seen) -> bool {
+    fn is_of(&self, agreed: &PinnedDefinition) -> bool {
         match &self.definition {
             Some(definition) => agreed.is_of(definition),
             None => agreed.sha256 == self.sha256,
         }
     }
 
-    fn seen(self, tool: &Tool) -> Seen {
+    fn seen(self, tool: &Tool) -> PinnedDefinition {
         let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
-        Seen::of(&definition, self.shortcut)
+        PinnedDefinition::of(&definition, self.shortcut)
     }
 }
 
@@ -83,7 +83,7 @@ pub enum Approve {
 /// One tool of [`Pins::list`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct PinEntry {
     pub id: ToolId,
     pub server: String,
     pub state: PinState,
@@ -166,7 +166,7 @@ impl Pins {
     ///
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
-    pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<Checked, Error> {
+    pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<PinCheck, Error> {
         self.check_at(now(), server, tools)
     }
 
@@ -176,15 +176,15 @@ impl Pins {
         now: u64,
         server: &str,
         tools: Vec<Tool>,
-    ) -> Result<Checked, Error> {
+    ) -> Result<PinCheck, Error> {
         let before = self.kept.read(&self.path)?;
         let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
         // Before the file is locked, and on all cores: most of the work at a start.
-        let sights: Vec<_> = tools.par_iter().map(|tool| Sight::of(tool, pin(tool))).collect();
-        let parted = self.parted((&before, now), server, (tools.clone(), sights.clone()));
+        let listed: Vec<_> = tools.par_iter().map(|tool| ListedTool::of(tool, pin(tool))).collect();
+        let parted = self.parted((&before, now), server, (tools.clone(), listed.clone()));
         let (checked, None) = parted else {
             let part =
-                |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, sights)));
+                |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, listed)));
             return self.kept.update(&self.path, part);
         };
         // As nearly always; the file may then be one that cannot be written.
@@ -196,20 +196,20 @@ impl Pins {
         &self,
         (servers, now): (&ByServer, u64),
         server: &str,
-        (tools, sights): (Vec<Tool>, Vec<Sight>),
-    ) -> (Checked, Option<ByServer>) {
+        (tools, listed): (Vec<Tool>, Vec<ListedTool>),
+    ) -> (PinCheck, Option<ByServer>) {
         let known = servers.get(server);
         let mut changed: BTreeMap<String, Pin> = BTreeMap::new();
-        let mut checked = Checked::default();
+        let mut checked = PinCheck::default();
         let mut names: HashMap<String, String> = HashMap::new();
         let oldest = oldest(servers);
-        for (mut tool, sight) in tools.into_iter().zip(sights) {
-            let first = names.entry(tool.name.clone()).or_insert(sight.sha256.clone());
-            let verdict = if *first == sight.sha256 {
+        for (mut tool, listed) in tools.into_iter().zip(listed) {
+            let first = names.entry(tool.name.clone()).or_insert(listed.sha256.clone());
+            let verdict = if *first == listed.sha256 {
                 let before = changed.get(&tool.name);
                 let before = before.or_else(|| known?.get(&tool.name));
                 let mut pin = before.cloned().unwrap_or_default();
-                let verdict = self.judge(&mut pin, (&tool, sight), now);
+                let verdict = self.judge(&mut pin, (&tool, listed), now);
                 tool.routing.newcomer = pin.is_newcomer(oldest, now);
                 if before != Some(&pin) {
                     changed.insert(tool.name.clone(), pin);
@@ -229,38 +229,38 @@ impl Pins {
     }
 
     /// What is done with a tool; and remembers it.
-    fn judge(&self, pin: &mut Pin, (tool, sight): (&Tool, Sight), now: u64) -> Verdict {
+    fn judge(&self, pin: &mut Pin, (tool, listed): (&Tool, ListedTool), now: u64) -> Verdict {
         let Some(agreed) = &mut pin.agreed else {
             if pin.held.is_none() && self.mode == Mode::FirstUse {
                 pin.since = Some(now);
-                pin.agreed = Some(sight.seen(tool));
+                pin.agreed = Some(listed.seen(tool));
                 return Verdict::Taken;
             }
-            return hold(pin, Reason::New, (tool, sight));
+            return hold(pin, Reason::New, (tool, listed));
         };
-        if sight.is_of(agreed) {
-            let is_whole = agreed.sha256 == sight.sha256;
+        if listed.is_of(agreed) {
+            let is_whole = agreed.sha256 == listed.sha256;
             if !is_whole && self.mode == Mode::Strict {
                 // Nobody has agreed to the members that were not looked at.
-                return hold(pin, Reason::Changed, (tool, sight));
+                return hold(pin, Reason::Changed, (tool, listed));
             }
             if agreed.hashed_before {
-                let Seen { approved, reworded, .. } = *agreed;
-                *agreed = Seen { approved, reworded, ..sight.seen(tool) };
+                let PinnedDefinition { approved, reworded, .. } = *agreed;
+                *agreed = PinnedDefinition { approved, reworded, ..listed.seen(tool) };
             } else {
-                agreed.tool_sha256 = Some(sight.shortcut);
+                agreed.tool_sha256 = Some(listed.shortcut);
             }
             pin.held = None;
             return if is_whole { Verdict::Taken } else { Verdict::Repinned };
         }
         let before = agreed.definition();
-        let seen = sight.seen(tool);
+        let seen = listed.seen(tool);
         let after = seen.definition();
         let is_reworded = self.mode == Mode::FirstUse
             && definition::is_reworded(&before, &after)
             && suspicions(tool).is_empty();
         if is_reworded {
-            *agreed = Seen { reworded: true, ..seen };
+            *agreed = PinnedDefinition { reworded: true, ..seen };
             pin.held = None;
             // Nobody knows the new words longer than this.
             pin.since = Some(now);
@@ -284,7 +284,7 @@ impl Pins {
                 let is_newcomer = pin.is_newcomer(oldest(before), now());
                 let held = pin.held.take();
                 if let Some(seen) = held.or_else(|| pin.agreed.take_if(|_| is_newcomer)) {
-                    pin.agreed = Some(Seen { approved: true, ..seen });
+                    pin.agreed = Some(PinnedDefinition { approved: true, ..seen });
                     approved.push(ToolId::scoped(Some(server_name(&server)), &name));
                 }
             }
@@ -297,11 +297,11 @@ impl Pins {
     ///
     /// # Errors
     /// Pins that cannot be read.
-    pub fn list(&self) -> Result<Vec<Listed>, Error> {
+    pub fn list(&self) -> Result<Vec<PinEntry>, Error> {
         let servers = self.kept.read(&self.path)?;
         let (oldest, now) = (oldest(&servers), now());
         let listed = servers.iter().flat_map(|(server, pins)| {
-            pins.iter().map(move |(name, pin)| Listed {
+            pins.iter().map(move |(name, pin)| PinEntry {
                 id: ToolId::scoped(Some(server_name(server)), name),
                 server: server.clone(),
                 state: PinState::of(pin),
@@ -325,7 +325,8 @@ impl Pins {
         let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
             return Ok(Vec::new());
         };
-        let before = pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), Seen::definition);
+        let before =
+            pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), PinnedDefinition::definition);
         Ok(definition::changes(&before, &held.definition()))
     }
 }
@@ -336,15 +337,15 @@ pub(super) fn now() -> u64 {
     now.unwrap_or_default().as_secs()
 }
 
-fn hold(pin: &mut Pin, why: Reason, (tool, sight): (&Tool, Sight)) -> Verdict {
+fn hold(pin: &mut Pin, why: Reason, (tool, listed): (&Tool, ListedTool)) -> Verdict {
     // Its definition costs most of a check, and is there already where it was held back before.
-    match pin.held.as_ref().is_some_and(|held| held.sha256 == sight.sha256) {
+    match pin.held.as_ref().is_some_and(|held| held.sha256 == listed.sha256) {
         true => Verdict::Held(why),
-        false => hold_as(pin, why, sight.seen(tool)),
+        false => hold_as(pin, why, listed.seen(tool)),
     }
 }
 
-fn hold_as(pin: &mut Pin, why: Reason, seen: Seen) -> Verdict {
+fn hold_as(pin: &mut Pin, why: Reason, seen: PinnedDefinition) -> Verdict {
     if pin.held.as_ref().is_none_or(|held| held.sha256 != seen.sha256) {
         pin.held = Some(seen);
     }

@@ -14,7 +14,7 @@ use linkify::{LinkFinder, LinkKind};
 pub(super) use amounts::Amount;
 pub(super) use tokens::{is_path, is_telling_id};
 
-use super::when::{self, Period, Said, Tense, When};
+use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(super) enum Content {
     Url(String),
     Email(String),
     Path(String),
-    When(When),
+    When(PartialDateTime),
     Period(Period),
     Amount(Amount),
     /// A currency, as the code that it has.
@@ -74,19 +74,9 @@ impl Content {
     }
 }
 
-/// Parts of a text that are spoken for.
-#[derive(Default)]
-struct Taken(Vec<Range<usize>>);
-
-impl Taken {
-    fn is_free(&self, span: &Range<usize>) -> bool {
-        !self.0.iter().any(|taken| taken.start < span.end && span.start < taken.end)
-    }
-}
-
 /// The mentions of a text in its order. No two overlap, but for a currency within an amount.
 pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
-    let mut found = Found { text, taken: Taken::default(), mentions: Vec::new() };
+    let mut found = Collector { text, mentions: Vec::new() };
     let quotes = quotes::scan(text);
     if scan.has_rest {
         found.add(quotes::rest(text, &quotes));
@@ -101,25 +91,26 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     found.add(amounts::currencies(text));
     found.add(tokens::ids(text));
     found.add(tokens::places(text));
-    let Found { mut mentions, .. } = found;
+    let Collector { mut mentions, .. } = found;
     mentions.extend(amounts::currencies_within(&mentions, text));
     mentions.sort_by_key(|mention| (mention.span.start, mention.span.end));
     mentions
 }
 
-struct Found<'a> {
+/// Collects mentions; one that overlaps an earlier one is dropped.
+struct Collector<'a> {
     text: &'a str,
-    taken: Taken,
     mentions: Vec<Mention>,
 }
 
-impl Found<'_> {
+impl Collector<'_> {
     fn add(&mut self, mentions: Vec<Mention>) {
-        for mention in mentions {
-            debug_assert!(self.text.get(mention.span.clone()).is_some());
-            if self.taken.is_free(&mention.span) {
-                self.taken.0.push(mention.span.clone());
-                self.mentions.push(mention);
+        for Mention { span, content } in mentions {
+            debug_assert!(self.text.get(span.clone()).is_some());
+            let overlaps =
+                |other: &Mention| other.span.start < span.end && span.start < other.span.end;
+            if !self.mentions.iter().any(overlaps) {
+                self.mentions.push(Mention { span, content });
             }
         }
     }
@@ -141,13 +132,13 @@ fn links(text: &str) -> Vec<Mention> {
 fn times(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     let mention = |(span, said)| {
         let content = match said {
-            Said::When(when) => Content::When(when),
-            Said::Period(period) => Content::Period(period),
-            Said::Unclear => Content::Unclear,
+            TimeExpression::When(when) => Content::When(when),
+            TimeExpression::Period(period) => Content::Period(period),
+            TimeExpression::Unclear => Content::Unclear,
         };
         Mention { span, content }
     };
-    let said = when::scan(text, scan.now, scan.tense).into_iter();
+    let said = time::scan(text, scan.now, scan.tense).into_iter();
     let is_distance = |span: &Range<usize>| {
         let said = text[span.clone()].to_lowercase();
         said.starts_with("in ") || said.ends_with(" ago") || said.contains(" from ")

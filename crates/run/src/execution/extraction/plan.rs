@@ -6,8 +6,8 @@
 //! taken.
 
 mod choices;
-mod lone;
 mod pairs;
+mod unnamed;
 
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::Source;
 use super::cue::{Cue, PREPOSITION, Surroundings, WHOLE_NAME};
+use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
-use super::reading::{Interpretation, Reader};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::unit::Dimension;
@@ -40,7 +40,7 @@ pub(super) struct Doubt {
 pub(super) struct Plan<'a> {
     pub surroundings: Surroundings<'a>,
     pub slots: &'a [Slot],
-    pub reader: Reader<'a>,
+    pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
     /// By slot.
@@ -57,7 +57,7 @@ pub(super) struct Plan<'a> {
 
 /// A mention that wants to be the value of a slot.
 #[derive(Clone)]
-struct Wish {
+struct Claim {
     mention: usize,
     cue: Cue,
     reading: Interpretation,
@@ -65,17 +65,17 @@ struct Wish {
 
 /// The slot that a mention wants, and how surely.
 #[derive(Clone)]
-struct Wanted {
+struct SlotClaim {
     slot: usize,
     strength: u8,
-    wish: Wish,
+    claim: Claim,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(
         surroundings: Surroundings<'a>,
         slots: &'a [Slot],
-        reader: Reader<'a>,
+        reader: Interpreter<'a>,
         tool_words: &'a [String],
     ) -> Self {
         let chains = chains(&surroundings);
@@ -99,13 +99,13 @@ impl<'a> Plan<'a> {
         self.choose();
         self.split_repository();
         self.give_length();
-        let wanted: Vec<Option<Wanted>> =
-            (0..self.taken.len()).map(|at| self.wanted_in_list(at)).collect();
+        let wanted: Vec<Option<SlotClaim>> =
+            (0..self.taken.len()).map(|at| self.claim_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {
             self.give_named(strength, &wanted);
         }
         self.give_pairs();
-        while self.give_lone() {}
+        while self.give_unnamed() {}
     }
 
     pub fn is_open(&self, slot: usize) -> bool {
@@ -125,11 +125,11 @@ impl<'a> Plan<'a> {
     }
 
     /// Takes a mention for a slot, or notes why it cannot be.
-    fn give(&mut self, slot: usize, wish: Wish) {
-        let span = self.mention(wish.mention).span.clone();
-        self.taken[wish.mention] = true;
-        self.spend(&span, &wish.cue);
-        match wish.reading {
+    fn give(&mut self, slot: usize, claim: Claim) {
+        let span = self.mention(claim.mention).span.clone();
+        self.taken[claim.mention] = true;
+        self.spend(&span, &claim.cue);
+        match claim.reading {
             Interpretation::Value { value, how } => {
                 let fill = Fill { value, source: self.source(&span), how };
                 self.fills[slot].push(fill);
@@ -193,21 +193,21 @@ impl<'a> Plan<'a> {
     }
 
     /// Several mentions that all could be one slot's value.
-    fn doubt_between(&mut self, slot: usize, wishes: &[Wish]) {
+    fn doubt_between(&mut self, slot: usize, claims: &[Claim]) {
         let mut candidates = Vec::new();
-        for wish in wishes {
-            self.taken[wish.mention] = true;
-            let span = self.mention(wish.mention).span.clone();
-            self.spend(&span, &wish.cue);
+        for claim in claims {
+            self.taken[claim.mention] = true;
+            let span = self.mention(claim.mention).span.clone();
+            self.spend(&span, &claim.cue);
             candidates.push(self.said(&span));
         }
         self.doubt(slot, "several values are said".to_owned(), candidates);
     }
 
     /// The slot that the words beside a mention name more surely than any other.
-    fn wanted(&self, at: usize) -> Option<Wanted> {
+    fn wanted(&self, at: usize) -> Option<SlotClaim> {
         let mention = self.mention(at);
-        let mut best: Option<Wanted> = None;
+        let mut best: Option<SlotClaim> = None;
         let mut is_tie = false;
         for (slot, parameter) in self.slots.iter().enumerate() {
             let cue = self.cue(mention, parameter);
@@ -224,8 +224,11 @@ impl<'a> Plan<'a> {
             match best.as_ref().map_or(0, |best| best.strength).cmp(&strength) {
                 std::cmp::Ordering::Less => {
                     is_tie = false;
-                    best =
-                        Some(Wanted { slot, strength, wish: Wish { mention: at, cue, reading } });
+                    best = Some(SlotClaim {
+                        slot,
+                        strength,
+                        claim: Claim { mention: at, cue, reading },
+                    });
                 }
                 std::cmp::Ordering::Equal => is_tie = true,
                 std::cmp::Ordering::Greater => {}
@@ -235,34 +238,34 @@ impl<'a> Plan<'a> {
     }
 
     /// The same; a value of a list that nothing names goes where the list's first goes.
-    fn wanted_in_list(&self, at: usize) -> Option<Wanted> {
+    fn claim_in_list(&self, at: usize) -> Option<SlotClaim> {
         let head = self.chains[at];
         self.wanted(at).or_else(|| {
             let of_head = self.wanted(head).filter(|_| head != at)?;
             let reading = self.reader.read(self.mention(at), &self.slots[of_head.slot], true);
-            let wish = Wish { mention: at, cue: Cue::default(), reading };
-            (wish.reading != Interpretation::No).then_some(Wanted { wish, ..of_head })
+            let claim = Claim { mention: at, cue: Cue::default(), reading };
+            (claim.reading != Interpretation::No).then_some(SlotClaim { claim, ..of_head })
         })
     }
 
     /// Gives out what is named with a strength.
-    fn give_named(&mut self, strength: u8, wanted: &[Option<Wanted>]) {
-        let mut wishes: Vec<Vec<Wish>> = self.slots.iter().map(|_| Vec::new()).collect();
+    fn give_named(&mut self, strength: u8, wanted: &[Option<SlotClaim>]) {
+        let mut claims: Vec<Vec<Claim>> = self.slots.iter().map(|_| Vec::new()).collect();
         let free = wanted.iter().enumerate().filter(|(at, _)| !self.taken[*at]);
         for wanted in free.filter_map(|(_, wanted)| wanted.as_ref()) {
             if wanted.strength == strength {
-                wishes[wanted.slot].push(wanted.wish.clone());
+                claims[wanted.slot].push(wanted.claim.clone());
             }
         }
-        for (slot, mut wishes) in wishes.into_iter().enumerate() {
-            if wishes.is_empty() || !self.is_open(slot) {
+        for (slot, mut claims) in claims.into_iter().enumerate() {
+            if claims.is_empty() || !self.is_open(slot) {
                 continue;
             }
-            if wishes.len() == 1 || self.slots[slot].is_list {
-                wishes.into_iter().for_each(|wish| self.give(slot, wish));
+            if claims.len() == 1 || self.slots[slot].is_list {
+                claims.into_iter().for_each(|claim| self.give(slot, claim));
             } else {
-                wishes.sort_by_key(|wish| wish.mention);
-                self.doubt_between(slot, &wishes);
+                claims.sort_by_key(|claim| claim.mention);
+                self.doubt_between(slot, &claims);
             }
         }
     }

@@ -154,7 +154,7 @@ impl Plan<'_> {
                     )
                 })
                 .filter_map(|mention| match self.reader.read(mention, slot, false) {
-                    super::reading::Interpretation::Value { value, .. } => {
+                    super::interpretation::Interpretation::Value { value, .. } => {
                         let (start, end) = (mention.span.start, mention.span.end);
                         let text = prompts[at][start..end].to_owned();
                         Some(Candidate {

@@ -80,7 +80,7 @@ impl Slot {
         let is_zone = words.iter().any(|word| word == "zone");
         let pattern = if is_zone { telling_pattern(ZONE) } else { pattern };
         let choices = kind::choices(item);
-        let given = kind::Given {
+        let given = kind::ParameterTraits {
             words: &words,
             about: &said.unwrap_or_default().to_lowercase(),
             has_choices: !choices.is_empty(),

@@ -81,7 +81,7 @@ fn days_are_written_in_the_form_that_the_description_tells() {
 fn what_goes_nowhere_is_told() {
     let schema = object(json!({"name": {"type": "string"}}), &[]);
     let prepared = prepare(&tool("hello", "Say hello", &schema), "hello 7 times");
-    assert_eq!(prepared.unused, [Unused { text: "7".into(), kind: "number" }]);
+    assert_eq!(prepared.unused, [UnusedMention { text: "7".into(), kind: "number" }]);
 }
 
 proptest::proptest! {

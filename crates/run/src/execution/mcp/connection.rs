@@ -78,7 +78,7 @@ impl Connection {
         options: &ProcessOptions,
         handler: Handler,
         watcher: Watcher,
-    ) -> Result<Self, Unopened> {
+    ) -> Result<Self, ConnectFault> {
         let (words, progress) = (LastWords::default(), Listeners::default());
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
@@ -103,7 +103,7 @@ impl Connection {
         remote: &Remote,
         handler: Handler,
         watcher: Watcher,
-    ) -> Result<Self, Unopened> {
+    ) -> Result<Self, ConnectFault> {
         let progress = Listeners::default();
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
@@ -156,7 +156,7 @@ impl Connection {
         let sent = self.peer.send_cancellable_request(request, options(call.key));
         let mut handle = sent.await.map_err(|error| Fault::before(FaultKind::Broken, error))?;
         let mut progress = self.progress.listen(handle.progress_token.clone());
-        let mut abandoned = Abandoned { peer: &self.peer, id: Some(handle.id.clone()) };
+        let mut abandoned = CancelOnDrop { peer: &self.peer, id: Some(handle.id.clone()) };
         let answered = loop {
             tokio::select! {
                 biased;
@@ -296,7 +296,7 @@ fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handl
 }
 
 /// Why there is no connection.
-pub(super) enum Unopened {
+pub(super) enum ConnectFault {
     /// Its program or its folder is not there, in words of ours.
     Missing(String),
     /// It sent too much.
@@ -305,15 +305,15 @@ pub(super) enum Unopened {
     Failed(String),
 }
 
-impl From<String> for Unopened {
+impl From<String> for ConnectFault {
     fn from(said: String) -> Self {
         Self::Failed(said)
     }
 }
 
-fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> Unopened {
+fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> ConnectFault {
     if let Some(because) = hold.dropped() {
-        return Unopened::Flooding(because.to_owned());
+        return ConnectFault::Flooding(because.to_owned());
     }
     let said = match error {
         // Its own words are those of types of the program.
@@ -365,12 +365,12 @@ fn keep_words(stderr: Option<ChildStderr>, kept: &LastWords) {
 }
 
 /// Tells the server that nobody waits for a call any more, when the call is dropped.
-struct Abandoned<'a> {
+struct CancelOnDrop<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
 }
 
-impl Drop for Abandoned<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };

@@ -117,9 +117,9 @@ impl<T> Intake<T> {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
             JsonRpcMessage::Request(request) => self.open(&request.id).map(|()| true)?,
             JsonRpcMessage::Notification(told) => match self.heard(&told.notification) {
-                Heard::Free => return Ok(false),
-                Heard::Taken => false,
-                Heard::Passed => true,
+                Disposition::Free => return Ok(false),
+                Disposition::Taken => false,
+                Disposition::Passed => true,
             },
         };
         match self.allowance.spend(parts(message), Instant::now()) {
@@ -150,10 +150,14 @@ impl<T> Intake<T> {
         }
     }
 
-    fn heard(&self, notification: &ServerNotification) -> Heard {
+    fn heard(&self, notification: &ServerNotification) -> Disposition {
         match notification {
             ServerNotification::ProgressNotification(told) => {
-                return if self.listeners.note(&told.params) { Heard::Free } else { Heard::Taken };
+                return if self.listeners.note(&told.params) {
+                    Disposition::Free
+                } else {
+                    Disposition::Taken
+                };
             }
             ServerNotification::ToolListChangedNotification(_) => self.watcher.tell(Changed::Tools),
             ServerNotification::PromptListChangedNotification(_) => {
@@ -172,12 +176,12 @@ impl<T> Intake<T> {
                 // a server may ask is refused at once; there is nothing to stop.
                 let id = told.params.request_id.as_ref();
                 if !id.is_some_and(|id| lock(&self.unanswered).contains(id)) {
-                    return Heard::Passed;
+                    return Disposition::Passed;
                 }
             }
-            _ => return Heard::Passed,
+            _ => return Disposition::Passed,
         }
-        Heard::Taken
+        Disposition::Taken
     }
 
     /// Ends the server at once: it would go on for as long as it is read.
@@ -190,7 +194,7 @@ impl<T> Intake<T> {
 }
 
 /// What becomes of a notification.
-enum Heard {
+enum Disposition {
     /// It was taken, and belongs to a call that is under way.
     Free,
     Taken,

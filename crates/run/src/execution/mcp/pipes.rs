@@ -9,7 +9,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::super::servers::Program;
-use super::super::spawn::{self, Child, GroupLease, ProcessOptions, Started};
+use super::super::spawn::{self, Child, GroupLease, ProcessOptions, RunningProgram};
 use super::lines::Lines;
 
 /// How long a server may take to end once its input has. Who closes a connection gives it less, and
@@ -28,7 +28,7 @@ impl Pipes {
         program: &Program,
         options: &ProcessOptions,
     ) -> io::Result<(Self, Option<ChildStderr>, GroupLease)> {
-        let Started { mut child, lease } = spawn::start(program, options)?;
+        let RunningProgram { mut child, lease } = spawn::start(program, options)?;
         let pipes = child.stdout().take().zip(child.stdin().take());
         let (stdout, stdin) = pipes.ok_or_else(|| io::Error::other("it has no pipes"))?;
         let stderr = child.stderr().take();

@@ -23,11 +23,11 @@ pub(super) const LONGEST: usize = 4_096;
 /// Who listens to which call of a connection.
 #[derive(Clone, Default)]
 pub(super) struct Listeners {
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<ProgressRoutes>>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct ProgressRoutes {
     calls: HashMap<ProgressToken, broadcast::Sender<Progress>>,
     early: VecDeque<(ProgressToken, Progress)>,
 }
@@ -69,7 +69,7 @@ impl Listeners {
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, ProgressRoutes> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use super::super::slot::Kind;
 use super::{Doubt, Fill, Plan};
 
 /// Choices by slot.
-type Found = Vec<(usize, Vec<Choice>)>;
+type ChoicesBySlot = Vec<(usize, Vec<Choice>)>;
 
 impl Plan<'_> {
     /// The same words are a value of one parameter at most: in "from German to English" each
@@ -16,7 +16,7 @@ impl Plan<'_> {
         self.set_truths();
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
         let of_kind = open.filter(|at| self.slots[*at].kind == Kind::Choice);
-        let mut found: Found = of_kind
+        let mut found: ChoicesBySlot = of_kind
             .map(|at| (at, self.surroundings.choices(&self.slots[at])))
             .filter(|(_, choices)| !choices.is_empty())
             .collect();
@@ -56,7 +56,7 @@ impl Plan<'_> {
     }
 
     /// The slot whose choice is introduced most surely, if no other slot can have it as surely.
-    fn surest(&self, found: &Found) -> Option<usize> {
+    fn surest(&self, found: &ChoicesBySlot) -> Option<usize> {
         let strength = |choices: &[Choice]| choices.iter().map(|c| c.strength).max().unwrap_or(0);
         let mut order: Vec<usize> = (0..found.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(strength(&found[*at].1)));

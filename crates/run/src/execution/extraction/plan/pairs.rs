@@ -6,13 +6,13 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::super::decimal::Decimal;
+use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention};
-use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
+use super::super::time::PartialDateTime;
 use super::super::unit::Unit;
-use super::super::when::When;
-use super::{Cue, Fill, Plan, Wish};
+use super::{Claim, Cue, Fill, Plan};
 
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
@@ -87,7 +87,7 @@ impl Plan<'_> {
     pub(super) fn give_length(&mut self) {
         let Some(slot) = self.only(Slot::is_duration) else { return };
         let time = |at: usize| match &self.mention(at).content {
-            Content::When(When { times, .. }) if times.len() == 1 => Some(times[0]),
+            Content::When(PartialDateTime { times, .. }) if times.len() == 1 => Some(times[0]),
             _ => None,
         };
         for at in 1..self.taken.len() {
@@ -135,7 +135,7 @@ impl Plan<'_> {
                 [(start, firsts, "its first day"), (end, lasts, "its last day")]
             {
                 let reading = self.reading_of(slot, days, how);
-                self.give(slot, Wish { mention: at, cue: self.preceded(at), reading });
+                self.give(slot, Claim { mention: at, cue: self.preceded(at), reading });
             }
         }
     }
@@ -169,7 +169,7 @@ impl Plan<'_> {
         let Some(at) = self.only_free(is_moment) else { return };
         for slot in [day, time] {
             let reading = self.reader.read(self.mention(at), &self.slots[slot], true);
-            self.give(slot, Wish { mention: at, cue: self.preceded(at), reading });
+            self.give(slot, Claim { mention: at, cue: self.preceded(at), reading });
         }
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
 }
 
 /// What is known of a parameter beside its schema.
-pub(super) struct Given<'a> {
+pub(super) struct ParameterTraits<'a> {
     /// The words of its name.
     pub words: &'a [String],
     /// Its description in lower case.
@@ -99,7 +99,7 @@ pub(super) struct Given<'a> {
     pub about_tool: &'a str,
 }
 
-impl Given<'_> {
+impl ParameterTraits<'_> {
     fn last(&self) -> &str {
         self.words.last().map_or("", String::as_str)
     }
@@ -119,7 +119,7 @@ impl Given<'_> {
     }
 }
 
-pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
+pub(super) fn of(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if given.has_choices {
         return Kind::Choice;
     }
@@ -134,7 +134,7 @@ pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
     }
 }
 
-fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
+fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     const PEOPLE: &[&str] = &[
         "to",
         "cc",
@@ -190,7 +190,7 @@ fn of_format(format: &str) -> Option<Kind> {
 }
 
 /// Days and times that no format marks: by their name, where the description contradicts nothing.
-fn of_time(given: &Given<'_>) -> Option<Kind> {
+fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
     const MOMENTS: &[&str] = &[
         "rfc 3339",
         "rfc3339",
@@ -209,7 +209,7 @@ fn of_time(given: &Given<'_>) -> Option<Kind> {
     if is_day { Some(Kind::Day) } else { is_time() }
 }
 
-fn is_path(given: &Given<'_>) -> bool {
+fn is_path(given: &ParameterTraits<'_>) -> bool {
     const NOUNS: &[&str] =
         &["path", "file", "filename", "filepath", "directory", "dir", "folder", "paths", "files"];
     let last = given.last();
@@ -228,7 +228,7 @@ fn is_id(last: &str) -> bool {
     NOUNS.contains(&last)
 }
 
-fn is_place(given: &Given<'_>) -> bool {
+fn is_place(given: &ParameterTraits<'_>) -> bool {
     const WAYS: &[&str] = &["location", "place", "origin", "destination", "from", "to", "where"];
     const TELLING: &[&str] =
         &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
@@ -299,7 +299,7 @@ const OF_SEARCH: [&str; 6] = [
     "natural language",
 ];
 
-fn of_text(given: &Given<'_>) -> Kind {
+fn of_text(given: &ParameterTraits<'_>) -> Kind {
     // Code is passed on as it is quoted, and never made of the prompt's words.
     if given.tells(&CODE) || given.any(&OF_CODE) {
         return Kind::Text;

@@ -43,7 +43,7 @@ pub struct PreparedArguments {
     pub missing: Vec<Question>,
     /// What the prompt mentions and no parameter took.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedMention>,
 }
 
 /// Why a question is asked about which the prompt says nothing.
@@ -170,7 +170,7 @@ impl std::fmt::Display for Question {
 
 /// A value of the prompt that went nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unused {
+pub struct UnusedMention {
     pub text: String,
     /// `number`, `path`, `date or time` and so on.
     pub kind: &'static str,

@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 use super::builtin::Builtins;
 use super::runner::{Call, Effect, Outcome, Runner};
 use toolroute_run::execution::{
-    Answer, Blocking, Candidate, Order, Outcome as Told, Output, Report,
+    Answer, Blocking, Candidate, Order, Outcome as ExecutionOutcome, Output, Report,
 };
 
 /// Runs the built-in tools by themselves and all others on their servers.
 ///
 /// Nothing falls back underneath: the conductor knows better which tool comes next, and has to
 /// write down each that runs. What may be repeated is repeated with the same key.
-pub struct Executed<'a> {
+pub struct ExecutionRunner<'a> {
     first: Builtins,
     calls: Blocking,
     confirmed: bool,
     on_report: Option<&'a (dyn Fn(&Report) + Send + Sync)>,
 }
 
-impl<'a> Executed<'a> {
+impl<'a> ExecutionRunner<'a> {
     pub fn new(first: Builtins, calls: Blocking) -> Self {
         Self { first, calls, confirmed: false, on_report: None }
     }
 
-    /// A person agreed to what may destroy something.
+    /// A person has agreed to a destructive call.
     #[must_use]
     pub fn confirmed(mut self, confirmed: bool) -> Self {
         self.confirmed = confirmed;
@@ -41,7 +41,7 @@ impl<'a> Executed<'a> {
     }
 }
 
-impl Runner for Executed<'_> {
+impl Runner for ExecutionRunner<'_> {
     fn run(&self, call: &Call<'_>) -> Outcome {
         let has_server = || self.calls.executor().servers().of(call.tool).is_some();
         if self.first.has(call.tool) || !has_server() {
@@ -67,7 +67,7 @@ impl Runner for Executed<'_> {
 fn outcome(report: Report) -> Outcome {
     let effect = if report.reached() { Effect::Unknown } else { Effect::None };
     match report.outcome {
-        Told::Answered(answer) => Outcome::Done(value(*answer)),
+        ExecutionOutcome::Answered(answer) => Outcome::Done(value(*answer)),
         other => {
             let said = other.message().unwrap_or_default().to_owned();
             Outcome::Failed { said, effect }
@@ -132,7 +132,7 @@ mod tests {
         let told = Mutex::new(Vec::new());
         let note = |report: &Report| told.lock().unwrap().push(report.attempts.len());
         let calls = Blocking::with_threads(executor).unwrap();
-        let runner = Executed::new(Builtins::default(), calls).on_report(&note);
+        let runner = ExecutionRunner::new(Builtins::default(), calls).on_report(&note);
         let run = |tool: &Tool| runner.run(&Call { tool, arguments: &json!({}), key: "k" });
         assert_eq!(run(&tool("good")), Outcome::Done(json!({"n": 1})));
         let effect = |tool: &Tool| match run(tool) {

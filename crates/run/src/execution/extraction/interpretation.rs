@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::super::params::Checker;
 use super::mention::{Amount, Content, Mention, is_path, is_telling_id};
 use super::slot::{Kind, Slot};
+use super::time::{PartialDateTime, Period, Zone};
 use super::unit::{Dimension, Unit};
-use super::when::{Period, When, Zone};
 
 /// What a mention is to a slot.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub(super) enum Interpretation {
 }
 
 /// What the readings of one prompt share.
-pub(super) struct Reader<'a> {
+pub(super) struct Interpreter<'a> {
     pub zone: &'a TimeZone,
     pub checker: &'a Checker,
     /// The tool has a parameter for the unit or the currency of its amounts.
@@ -34,7 +34,7 @@ pub(super) struct Reader<'a> {
     pub has_time: bool,
 }
 
-impl Reader<'_> {
+impl Interpreter<'_> {
     /// `named` where the words beside the mention name the slot; a mention alone is read more
     /// strictly.
     pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Interpretation {
@@ -164,7 +164,7 @@ impl Reader<'_> {
         Interpretation::Unfit(format!("expected {unit}, found {}", units.join(" or ")))
     }
 
-    fn day(&self, when: &When, slot: &Slot) -> Interpretation {
+    fn day(&self, when: &PartialDateTime, slot: &Slot) -> Interpretation {
         if when.is_instant || (!when.times.is_empty() && !self.has_time) {
             return Interpretation::No;
         }
@@ -188,10 +188,13 @@ impl Reader<'_> {
             return Interpretation::Unfit("one day of it is needed".to_owned());
         }
         let days = period.readings.iter().map(|(first, _)| *first).collect();
-        self.day(&When { days, times: Vec::new(), zone: Zone::Local, is_instant: false }, slot)
+        self.day(
+            &PartialDateTime { days, times: Vec::new(), zone: Zone::Local, is_instant: false },
+            slot,
+        )
     }
 
-    fn moment(&self, when: &When) -> Interpretation {
+    fn moment(&self, when: &PartialDateTime) -> Interpretation {
         if let Zone::Unread(zone) = &when.zone {
             return Interpretation::Unfit(format!(
                 "\"{zone}\" names several time zones; give an offset such as +02:00"
@@ -215,7 +218,7 @@ impl Reader<'_> {
         }
     }
 
-    fn time(&self, when: &When) -> Interpretation {
+    fn time(&self, when: &PartialDateTime) -> Interpretation {
         if !when.days.is_empty() && !self.has_time {
             return Interpretation::No;
         }

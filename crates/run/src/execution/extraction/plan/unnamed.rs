@@ -1,11 +1,11 @@
 //! Values that only one parameter can hold, and what is left when nothing more is certain.
 
+use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
-use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Slot};
 use super::super::unit::Unit;
 use super::pairs::is_slug;
-use super::{Cue, Doubt, Plan, Wish};
+use super::{Claim, Cue, Doubt, Plan};
 
 /// A slot that can hold a mention, and as what.
 type Holder = (usize, Interpretation);
@@ -15,7 +15,7 @@ const LEADS: [&str; 10] = ["in", "on", "at", "for", "from", "to", "by", "near", 
 
 impl Plan<'_> {
     /// Gives out one value, or one list of them, that can go nowhere else; whether there was one.
-    pub(super) fn give_lone(&mut self) -> bool {
+    pub(super) fn give_unnamed(&mut self) -> bool {
         let (free, open) = (self.free(), self.open());
         let holders: Vec<Vec<Holder>> = free.iter().map(|at| self.holders(*at, &open)).collect();
         for &slot in &open {
@@ -43,7 +43,7 @@ impl Plan<'_> {
                 let reading = holders[at].iter().find(|(other, _)| *other == slot);
                 let reading = reading.map_or(Interpretation::No, |(_, reading)| reading.clone());
                 let cue = self.lead(free[at]);
-                self.give(slot, Wish { mention: free[at], cue, reading });
+                self.give(slot, Claim { mention: free[at], cue, reading });
             }
             return true;
         }
