@@ -10,10 +10,10 @@ use toolroute_run::execution::{
     Answer, Blocking, Candidate, Order, Outcome as ExecutionOutcome, Output, Report,
 };
 
-/// Runs the built-in tools by themselves and all others on their servers.
+/// Runs built-in tools here and all others on their servers.
 ///
-/// Nothing falls back underneath: the conductor knows better which tool comes next, and has to
-/// write down each that runs. What may be repeated is repeated with the same key.
+/// There are no fallbacks at this level: the conductor chooses the next tool, and records each run.
+/// Retries use the same idempotency key.
 pub struct ExecutionRunner<'a> {
     first: Builtins,
     calls: Blocking,
@@ -33,7 +33,7 @@ impl<'a> ExecutionRunner<'a> {
         self
     }
 
-    /// Who is told of each call: a log of what tools did.
+    /// Sets a callback for the report of each call.
     #[must_use]
     pub fn on_report(mut self, told: &'a (dyn Fn(&Report) + Send + Sync)) -> Self {
         self.on_report = Some(told);
@@ -75,8 +75,7 @@ fn outcome(report: Report) -> Outcome {
     }
 }
 
-/// An answer as conditions and templates see it: always an object or a list, so that `outputs` has
-/// something to ask for.
+/// An answer as conditions and templates see it: always an object or a list.
 fn value(answer: Answer) -> Value {
     let Output { text, data, attachments, .. } = answer.output;
     let parsed = || serde_json::from_str(&text).ok().filter(is_structured);

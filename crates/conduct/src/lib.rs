@@ -43,7 +43,6 @@ mod builtin;
 mod condition;
 mod conduct;
 mod continuation;
-mod default_tools;
 mod error;
 #[cfg(feature = "execution")]
 mod execution_runner;
@@ -67,10 +66,9 @@ mod verify;
 mod words;
 
 pub use answer::{Answer, Entry, Exchange};
-pub use builtin::{Builtin, Builtins};
+pub use builtin::{Builtin, Builtins, default_tools};
 pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
-pub use default_tools::default_tools;
 pub use error::Error;
 #[cfg(feature = "execution")]
 pub use execution_runner::ExecutionRunner;

@@ -12,7 +12,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
@@ -289,6 +288,5 @@ fn error_id() -> String {
     let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seed = format!("{} {nth} {}", std::process::id(), since.as_nanos());
-    let hash = Sha256::digest(seed.as_bytes());
-    hash.iter().take(4).fold("e-".to_owned(), |id, byte| format!("{id}{byte:02x}"))
+    format!("e-{}", &crate::sha256_hex(seed.as_bytes())[..8])
 }

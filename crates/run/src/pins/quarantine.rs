@@ -1,4 +1,4 @@
-//! A server's tools after the check: what may be used, what is held back, and what is to be told.
+//! The result of a check: the tools that may be used, those held back, and notices.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::FieldChange;
 use toolroute_catalog::{Tool, ToolId};
 
-/// What is done with one tool.
+/// The decision on one tool.
 pub(super) enum Verdict {
     Taken,
     /// Words alone have changed.
     Reworded(Vec<FieldChange>),
-    /// It has members that pins of an older version did not look at.
+    /// It has members that older pins did not hash.
     Repinned,
     Held(Reason),
 }
@@ -25,14 +25,14 @@ pub(super) enum Verdict {
 pub struct PinCheck {
     pub accepted: Vec<Tool>,
     pub quarantined: Vec<QuarantinedTool>,
-    /// Of those accepted, the ones whose words have changed since.
+    /// The accepted tools whose descriptions have changed.
     pub reworded: Vec<Rewording>,
-    /// Of those accepted, the ones of which members are pinned that pins of an older version left out.
+    /// The accepted tools with members that older pins did not hash.
     pub repinned: Vec<ToolId>,
 }
 
-/// A tool that was taken in although its words are other ones: nothing else of it has changed, and
-/// nothing in it is suspicious.
+/// A tool that was accepted although its descriptions have changed: nothing else has, and nothing in
+/// it is suspicious.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rewording {
@@ -58,7 +58,7 @@ impl fmt::Display for Rewording {
     }
 }
 
-/// A tool that is neither to be found nor to be called.
+/// A tool that can be neither found nor called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct QuarantinedTool {
@@ -70,8 +70,7 @@ pub struct QuarantinedTool {
     pub tool: Tool,
 }
 
-/// An id as one word of a command line. A server chooses the name of its tool, and an agent or a person
-/// may run the command that they are told.
+/// Quotes an id for a shell, because a server chooses its tool names and the command may be copied.
 pub fn shell_word(id: &str) -> Cow<'_, str> {
     // Only a NUL cannot be quoted.
     shlex::try_quote(id).unwrap_or(Cow::Borrowed("ID"))
@@ -89,7 +88,7 @@ pub enum Reason {
 }
 
 impl QuarantinedTool {
-    /// Why it is held back, and what lets it in.
+    /// Why it is held back, and how to approve it.
     pub fn because(&self) -> String {
         let id = shell_word(self.id.as_str());
         match self.reason {

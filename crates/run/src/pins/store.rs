@@ -1,4 +1,4 @@
-//! Checks what servers list against what was agreed to.
+//! Checks listed tools against the pins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -14,18 +14,18 @@ use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use toolroute_catalog::{Tool, ToolId, suspicions};
 
-/// What is done with a tool that was never seen.
+/// How a new tool is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// It is taken, and its definition is what later ones are compared with.
+    /// It is accepted, and its definition is pinned.
     #[default]
     FirstUse,
     /// It is held back until a person approves it.
     Strict,
 }
 
-/// The pins of one file. Each use looks whether the file is still the same: another process may
-/// approve at any time.
+/// The pins of one file. Each use checks whether the file has changed, because another process may
+/// approve tools at any time.
 #[derive(Clone, Debug)]
 pub struct Pins {
     path: PathBuf,
@@ -38,7 +38,7 @@ pub struct Pins {
 struct ListedTool {
     sha256: String,
     shortcut: String,
-    /// Where the shortcut was not enough.
+    /// Computed if the shortcut did not match.
     definition: Option<Definition>,
 }
 
@@ -67,11 +67,11 @@ impl ListedTool {
     }
 }
 
-/// What a person agrees to.
+/// What a person approves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approve {
-    /// One tool, by id or `server:name`; with the first digits of the hash that was looked at, no
-    /// other definition than that one.
+    /// One tool, by id or `server:name`; if given, `sha256` must be a prefix of the hash of the
+    /// definition that is held back.
     Tool {
         id: String,
         sha256: Option<String>,
@@ -102,15 +102,15 @@ pub struct PinEntry {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PinState {
-    /// Agreed to by its first use.
+    /// Accepted on first use.
     FirstUse,
-    /// Agreed to by a person.
+    /// Approved by a person.
     Approved,
-    /// Taken in because nothing but its words had changed.
+    /// Accepted because only its descriptions had changed.
     Reworded,
-    /// Held back: not what was agreed to.
+    /// Held back: differs from the accepted definition.
     Changed,
-    /// Held back: never agreed to.
+    /// Held back: never accepted.
     New,
 }
 
@@ -125,7 +125,7 @@ impl PinState {
         }
     }
 
-    /// Whether the tool is kept from everybody.
+    /// Whether the tool is held back.
     pub fn is_held(self) -> bool {
         matches!(self, Self::Changed | Self::New)
     }
@@ -153,8 +153,8 @@ impl Pins {
         &self.path
     }
 
-    /// What [`Pins::check`] knows a server by, where its name alone would not do: another entry of a
-    /// servers file under the same name is another server, with definitions of its own.
+    /// The key of a server for [`Pins::check`] that distinguishes entries of the same name in
+    /// different servers files.
     pub fn key(server: &str, fingerprint: &str) -> String {
         let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
         format!("{server}@{print:0>PRINT_DIGITS$}")
@@ -179,7 +179,7 @@ impl Pins {
     ) -> Result<PinCheck, Error> {
         let before = self.kept.read(&self.path)?;
         let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
-        // Before the file is locked, and on all cores: most of the work at a start.
+        // Before the file is locked, and on all cores: this is most of the work at start-up.
         let listed: Vec<_> = tools.par_iter().map(|tool| ListedTool::of(tool, pin(tool))).collect();
         let parted = self.parted((&before, now), server, (tools.clone(), listed.clone()));
         let (checked, None) = parted else {
@@ -187,11 +187,11 @@ impl Pins {
                 |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, listed)));
             return self.kept.update(&self.path, part);
         };
-        // As nearly always; the file may then be one that cannot be written.
+        // The usual case, which works with a read-only file too.
         Ok(checked)
     }
 
-    /// The tools parted, and the pins after that where they change.
+    /// Checks the tools, and returns the changed pins if any changed.
     fn parted(
         &self,
         (servers, now): (&ByServer, u64),
@@ -228,7 +228,7 @@ impl Pins {
         (checked, after)
     }
 
-    /// What is done with a tool; and remembers it.
+    /// Decides on a tool and updates its pin.
     fn judge(&self, pin: &mut Pin, (tool, listed): (&Tool, ListedTool), now: u64) -> Verdict {
         let Some(agreed) = &mut pin.agreed else {
             if pin.held.is_none() && self.mode == Mode::FirstUse {
@@ -241,7 +241,7 @@ impl Pins {
         if listed.is_of(agreed) {
             let is_whole = agreed.sha256 == listed.sha256;
             if !is_whole && self.mode == Mode::Strict {
-                // Nobody has agreed to the members that were not looked at.
+                // The members that older pins did not hash are not approved.
                 return hold(pin, Reason::Changed, (tool, listed));
             }
             if agreed.hashed_before {
@@ -262,14 +262,14 @@ impl Pins {
         if is_reworded {
             *agreed = PinnedDefinition { reworded: true, ..seen };
             pin.held = None;
-            // Nobody knows the new words longer than this.
+            // The new descriptions are as new as a new tool.
             pin.since = Some(now);
             return Verdict::Reworded(definition::changes(&before, &after));
         }
         hold_as(pin, Reason::Changed, seen)
     }
 
-    /// Lets in what is held back, ends the time of newcomers, and gives the ids of both.
+    /// Approves tools that are held back and newcomers, and returns their ids.
     ///
     /// # Errors
     /// A tool or server that was never seen, a hash that is not that of what is held back, and what
@@ -313,8 +313,8 @@ impl Pins {
         Ok(listed.collect())
     }
 
-    /// In what the definition that is held back differs from the one that was agreed to; of a new
-    /// tool, all that it says. Nothing for a tool that is not held back.
+    /// The differences between the definition that is held back and the accepted one; for a new tool
+    /// all members. Empty for a tool that is not held back.
     ///
     /// # Errors
     /// A tool that was never seen, and pins that cannot be read.
@@ -338,7 +338,7 @@ pub(super) fn now() -> u64 {
 }
 
 fn hold(pin: &mut Pin, why: Reason, (tool, listed): (&Tool, ListedTool)) -> Verdict {
-    // Its definition costs most of a check, and is there already where it was held back before.
+    // Computing a definition is most of a check's cost, and not needed if this one is already held.
     match pin.held.as_ref().is_some_and(|held| held.sha256 == listed.sha256) {
         true => Verdict::Held(why),
         false => hold_as(pin, why, listed.seen(tool)),

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::super::error::Error;
 
-const HANDLE_BYTES: usize = 12;
+const HANDLE_DIGITS: usize = 24;
 
 /// A part of a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,9 +53,7 @@ impl AnswerStore {
         if text.len() > self.most_bytes {
             return None;
         }
-        let hash = Sha256::digest(text.as_bytes());
-        let handle: String =
-            hash.iter().take(HANDLE_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        let handle = crate::sha256_hex(text.as_bytes())[..HANDLE_DIGITS].to_owned();
         match &self.folder {
             Some(folder) => {
                 let written = self.write(folder, &handle, text);
@@ -115,7 +112,7 @@ impl AnswerStore {
     /// A part of what is kept under a handle.
     pub fn get(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
         // A handle is untrusted and becomes a file name.
-        let is_handle = handle.len() == HANDLE_BYTES * 2;
+        let is_handle = handle.len() == HANDLE_DIGITS;
         if !is_handle || !handle.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
