@@ -1,10 +1,9 @@
-//! Arguments read from a prompt.
+//! Extraction of arguments from a prompt, without a model.
 //!
-//! What a person says in a prompt ("flights from Berlin to Oslo on 1 June, 2 adults") is brought to
-//! the parameters of a tool's schema without a model: numbers with units, dates and times, quoted
-//! texts, paths, addresses, ids, the values that the schema lists. The same prompt gives the same
-//! arguments, each with where it was found. What two parameters could mean, or what could be one of
-//! two values, becomes a question: nothing here guesses.
+//! Values in a prompt ("flights from Berlin to Oslo on 1 June, 2 adults") are assigned to the
+//! parameters of a tool's schema: numbers with units, dates and times, quoted texts, paths,
+//! addresses, ids, and values that the schema lists. The same prompt gives the same arguments, each
+//! with its place in the prompt. An ambiguous value becomes a question and is never guessed.
 
 mod arguments;
 mod choice;
@@ -41,13 +40,13 @@ use slot::{Kind, Slot};
 use time::Tense;
 use toolroute_catalog::Tool;
 
-/// A longer prompt is a document, out of which nothing is read.
+/// A longer prompt, in bytes, is a document and is not read.
 const MOST_BYTES: usize = 16 << 10;
 
-/// So many values in one prompt are a list or a table, out of which nothing is read.
+/// A prompt with more values is a list or a table and is not read.
 const MOST_MENTIONS: usize = 200;
 
-/// The arguments of a tool that a prompt and what came before it give.
+/// Prepares the arguments of a tool from a prompt and the earlier conversation.
 ///
 /// ```
 /// use serde_json::json;
@@ -92,7 +91,7 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if !can_have_rest {
         return plain;
     }
-    // What follows a colon is a text only if nothing that is needed stands in it.
+    // The part after a colon is one text only if it contains no other required value.
     let with_rest = prompt.read(true);
     let is_asked =
         |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
@@ -100,13 +99,13 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if is_rest { with_rest } else { plain }
 }
 
-/// The mentions of a prompt of which arguments can be read.
+/// The mentions of a prompt, unless it is too long.
 fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
     let mentions = (prompt.len() <= MOST_BYTES).then(|| mention::scan(prompt, scan));
     mentions.filter(|mentions| mentions.len() <= MOST_MENTIONS)
 }
 
-/// Whether a text that is the rest of the prompt names another parameter: "subject Lunch, body hi".
+/// Whether the text after a colon names another parameter: "subject Lunch, body hi".
 fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
     let is_message = |slot: &&Slot| slot.kind == Kind::Message;
     slots.iter().filter(is_message).any(|message| {
@@ -128,7 +127,7 @@ fn has_other_text(slots: &[Slot]) -> bool {
     slots.iter().any(|slot| matches!(slot.kind, Kind::Text | Kind::Query))
 }
 
-/// One prompt for one tool.
+/// The extraction from one prompt for one tool.
 struct Prompt<'a> {
     tool: &'a Tool,
     slots: &'a [Slot],
@@ -178,7 +177,7 @@ impl Prompt<'_> {
         self.result(plan)
     }
 
-    /// Nothing is taken, and all that is needed is asked for.
+    /// Takes no value and asks for every required parameter.
     fn unread(&self) -> PreparedArguments {
         let is_asked = |slot: &&Slot| {
             slot.required && !slot.has_default && !self.given.contains_key(&slot.path[0])
@@ -268,7 +267,7 @@ impl Prompt<'_> {
     }
 }
 
-/// Puts a value under the name of its slot.
+/// Adds a value under the name of its slot.
 fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
     let mut place = arguments.entry(slot.path[0].clone()).or_insert(Value::Null);
     if let Some(member) = slot.path.get(1) {

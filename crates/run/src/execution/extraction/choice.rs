@@ -1,4 +1,4 @@
-//! Values that a schema lists, and yes or no, found by their own words.
+//! Finds listed values and booleans by their words.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,29 +10,29 @@ use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_listed, singular, stem};
 
-/// A value that a schema lists, as a prompt says it.
+/// A listed value in a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     pub span: Range<usize>,
-    /// The same with the parameter's name and the preposition that belong to it.
+    /// The span with the parameter's name and the preposition that belong to it.
     pub whole: Range<usize>,
     pub value: Value,
     pub strength: u8,
 }
 
-/// Choice words that prose is full of: alone they choose nothing.
+/// Values that are common words: without a cue they are not chosen.
 const COMMON: &str = "active all any asc auto closed created custom daily date day default desc down email \
      false fast file first full good high hour image large last left link list low medium \
      minute month name new none normal off old on open other page place private public right \
      short slow small standard text time title top true type up updated user week year";
 
-/// Words that count or point rather than choose, before the tool's own noun.
+/// Values that count or point rather than choose, before the tool's own noun.
 const ORDINALS: &[&str] = &[
     "any", "first", "last", "more", "most", "new", "next", "none", "other", "same", "second",
     "third", "top",
 ];
 
-/// A choice that its parameter's name, a preposition or the tool's noun introduces.
+/// Strengths of a choice: by a preposition or the tool's noun, by its parameter's name, by itself.
 pub(super) const INTRODUCED: u8 = 2;
 const NAMED: u8 = 4;
 const BARE: u8 = 1;
@@ -90,8 +90,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The strength of a choice after the preposition or the amount before it is heard: "5 km to
-    /// miles" goes from kilometres. Nothing where it is for the other end.
+    /// The strength of a choice with its preposition or amount: "5 km to miles" converts from
+    /// kilometres. `None` if it is for the other end.
     fn way(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Option<u8> {
         let is_of_amount = self.mentions.iter().any(|mention| {
             matches!(mention.content, Content::Amount(_)) && mention.span.end == span.end
@@ -125,7 +125,7 @@ impl Surroundings<'_> {
     fn is_in_a_value(&self, span: &Range<usize>) -> bool {
         self.mentions.iter().any(|mention| {
             let overlaps = mention.span.start < span.end && span.start < mention.span.end;
-            // The unit of an amount is a choice too; its digits are not.
+            // The unit of an amount may be a choice, its digits may not.
             let is_unit = matches!(mention.content, Content::Amount(_))
                 && mention.span.end == span.end
                 && mention.span.start < span.start;
@@ -179,7 +179,7 @@ impl Surroundings<'_> {
         first.map_or(span.start, |word| word.span.start)..last.unwrap_or(span.end)
     }
 
-    /// Yes or no, where the prompt says it by the parameter's name.
+    /// The boolean that the prompt states with the parameter's name.
     pub fn truth(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
         debug_assert!(slot.kind == Kind::Boolean);
         let mut found: BTreeMap<usize, (Range<usize>, bool)> = BTreeMap::new();

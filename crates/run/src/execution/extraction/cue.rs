@@ -1,4 +1,4 @@
-//! The words beside a value that say which parameter it is for.
+//! Cues: the words beside a value that say which parameter it is for.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_function_word, is_listed, singular, stem};
 
-/// How surely the words beside a value name a parameter. Above zero they do.
+/// The cue of the words beside a value for a parameter; a strength of zero is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cue {
     pub strength: u8,
     /// The words that belong to the value: name, prepositions, the noun that is counted.
     pub span: Option<Range<usize>>,
-    /// The words say that it is not for this parameter.
+    /// The words exclude this parameter.
     pub conflicts: bool,
 }
 
@@ -28,7 +28,7 @@ const CONNECTORS: &[&str] = &[
     "on", "the", "to", "was",
 ];
 
-/// Words back that are looked at.
+/// The number of words before a value that are read.
 const REACH: usize = 7;
 
 /// A prompt cut into words and values.
@@ -40,12 +40,12 @@ pub(super) struct Surroundings<'a> {
     pub tool_nouns: &'a [String],
 }
 
-/// The end of a range that words before a value say it is.
+/// A preposition before a value that marks the end of a range.
 pub(super) struct Preposition {
     pub role: Role,
     /// Words that it takes.
     pub length: usize,
-    /// It leaves out the value itself, as "under 5" does.
+    /// It excludes the value itself, as "under 5" does.
     pub is_strict: bool,
 }
 
@@ -145,7 +145,7 @@ impl Surroundings<'_> {
         gap.char_indices().any(ends)
     }
 
-    /// What the words right before a value say of its place in a range.
+    /// The preposition right before a value.
     pub fn preposition(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
         let spoken = |words: &[&str]| {
             words.len() <= before.len()
@@ -180,7 +180,7 @@ impl Surroundings<'_> {
         let after = self.after(mention.span.end);
         let preposition = self.preposition(&before, mention);
         let is_number = matches!(mention.content, Content::Amount(_));
-        // What is counted with a unit is counted by no other noun: "20 EUR due".
+        // An amount with a unit counts no other noun: "20 EUR due".
         let is_bare_number = matches!(&mention.content, Content::Amount(a) if a.units.is_empty());
         let mut best = Cue::default();
         let mut keep = |strength: u8, span: Range<usize>| {
@@ -237,7 +237,7 @@ impl Surroundings<'_> {
         is_within.then_some(Preposition { role: Role::Start, length: 0, is_strict: false })
     }
 
-    /// Brings in what the preposition says of the range.
+    /// Adjusts a cue by the preposition.
     fn weigh(
         &self,
         mut cue: Cue,
@@ -250,7 +250,7 @@ impl Surroundings<'_> {
         let start = first.map_or(mention.span.start, |word| word.span.start);
         let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
         let named = cue.strength >= WHOLE_NAME;
-        // "since 3 May" has that day in it, "after" may not.
+        // "since 3 May" includes that day, "after" may not.
         let excludes = |word: &str| slot.has_word(&[word]) && !named;
         let is_other_edge = excludes("after") || excludes("before");
         match slot.role {

@@ -1,4 +1,4 @@
-//! A mention as the value of a parameter: what JSON it becomes, or why it cannot.
+//! The interpretation of a mention as the value of a parameter.
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -9,34 +9,34 @@ use super::slot::{Kind, Slot};
 use super::time::{PartialDateTime, Period, Zone};
 use super::unit::{Dimension, Unit};
 
-/// What a mention is to a slot.
+/// The meaning of a mention for a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Interpretation {
-    /// Something else.
+    /// The mention is no value for the slot.
     No,
     Value {
         value: Value,
         how: String,
     },
-    /// Of the right kind, and yet no value that may be sent: why.
+    /// The mention has the right kind but is invalid: why.
     Unfit(String),
-    /// One of several values.
+    /// The mention can mean several values.
     Several(Vec<String>),
 }
 
-/// What the readings of one prompt share.
+/// Interprets the mentions of one prompt.
 pub(super) struct Interpreter<'a> {
     pub zone: &'a TimeZone,
     pub checker: &'a Checker,
-    /// The tool has a parameter for the unit or the currency of its amounts.
+    /// Whether the tool has a parameter for the unit or the currency of its amounts.
     pub has_unit: bool,
-    /// It has one for the time of the day.
+    /// Whether the tool has a parameter for the time of the day.
     pub has_time: bool,
 }
 
 impl Interpreter<'_> {
-    /// `named` where the words beside the mention name the slot; a mention alone is read more
-    /// strictly.
+    /// Interprets a mention for a slot. `named` says that the words beside the mention name the slot;
+    /// without a name the rules are stricter.
     pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Interpretation {
         let reading = match (slot.kind, &mention.content) {
             (Kind::Integer | Kind::Number, Content::Amount(amount)) => {
@@ -103,7 +103,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The amount in the slot's unit, and what was converted.
+    /// Converts the amount to the slot's unit, with a description of the conversion.
     fn in_unit(
         &self,
         amount: &Amount,
@@ -125,7 +125,7 @@ impl Interpreter<'_> {
         Ok((value, how))
     }
 
-    /// A unit, and a parameter that tells none.
+    /// An amount with a unit for a parameter without one.
     fn without_unit(
         &self,
         amount: &Amount,
@@ -154,7 +154,7 @@ impl Interpreter<'_> {
         if self.has_unit || is_warmth { plain } else { Err(self.foreign(amount, slot, named)) }
     }
 
-    /// An amount of something that the slot does not measure.
+    /// An amount whose unit does not fit the slot.
     fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         if !named {
             return Interpretation::No;
@@ -179,7 +179,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// "since January" begins on its first day; elsewhere a month is no day.
+    /// The first day of a period, for parameters such as `since`; others need a day.
     fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Interpretation {
         if !named {
             return Interpretation::No;
@@ -222,7 +222,7 @@ impl Interpreter<'_> {
         if !when.days.is_empty() && !self.has_time {
             return Interpretation::No;
         }
-        // The format `time` has an offset, which only a day tells for certain.
+        // Without an offset, which the format `time` has, because it depends on the day.
         match when.times[..] {
             [] => Interpretation::No,
             [time] => Interpretation::Value {
@@ -238,7 +238,7 @@ fn unsaid(said: super::decimal::Decimal, unit: &str) -> Interpretation {
     Interpretation::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
-/// Values that are sent as they stand.
+/// Values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::Value {
         value: Value::String(text.to_owned()),
@@ -295,7 +295,7 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     }
 }
 
-/// Whether a quoted text, with or without spaces, is made like a path.
+/// Whether a quoted text looks like a path.
 fn has_path_form(text: &str) -> bool {
     let starts = ["/", "~/", "./", "../"].iter().any(|root| text.starts_with(root));
     let joined: String = text.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();

@@ -1,4 +1,4 @@
-//! The values that a prompt mentions, before anybody knows what for.
+//! Mentions: the values in a prompt, before they are assigned to parameters.
 
 mod amounts;
 mod quotes;
@@ -25,7 +25,7 @@ pub(super) struct Mention {
 
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// What stands between quotes.
+    /// A quoted text.
     Quoted(String),
     /// The rest of the prompt, which is a text by itself: what follows "saying" or a colon.
     Rest(String),
@@ -41,11 +41,11 @@ pub(super) enum Content {
     Token(String),
     /// Words in capitals after a preposition of place.
     Place(String),
-    /// It is a value of some kind, and cannot be read.
+    /// A date or time that cannot be read.
     Unclear,
 }
 
-/// What a scan needs to know beside the text.
+/// Options of a scan.
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     pub now: &'a Zoned,
@@ -57,7 +57,7 @@ pub(super) struct Scan<'a> {
 }
 
 impl Content {
-    /// Contents of one name can be meant for the same parameters.
+    /// The name of the kind; contents of one kind fit the same parameters.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Quoted(_) | Self::Rest(_) => "text",

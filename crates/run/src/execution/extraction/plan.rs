@@ -1,9 +1,8 @@
-//! Which value goes to which parameter.
+//! Assigns values to parameters.
 //!
-//! From the surest to the least sure: values that a word names, values that a preposition places in
-//! a range, values that only one parameter can hold while it can hold no other. A value that could
-//! go to two parameters, or a parameter that two values could fill, is a doubt, and nothing is
-//! taken.
+//! In the order of certainty: values that a word names, values that a preposition places in a range,
+//! and values that fit exactly one parameter, which no other value fits. If a value fits two
+//! parameters, or two values fit a parameter, nothing is taken and a question is asked.
 
 mod choices;
 mod pairs;
@@ -21,7 +20,7 @@ use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::unit::Dimension;
 
-/// A value on its way to a parameter.
+/// A value that was assigned to a parameter.
 #[derive(Clone, Debug)]
 pub(super) struct Fill {
     pub value: Value,
@@ -29,14 +28,14 @@ pub(super) struct Fill {
     pub how: String,
 }
 
-/// Why a parameter has no value although the prompt says something of it.
+/// Why a parameter has no value although the prompt mentions one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Doubt {
     pub why: String,
     pub candidates: Vec<String>,
 }
 
-/// What is decided of one prompt so far.
+/// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
     pub surroundings: Surroundings<'a>,
     pub slots: &'a [Slot],
@@ -47,15 +46,15 @@ pub(super) struct Plan<'a> {
     pub fills: Vec<Vec<Fill>>,
     pub doubts: Vec<Option<Doubt>>,
     pub is_given: Vec<bool>,
-    /// By mention: it went somewhere, or nobody knows where.
+    /// By mention: it was assigned, or it is part of a doubt.
     pub taken: Vec<bool>,
-    /// By mention: the first of those that a list of them begins with.
+    /// By mention: the first mention of its list.
     chains: Vec<usize>,
-    /// Parts of the prompt that values and their words take.
+    /// Parts of the prompt that belong to assigned values.
     pub spent: Vec<Range<usize>>,
 }
 
-/// A mention that wants to be the value of a slot.
+/// A mention that may become the value of a slot.
 #[derive(Clone)]
 struct Claim {
     mention: usize,
@@ -63,7 +62,7 @@ struct Claim {
     reading: Interpretation,
 }
 
-/// The slot that a mention wants, and how surely.
+/// The slot that a mention may fill, and the strength of the cue.
 #[derive(Clone)]
 struct SlotClaim {
     slot: usize,
@@ -94,7 +93,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Gives out what words, prepositions and kinds decide.
+    /// Assigns values by words, prepositions and kinds.
     pub fn decide(&mut self) {
         self.choose();
         self.split_repository();
@@ -124,7 +123,7 @@ impl<'a> Plan<'a> {
         Source::Prompt { start: span.start, end: span.end, text: self.said(span) }
     }
 
-    /// Takes a mention for a slot, or notes why it cannot be.
+    /// Assigns a mention to a slot, or notes why it is invalid.
     fn give(&mut self, slot: usize, claim: Claim) {
         let span = self.mention(claim.mention).span.clone();
         self.taken[claim.mention] = true;
@@ -143,8 +142,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Takes a value and the words that belong to it, "with a" included, out of the prompt's own
-    /// words.
+    /// Marks a value and the words that belong to it as spent.
     fn spend(&mut self, span: &Range<usize>, cue: &Cue) {
         self.spent.push(span.clone());
         let Some(mut whole) = cue.span.clone() else { return };
@@ -157,7 +155,7 @@ impl<'a> Plan<'a> {
         self.spent.push(whole);
     }
 
-    /// How surely the words beside a mention name a slot. What is said not to be meant is for none.
+    /// The cue for a mention and a slot; a denied mention conflicts with every slot.
     fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
         let cue = self.surroundings.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
@@ -170,8 +168,8 @@ impl<'a> Plan<'a> {
         cue
     }
 
-    /// "by 2 degrees", "5 more", "at 80 EUR each": how much a value changes or what one costs, and
-    /// not what it is.
+    /// Whether an amount is a difference or a rate and not a value: "by 2 degrees", "5 more", "at
+    /// 80 EUR each".
     fn is_relative(&self, span: &Range<usize>, amount: &Amount) -> bool {
         const COMPARATIVES: &str = "warmer colder cooler hotter higher lower more less fewer later \
      earlier longer shorter faster slower older younger bigger larger smaller cheaper";
@@ -192,7 +190,7 @@ impl<'a> Plan<'a> {
         self.doubts[slot] = Some(Doubt { why, candidates });
     }
 
-    /// Several mentions that all could be one slot's value.
+    /// Notes a doubt between several mentions for one slot.
     fn doubt_between(&mut self, slot: usize, claims: &[Claim]) {
         let mut candidates = Vec::new();
         for claim in claims {
@@ -214,7 +212,7 @@ impl<'a> Plan<'a> {
             if cue.strength == 0 || cue.conflicts {
                 continue;
             }
-            // A preposition alone says nothing of the kind of value.
+            // A preposition alone does not determine the kind of value.
             let is_named = cue.strength > PREPOSITION || parameter.kind == Kind::Place;
             let reading = self.reader.read(mention, parameter, is_named);
             if reading == Interpretation::No {
@@ -237,7 +235,7 @@ impl<'a> Plan<'a> {
         best.filter(|_| !is_tie)
     }
 
-    /// The same; a value of a list that nothing names goes where the list's first goes.
+    /// The same; an unnamed value in a list follows the first value of the list.
     fn claim_in_list(&self, at: usize) -> Option<SlotClaim> {
         let head = self.chains[at];
         self.wanted(at).or_else(|| {
@@ -248,7 +246,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Gives out what is named with a strength.
+    /// Assigns the mentions whose cues have a certain strength.
     fn give_named(&mut self, strength: u8, wanted: &[Option<SlotClaim>]) {
         let mut claims: Vec<Vec<Claim>> = self.slots.iter().map(|_| Vec::new()).collect();
         let free = wanted.iter().enumerate().filter(|(at, _)| !self.taken[*at]);

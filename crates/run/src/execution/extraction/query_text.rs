@@ -1,4 +1,4 @@
-//! The prompt's own words as a value: what is searched for, asked or drawn.
+//! The prompt's own words as the value of a query parameter.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! "it", "that", "the last result": values from what came before, where the prompt says so.
+//! References to earlier values: "it", "that", "the last result".
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::execution::params::{alike, plain};
 pub(super) const WORDS: &[&str] =
     &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
 
-/// Values of the last result that are looked at.
+/// How deep the last result is searched.
 const DEPTH: usize = 3;
 
 /// Words before "it" that make it a subject: "is it cold" refers to nothing.
@@ -40,7 +40,7 @@ pub(super) fn is_named(words: &[Word]) -> bool {
     })
 }
 
-/// A value from before, and where it stands.
+/// An earlier value and its source.
 #[derive(Clone, Debug)]
 struct Candidate {
     value: Value,

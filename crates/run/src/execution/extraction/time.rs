@@ -1,7 +1,7 @@
-//! Days, times and periods as prose says them.
+//! Days, times and periods in prose.
 //!
-//! What can be one of two days is both of them: "03/04/2026", "5 May" far from any 5 May, "next
-//! Friday" on a Monday. Whoever needs one day then has to ask.
+//! An ambiguous day has several readings: "03/04/2026", "5 May" far from any 5 May, "next Friday" on
+//! a Monday. A parameter for one day then needs a question.
 
 mod clock;
 mod days;
@@ -24,7 +24,7 @@ pub(super) struct PartialDateTime {
     /// Times of the day that can be meant; none where only a day is said.
     pub times: Vec<Time>,
     pub zone: Zone,
-    /// It is a distance from now in hours or less, and so no day.
+    /// It is relative to now in hours or minutes, and so not a day.
     pub is_instant: bool,
 }
 

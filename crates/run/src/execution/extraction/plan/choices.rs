@@ -1,4 +1,4 @@
-//! Values that the schema lists, and yes or no, given out.
+//! Assigns listed values and booleans.
 
 use std::ops::Range;
 
@@ -10,8 +10,7 @@ use super::{Doubt, Fill, Plan};
 type ChoicesBySlot = Vec<(usize, Vec<Choice>)>;
 
 impl Plan<'_> {
-    /// The same words are a value of one parameter at most: in "from German to English" each
-    /// language has its own.
+    /// Assigns listed values; the same words go to one parameter at most.
     pub(super) fn choose(&mut self) {
         self.set_truths();
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
@@ -93,8 +92,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What looks like a place or an id and is a choice is not both; an amount of a chosen unit
-    /// still is an amount.
+    /// Marks mentions within a choice as taken, except an amount whose unit is the choice.
     fn take_within(&mut self, span: &Range<usize>) {
         for (at, mention) in self.surroundings.mentions.iter().enumerate() {
             if overlap(&mention.span, span) && mention.content.kind() != "number" {

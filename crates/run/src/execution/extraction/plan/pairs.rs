@@ -1,4 +1,4 @@
-//! One value for two parameters: `owner/name`, 800x600, "next month", "tomorrow at 19:30".
+//! Splits one value between two parameters: `owner/name`, 800x600, "next month", "tomorrow at 19:30".
 
 use std::ops::Range;
 
@@ -83,7 +83,7 @@ impl Plan<'_> {
         self.spent.push(span);
     }
 
-    /// "from 14:00 to 15:30" for a tool that takes how long it lasts.
+    /// Assigns the duration of "from 14:00 to 15:30".
     pub(super) fn give_length(&mut self) {
         let Some(slot) = self.only(Slot::is_duration) else { return };
         let time = |at: usize| match &self.mention(at).content {
@@ -120,7 +120,7 @@ impl Plan<'_> {
     fn give_periods(&mut self) {
         for at in 0..self.taken.len() {
             let Content::Period(period) = &self.mention(at).content else { continue };
-            // A period is from its first day to its last; "after" and "before" leave these out.
+            // A period includes its first and last day, which `after` and `before` exclude.
             let end_of = |role| {
                 move |slot: &Slot| {
                     let is_edge = slot.has_word(&["after", "before"]);
@@ -149,7 +149,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The function word right before a mention goes with it.
+    /// A cue that spans the function word before a mention.
     fn preceded(&self, at: usize) -> Cue {
         let span = &self.mention(at).span;
         let before = self.surroundings.before(span.start);
@@ -174,7 +174,7 @@ impl Plan<'_> {
     }
 }
 
-/// One slash between two names, neither a root nor an ending of a file.
+/// Whether a path is two names with one slash between them.
 pub(super) fn is_slug(mention: &Mention) -> bool {
     let Content::Path(path) = &mention.content else { return false };
     let starts = path.starts_with(|c: char| c.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! What kind of value a parameter holds, by its type, format, name and description.
+//! The kind of a parameter's value, by type, format, name and description.
 
 use serde_json::Value;
 
@@ -22,12 +22,12 @@ pub(crate) enum Kind {
     Currency,
     /// An id or a code.
     Id,
-    /// Words in the user's own language that say what is looked for or made.
+    /// A search query or a question in the user's words.
     Query,
-    /// A text that is passed on: a message, a document.
+    /// A text to pass on: a message, a document.
     Message,
     Text,
-    /// What no prompt spells: lists of objects, code.
+    /// A value that prompts do not contain: lists of objects, code.
     Other,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn sole_alternative<'a>(schema: &'a Value, root: &'a Value) -> &'a Va
         let mut others =
             alternatives.map(|one| params::resolved(one, root)).filter(|one| one["type"] != "null");
         if let Some(one) = others.next() {
-            // Constants one by one are a choice, which is read from the whole.
+            // Several constants are a choice, which needs the whole schema.
             return if others.next().is_none() { one } else { schema };
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
     values.into_iter().filter_map(words).filter(|(words, _)| !words.is_empty()).collect()
 }
 
-/// What is known of a parameter beside its schema.
+/// Properties of a parameter that determine its kind.
 pub(super) struct ParameterTraits<'a> {
     /// The words of its name.
     pub words: &'a [String],
@@ -112,7 +112,7 @@ impl ParameterTraits<'_> {
         phrases.iter().any(|phrase| has_phrase(self.about, phrase))
     }
 
-    /// The same, of the tool where nothing is said of the parameter.
+    /// The same, with the tool's description if the parameter has none.
     fn suggests(&self, phrases: &[&str]) -> bool {
         let about = if self.about.is_empty() { self.about_tool } else { self.about };
         phrases.iter().any(|phrase| has_phrase(about, phrase))
@@ -125,7 +125,7 @@ pub(super) fn of(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     }
     match type_of(schema) {
         Some("boolean") => Kind::Boolean,
-        // Seconds since 1970 are written by no one.
+        // Nobody writes seconds since 1970.
         Some("integer" | "number") if given.tells(&["unix", "epoch"]) => Kind::Other,
         Some("integer") => Kind::Integer,
         Some("number") => Kind::Number,
@@ -189,7 +189,7 @@ fn of_format(format: &str) -> Option<Kind> {
     })
 }
 
-/// Days and times that no format marks: by their name, where the description contradicts nothing.
+/// Days and times without a format, by name and description.
 fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
     const MOMENTS: &[&str] = &[
         "rfc 3339",
@@ -236,7 +236,7 @@ fn is_place(given: &ParameterTraits<'_>) -> bool {
         || (given.any(WAYS) && given.suggests(TELLING))
 }
 
-/// Phrases by which a description says that a parameter takes code.
+/// Phrases in descriptions of parameters that take code.
 const CODE: [&str; 34] = [
     "sql",
     "graphql",
@@ -300,7 +300,7 @@ const OF_SEARCH: [&str; 6] = [
 ];
 
 fn of_text(given: &ParameterTraits<'_>) -> Kind {
-    // Code is passed on as it is quoted, and never made of the prompt's words.
+    // Code is taken from quotes only, never from the prompt's words.
     if given.tells(&CODE) || given.any(&OF_CODE) {
         return Kind::Text;
     }
