@@ -75,6 +75,8 @@ mod servers;
 mod spawn;
 mod timing;
 
+use sha2::{Digest, Sha256};
+
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
@@ -111,3 +113,8 @@ pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessOptions};
 pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};
+
+/// The SHA-256 hash of some bytes as 64 hexadecimal digits.
+fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::canonical::faithful;
-use crate::sha256_hex;
+use sha2::{Digest, Sha256};
 use toolroute_catalog::Tool;
 
 /// The fields of a tool that its server controls. Tiers, tags and routing are the user's, and hints
@@ -71,6 +71,11 @@ impl Definition {
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
+}
+
+/// The SHA-256 hash of some bytes as 64 hexadecimal digits.
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A tool's members. A member whose value would not represent its text exactly is kept as text.

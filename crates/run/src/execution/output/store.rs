@@ -53,7 +53,7 @@ impl AnswerStore {
         if text.len() > self.most_bytes {
             return None;
         }
-        let handle = crate::sha256_hex(text.as_bytes())[..HANDLE_DIGITS].to_owned();
+        let handle = crate::execution::sha256_hex(text.as_bytes())[..HANDLE_DIGITS].to_owned();
         match &self.folder {
             Some(folder) => {
                 let written = self.write(folder, &handle, text);
