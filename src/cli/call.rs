@@ -20,9 +20,9 @@ use crate::catalog::{CallHints, Catalog, Tool};
 use crate::durable;
 use crate::engine::Engine;
 use crate::execution::{
-    Answer, Arguments, Candidate, Event, Executor, ExecutorOptions, Failure as RawError, Kept,
-    Outcome, Patterns, Permissions, PreparedArguments, Report, Request, ServersFile, StandIns,
-    Timing, WHOLE_NUMBERS, candidates, inexact,
+    Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
+    Failure as RawError, Outcome, Patterns, Permissions, PreparedArguments, Report, Request,
+    ServersFile, StandIns, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use crate::feedback::StoreOptions;
 use crate::session::{Session, join, nearest, neighbors};
@@ -225,11 +225,15 @@ pub fn permissions(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Perm
 
 /// Where whole answers are kept, for `toolroute output`; where that cannot be, in memory, for who reads
 /// more of an answer in the same process.
-fn kept() -> Arc<Kept> {
-    let kept = Kept::in_folder(&paths::cache("outputs"), KEPT_BYTES).unwrap_or_else(|error| {
-        tracing::warn!("whole answers are kept in memory alone: {:#}", anyhow::Error::from(error));
-        Kept::in_memory(KEPT_BYTES)
-    });
+fn kept() -> Arc<AnswerStore> {
+    let kept =
+        AnswerStore::in_folder(&paths::cache("outputs"), KEPT_BYTES).unwrap_or_else(|error| {
+            tracing::warn!(
+                "whole answers are kept in memory alone: {:#}",
+                anyhow::Error::from(error)
+            );
+            AnswerStore::in_memory(KEPT_BYTES)
+        });
     Arc::new(kept)
 }
 

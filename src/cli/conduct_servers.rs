@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::args::{ConductArgs, Global};
 use super::{call, render};
-use crate::conductor::{Builtins, Executed, Runner};
+use crate::conductor::{Builtins, ExecutionRunner, Runner};
 use crate::engine::Engine;
 use crate::execution::{Blocking, Report};
 use crate::session::{Session, join};
@@ -31,7 +31,7 @@ pub fn with_runner<T>(
     }));
     let session = Session::default();
     let note = |report: &Report| session.record_report(engine, report, "");
-    let runner = Executed::new(builtins, calls.clone());
+    let runner = ExecutionRunner::new(builtins, calls.clone());
     let done = work(&runner.confirmed(args.limits.yes).on_report(&note));
     calls.close();
     Ok(done)

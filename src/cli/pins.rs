@@ -13,7 +13,7 @@ use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool};
 use crate::engine::HeldTool;
 use crate::execution::ServersFile;
-use crate::pins::{Approve, Checked, FieldChange, Mode, Pins, Reason};
+use crate::pins::{Approve, FieldChange, Mode, PinCheck, Pins, Reason};
 
 /// How the definitions that servers list are watched.
 #[derive(Args, Clone, Default)]
@@ -76,7 +76,7 @@ fn screen(
     }
 }
 
-fn tell(server: &str, Checked { quarantined, reworded, repinned, .. }: &Checked) {
+fn tell(server: &str, PinCheck { quarantined, reworded, repinned, .. }: &PinCheck) {
     let held = quarantined.iter().map(|held| format!("warning: {held}"));
     let reworded = reworded.iter().map(|tool| format!("note: {tool}"));
     held.chain(reworded).for_each(|said| render::note(&render::plain(&said)));

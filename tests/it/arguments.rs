@@ -156,6 +156,21 @@ fn no_value_is_guessed_for_tools_that_were_not_looked_at() {
     assert_eq!(score.wrong, [] as [&str; 0]);
 }
 
+/// Prompts for rules that neither of the other sets needs, and for readings that were wrong once.
+#[test]
+fn every_rule_has_a_prompt_that_needs_it() {
+    let files = [
+        "arguments/first_tools.json",
+        "arguments/second_tools.json",
+        "captured/filesystem.json",
+        "captured/everything.json",
+        "captured/memory.json",
+    ];
+    let score = score("third.jsonl", &files);
+    assert_eq!(score.wrong, [] as [&str; 0]);
+    assert_eq!(score.exact, score.prompts);
+}
+
 /// Two tools of one server that note what they are called with.
 fn home() -> Sandbox {
     let timer = json!({"type": "object", "required": ["seconds"], "properties": {

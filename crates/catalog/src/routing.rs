@@ -120,8 +120,6 @@ pub struct IntentSignal {
 pub struct ParameterHints {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub optional: Vec<String>,
     /// A good value by parameter.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub examples: Map<String, Value>,
@@ -244,9 +242,9 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
     let mut child = routing.child("parameter_hints")?;
     let hints = ParameterHints {
         required: child.list("required").unwrap_or_default(),
-        optional: child.list("optional").unwrap_or_default(),
         examples: child.typed("examples", "an object with a value a parameter").unwrap_or_default(),
     };
+    // `optional` is accepted for older files and has no effect.
     child.warn_unknown(&["required", "optional", "examples"]);
     routing.absorb(child);
     Some(hints)

@@ -1,4 +1,4 @@
-//! What comes back: every obligation with what became of it, and the words for it.
+//! The answer to a request: every obligation with its outcome, and a text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,12 +9,12 @@ use super::ledger::{Ledger, ObligationRow, Standing};
 use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, ObligationType, Status};
 
-/// The answer to a request. It holds no times and no numbers of rows: the same request over the
+/// The answer to a request. It contains no times and no row numbers, so the same request with the
 /// same tools gives the same bytes, however often it was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub utterance: String,
-    /// In words.
+    /// The answer as text.
     pub text: String,
     #[serde(rename = "obligations")]
     pub entries: Vec<Entry>,
@@ -29,17 +29,17 @@ pub struct Entry {
     pub status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// The tool that said so.
+    /// The tool that gave the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
-    /// Why the output is not to be relied on.
+    /// Why the output is not reliable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncertain: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Under which names an open question is answered: those of its inputs, and its own.
+    /// The names under which an open question can be answered: those of its inputs, and its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer_as: Vec<String>,
     #[serde(skip)]
@@ -61,7 +61,7 @@ pub struct Exchange {
 }
 
 impl Answer {
-    /// All settled without a question, a failure or a doubt.
+    /// Whether all obligations are resolved without doubt.
     pub fn is_complete(&self) -> bool {
         self.entries.iter().all(|e| e.status == Status::Resolved && e.uncertain.is_none())
     }
@@ -73,7 +73,7 @@ impl Answer {
         all.into_iter().any(|entry| !entry.answer_as.is_empty())
     }
 
-    /// What the ledger holds of a request; its words are yet to come.
+    /// Reads the answer of a request from the ledger, without its text.
     pub(super) fn gather(ledger: &Ledger, request: i64) -> Result<Self, Error> {
         let lineage = Lineage::read(ledger, request)?;
         let mut entries = Vec::new();
@@ -85,14 +85,14 @@ impl Answer {
     }
 }
 
-/// The ledger, and what went on as what in it.
+/// The ledger with the lineage of its obligations.
 struct Gathering<'a> {
     ledger: &'a Ledger,
     lineage: &'a Lineage,
 }
 
 impl Gathering<'_> {
-    /// An obligation as it came out at last, under the name that it had at first.
+    /// The final state of an obligation, under its first name.
     fn whole(&self, first: &ObligationRow) -> Result<Entry, Error> {
         let last = self.lineage.latest(first);
         let mut entry = self.entry(last)?;
@@ -122,12 +122,12 @@ impl Gathering<'_> {
         Ok(Entry {
             id: row.name.clone(),
             what: row.what.clone(),
-            // The ledger keeps that a question was handed over; who answers it has done with it.
+            // The ledger keeps the question as escalated; an answer resolves it.
             status: if is_question && result.is_some() { Status::Resolved } else { row.status },
             source: result.as_ref().map(|result| result.source.clone()),
             standing: result.as_ref().map(|result| result.standing),
             answer_as: inputs.chain(is_open.then(|| row.name.clone())).collect(),
-            // What is in doubt is replaced by the doubt; the ledger keeps it.
+            // A disputed output is left out; the ledger keeps it.
             output: result.filter(|_| uncertain.is_none()).map(|result| result.value),
             uncertain,
             note: row.note.clone(),

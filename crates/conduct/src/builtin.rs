@@ -1,7 +1,7 @@
-//! Tools that the program brings itself: arithmetic, questions to a SQLite file, and a journal.
+//! Built-in tools: arithmetic, queries of a SQLite file, and a journal.
 //!
-//! Which tool of a catalog is one of these says a file of the user's, never the catalog: a catalog
-//! comes from elsewhere, and must not decide what is read and written here.
+//! A file of the user decides which tools of a catalog are built in. The catalog does not, because it
+//! is untrusted and must not decide what is read and written here.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -12,19 +12,20 @@ use std::time::Duration;
 use rusqlite::types::{Value as SqlValue, ValueRef};
 use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::runner::{Call, Effect, Outcome, Runner};
 use super::{Error, arithmetic};
-use crate::catalog::Tool;
+use toolroute_catalog::{Catalog, Cost, Hints, Reliability, Schema, Tool};
 
-/// Characters of an expression; the evaluator nests with its signs and powers.
+/// The longest expression in characters, because the evaluator recurses for signs and powers.
 const LONGEST: usize = 1_000;
-/// Brackets within brackets of an expression.
+/// The deepest nesting of brackets in an expression.
 const DEEPEST: usize = 50;
-/// Rows that a query gives at most; what is more is told as cut.
+/// The most rows that a query returns; more are reported as cut.
 const MOST_ROWS: usize = 1_000;
-/// Whole numbers above it have neighbours that a double cannot tell apart.
+/// Whole numbers up to this are exact as doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// One tool.
@@ -33,14 +34,14 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 pub enum Builtin {
     /// Evaluates the argument `expression` or `expr`; gives `result`.
     Math {},
-    /// Asks a SQLite file one fixed question, whose `:name` are arguments; gives `rows`. In the place
-    /// of the file may be a script, which makes a database in memory for each question.
+    /// Runs one fixed query on a SQLite file, with arguments for its `:name`s; gives `rows`. Instead
+    /// of a file it may have a script, which creates a database in memory for each query.
     Sql { database: Option<PathBuf>, script: Option<PathBuf>, query: String },
-    /// Appends a line with the call's key and arguments to a file; gives `written`. A tool that
-    /// changes something, to try things out with.
+    /// Appends a line with the call's key and arguments to a file; gives `written`. A writing tool
+    /// for experiments.
     Journal {
         file: PathBuf,
-        /// Waits so long before it writes, and so long after.
+        /// The pause before and after the write.
         #[serde(default)]
         wait_ms: u64,
     },
@@ -54,7 +55,7 @@ pub struct Builtins {
 }
 
 impl Builtins {
-    /// `folder` is where relative paths begin.
+    /// Relative paths are resolved against `folder`.
     pub fn new(tools: BTreeMap<String, Builtin>, folder: impl Into<PathBuf>) -> Self {
         Self { tools, folder: folder.into() }
     }
@@ -85,7 +86,7 @@ impl Builtins {
 }
 
 impl Builtins {
-    /// Whether it says how this tool is run.
+    /// Whether this tool is built in.
     pub fn has(&self, tool: &Tool) -> bool {
         self.tools.contains_key(tool.id.as_str())
     }
@@ -149,7 +150,7 @@ fn math(arguments: &Value) -> Result<Value, String> {
 }
 
 impl Builtins {
-    /// A file, opened to be read, or a database in memory that a script makes.
+    /// Opens a file read-only, or a database in memory that a script creates.
     fn database(&self, file: Option<&Path>, script: Option<&Path>) -> Result<Database, String> {
         let path = self.folder.join(file.or(script).unwrap_or(Path::new("")));
         let said = |error: rusqlite::Error| format!("{}: {error}", path.display());
@@ -226,7 +227,7 @@ fn from_sql(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// One write of one line, so that a killed process leaves all of it or nothing.
+/// Appends a line with a single write, so that a killed process leaves all of it or nothing.
 fn note(file: &Path, call: &Call<'_>, wait: Duration) -> Result<Value, String> {
     std::thread::sleep(wait);
     let line = json!({"key": call.key, "tool": call.tool.id, "arguments": call.arguments});
@@ -238,6 +239,32 @@ fn note(file: &Path, call: &Call<'_>, wait: Duration) -> Result<Value, String> {
     write().map_err(|error| format!("{}: {error}", file.display()))?;
     std::thread::sleep(wait);
     Ok(json!({ "written": true }))
+}
+
+const EVAL_MATH: &str = "EvalMath";
+const EVAL_MATH_SCHEMA: &str = r#"{"type": "object", "properties": {"expression": {"type": "string", "description": "the expression, such as (3 + 4)^2 / 7"}}, "required": ["expression"], "additionalProperties": false}"#;
+
+/// The tools of a conductor without a catalog: arithmetic alone.
+pub fn default_tools() -> (Catalog, Builtins) {
+    let says = "Evaluates an arithmetic expression and returns the number.";
+    let mut tool = Tool::new(None, EVAL_MATH, says);
+    let schema = RawValue::from_string(EVAL_MATH_SCHEMA.to_owned());
+    let schema = schema.expect("the schema is a constant that the tests read. This is a bug.");
+    tool.input_schema = Some(Schema::new(schema));
+    tool.examples = vec!["what is 2 + 2 * 10".to_owned()];
+    tool.satisfies = vec!["REPORT(query.math)".to_owned()];
+    tool.consumes = vec!["math.expression".to_owned()];
+    tool.postconditions = vec!["has(outputs.result)".to_owned()];
+    (tool.reliability, tool.cost) = (Some(Reliability::High), Some(Cost::Tiny));
+    tool.latency_ms = Some(5);
+    tool.hints = Hints {
+        read_only: Some(true),
+        destructive: Some(false),
+        idempotent: Some(true),
+        ..Hints::default()
+    };
+    let runner = BTreeMap::from([(EVAL_MATH.to_owned(), Builtin::Math {})]);
+    (Catalog::from_tools(vec![tool]).catalog, Builtins::new(runner, ""))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Preconditions and postconditions: expressions in CEL, the Common Expression Language.
 //!
-//! CEL has no loops but those over what is there, no side effects and no way out. Its cost is
-//! bounded before it runs: the tree is walked with the sizes of what it will see, and an expression
-//! that might take more than [`MOST_STEPS`] is refused. What cannot be compiled or evaluated is not
-//! met: a check that could not be made has not been passed.
+//! CEL only loops over given collections and has no side effects. The cost of an expression is
+//! bounded before it runs: it is estimated from the syntax tree and the sizes of the variables, and
+//! an expression that may exceed [`MOST_STEPS`] is rejected. A condition that cannot be compiled or
+//! evaluated does not hold.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use serde_json::{Map, Value};
 
 /// Characters of an expression.
 const LONGEST: usize = 2_000;
-/// Brackets within brackets: the parser goes down by recursion.
+/// The deepest nesting of brackets, because the parser recurses.
 const DEEPEST: usize = 24;
-/// Comprehensions within comprehensions: each multiplies the work, that of the estimate too.
+/// The deepest nesting of comprehensions: each level multiplies the work, also that of the estimate.
 const MOST_NESTED: usize = 4;
 /// Steps that an expression may take, at about a tenth of a microsecond each.
 const MOST_STEPS: f64 = 5e6;
 
-/// What a condition can speak of.
+/// The variables of a condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
     /// The arguments of the call.
     pub inputs: &'a Value,
-    /// What came back; `null` before the call.
+    /// The result of the call; `null` before it.
     pub outputs: &'a Value,
     /// `id`, `type` and `payload` of the obligation.
     pub obligation: &'a Value,
-    /// The facts that count for this request: a list of `kind`, `subject`, `value`, `source`.
+    /// The relevant facts: a list of objects with `kind`, `subject`, `value` and `source`.
     pub ledger: &'a Value,
 }
 
@@ -45,7 +45,7 @@ impl Scene<'_> {
         ]
     }
 
-    /// A bare name is met where the outputs, or a fact of that kind, say `true`.
+    /// Whether the outputs or a fact of that kind say `true`, which is what a bare name means.
     fn says(&self, name: &str) -> bool {
         let fact = |fact: &Value| fact["kind"] == name && fact["value"] == true;
         self.outputs.get(name) == Some(&Value::Bool(true))
@@ -53,10 +53,10 @@ impl Scene<'_> {
     }
 }
 
-/// Whether the condition holds.
+/// Checks that the condition holds.
 ///
 /// # Errors
-/// Why not, in a line.
+/// Why it does not, in a line.
 pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
     let said = |why: String| format!("`{}`: {why}", shortened(condition));
     if let Some(name) = bare_name(condition) {
@@ -83,7 +83,7 @@ pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
     }
 }
 
-/// What a person can act on: an error that shows a value whole may be as long as that.
+/// A text truncated for a person: an error may quote a whole value.
 fn shortened(text: &str) -> String {
     const MOST: usize = 160;
     match text.char_indices().nth(MOST) {
@@ -92,12 +92,12 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Whether the facts of the ledger can matter to a condition.
+/// Whether a condition may depend on the facts of the ledger.
 pub(super) fn asks_the_ledger(condition: &str) -> bool {
     condition.contains("ledger") || bare_name(condition).is_some()
 }
 
-/// The condition, where it is no expression but a name.
+/// The condition, if it is a name and not an expression.
 pub(super) fn bare_name(condition: &str) -> Option<&str> {
     let name = condition.trim();
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -129,7 +129,7 @@ fn compile(condition: &str) -> Result<Program, String> {
     })
 }
 
-/// JSON as CEL has it. Whole numbers are `int`, so that `outputs.rows == 3` needs no suffix.
+/// Converts JSON to CEL. Whole numbers become `int`, so that `outputs.rows == 3` needs no suffix.
 fn convert(value: &Value) -> cel::Value {
     match value {
         Value::Null => cel::Value::Null,
@@ -151,7 +151,7 @@ fn convert(value: &Value) -> cel::Value {
     }
 }
 
-/// Elements and, as they cost like elements when compared, characters in tens.
+/// The size of a value: its elements, with ten characters counted as one element.
 fn size(value: &Value) -> f64 {
     1.0 + match value {
         Value::String(text) => text.len() as f64 / 10.0,
@@ -165,11 +165,11 @@ fn members(fields: &Map<String, Value>) -> f64 {
     fields.iter().map(|(name, value)| 1.0 + name.len() as f64 / 10.0 + size(value)).sum()
 }
 
-/// An upper bound of what evaluating an expression costs, and of what it gives.
+/// Estimates upper bounds of the cost and the result size of an expression.
 struct Estimate {
-    /// Of variables, those of comprehensions included.
+    /// Sizes of variables, including those of comprehensions.
     sizes: HashMap<String, f64>,
-    /// Comprehensions around what is looked at.
+    /// The number of enclosing comprehensions.
     depth: usize,
 }
 
@@ -223,9 +223,9 @@ impl Estimate {
         total(costs)
     }
 
-    /// The elements of a range are together as large as the range. What a round costs grows at least
-    /// in proportion with its element, so the dearest case is one element that is all of the range
-    /// and the smallest ones besides. The result grows by what each round adds.
+    /// The elements of a range are together as large as the range. The cost of a round grows at least
+    /// linearly with its element, so the worst case is one element as large as the range and smallest
+    /// ones besides. The result grows by what each round adds.
     fn comprehension(&mut self, looped: &ComprehensionExpr) -> Cost {
         if self.depth == MOST_NESTED {
             return Cost { steps: f64::INFINITY, size: f64::INFINITY };
@@ -242,8 +242,7 @@ impl Estimate {
         Cost { steps: steps + range.size * least.steps, size: grown }
     }
 
-    /// What is gathered costs a round nothing: it is added to in place, and no user's expression
-    /// can name it.
+    /// The accumulator costs nothing: it grows in place, and an expression cannot name it.
     fn round(&mut self, looped: &ComprehensionExpr, element: f64) -> Cost {
         for variable in [Some(&looped.iter_var), looped.iter_var2.as_ref()].into_iter().flatten() {
             self.sizes.insert(variable.clone(), element);
@@ -253,7 +252,7 @@ impl Estimate {
     }
 }
 
-/// What looks at no more than a place.
+/// Functions of constant cost.
 fn is_cheap(function: &str) -> bool {
     matches!(function, "_[_]" | "_&&_" | "_||_" | "!_" | "_?_:_" | "size" | "@not_strictly_false")
 }

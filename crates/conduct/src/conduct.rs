@@ -1,4 +1,4 @@
-//! The top-level loop: from a document to an answer, over as many processes as it takes.
+//! The top-level loop from a document to an answer, which may span several processes.
 
 use super::Error;
 use super::answer::Answer;
@@ -9,15 +9,15 @@ use super::reply::Reply;
 use super::runner::Runner;
 use super::translate::{Document, JsonTranslator, TranslatorIn, is_utterance, tell};
 use super::utterance::RouterTranslator;
-use crate::engine::Engine;
+use toolroute_rank::engine::Engine;
 
-/// What to do with a document that the ledger knows already.
+/// How to handle a document that the ledger knows already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begin {
     /// A new request; one of the same document that is not finished is an error.
     #[default]
     Anew,
-    /// Go on with it where it stopped; where it is finished, give its answer and run nothing.
+    /// Continue it; if it is finished, return its answer and run nothing.
     Resume,
 }
 
@@ -35,23 +35,23 @@ impl<'a> Conductor<'a> {
         Self { engine, runner, ledger, scope: Scope::default(), replies: Vec::new() }
     }
 
-    /// How far back facts are looked for.
+    /// Sets how far back facts are searched.
     #[must_use]
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Replies to what a request that is gone on with asked, beside those in its document.
+    /// Adds replies to the questions of a resumed request, beside those in its document.
     #[must_use]
     pub fn replies(mut self, replies: impl IntoIterator<Item = Reply>) -> Self {
         self.replies.extend(replies);
         self
     }
 
-    /// Does what a document asks for, and answers: JSON with obligations, or with an utterance that
-    /// the router finds obligations for. To go on, an empty object stands for the ledger's latest
-    /// request.
+    /// Discharges the obligations of a document and returns the answer. The document is JSON with
+    /// obligations, or with an utterance from which the router derives them. When resuming, an empty
+    /// object stands for the ledger's latest request.
     ///
     /// # Errors
     /// Where the document is no request ([`Error::NotJson`], [`Error::Schema`] and others),
@@ -84,8 +84,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Takes a request that stopped to its end, then takes in the replies, and goes on where
-    /// something can.
+    /// Finishes an interrupted request, applies the replies, and continues what can continue.
     fn resume(&mut self, row: RequestRow, replies: &[Reply]) -> Result<Answer, Error> {
         let request = row.id;
         let answer = match row.status {

@@ -1,5 +1,5 @@
-//! What goes on after it was settled: a report whose question is answered or that a tool serves by
-//! now, a check of such a report, and an utterance that was said in other words.
+//! Obligations that continue after they were settled: a report whose question is answered or that a
+//! tool satisfies now, a check of such a report, and an utterance that was rephrased.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use super::utterance::RouterTranslator;
 use super::{Conductor, Error};
 
 impl Conductor<'_> {
-    /// What can go on now, as obligations to add; nothing, where nothing has changed.
+    /// New obligations for what can continue now.
     pub(super) fn continuations(&self, request: i64) -> Result<Vec<Change>, Error> {
         let lineage = Lineage::read(self.ledger, request)?;
         let mut found = Vec::new();
@@ -34,7 +34,7 @@ impl Conductor<'_> {
         Ok(found)
     }
 
-    /// A report goes on below the question that was answered, or the search that was for nothing.
+    /// A report continues below its answered question or its failed search.
     fn report_again(
         &self,
         lineage: &Lineage,
@@ -50,7 +50,7 @@ impl Conductor<'_> {
                 next.payload.extend(input_of(&reply.subject, &reply.value));
             }
             if replies.is_empty() && left_behind.status == Status::Resolved {
-                // A tool that asks people has answered.
+                // A tool that satisfies `CLARIFY(input)` has answered.
                 let said = self.ledger.result(left_behind.id)?.map(|result| result.value);
                 next.payload.extend(inputs_of_a_tool(left_behind, said));
             }
@@ -59,7 +59,7 @@ impl Conductor<'_> {
         Ok(goes_on.then(|| (left_behind.id, anew(&next))))
     }
 
-    /// Whether a tool can run that was not tried with the same inputs.
+    /// Whether a tool can run that has not been tried with the same inputs.
     fn can_run(
         &self,
         lineage: &Lineage,
@@ -71,7 +71,7 @@ impl Conductor<'_> {
         Ok(matches!(self.choose(next, &[], &tried)?, Choice::Ready(..)))
     }
 
-    /// An utterance that no tool fitted, in the words of the reply.
+    /// Translates an utterance that matched no tool again, with the words of the reply.
     fn translated_again(&self, row: &ObligationRow) -> Result<Option<NewObligation>, Error> {
         if row.what.kind.as_deref() != Some(UTTERANCE) {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Conductor<'_> {
         RouterTranslator::new(self.engine).reply(&row.payload, &reply.value).map(Some)
     }
 
-    /// A check that waited for a report; one that a tool began is not begun again.
+    /// Repeats a check that waited for a report, unless a tool has begun it.
     fn check_again(
         &self,
         lineage: &Lineage,
@@ -100,19 +100,19 @@ fn anew(row: &ObligationRow) -> NewObligation {
     NewObligation { id: String::new(), what, payload, say }
 }
 
-/// What a question for inputs asks for.
+/// The inputs that a question asks for.
 pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
     let asks = question.payload.get("asks").cloned().unwrap_or_default();
     serde_json::from_value(asks).unwrap_or_default()
 }
 
-/// The argument that a reply is for; a reply that is a fact is found among the facts.
+/// The argument that a reply is for; replies that are facts are stored as facts.
 fn input_of(subject: &Value, value: &Value) -> Option<(String, Value)> {
     Some((subject[INPUT].as_str()?.to_owned(), value.clone()))
 }
 
-/// The arguments in what a tool said that satisfies `CLARIFY(input)`: by their names, or the one
-/// that was asked for as its `result` or `text`.
+/// The arguments in the answer of a tool that satisfies `CLARIFY(input)`: by name, or a single one as
+/// `result` or `text`.
 fn inputs_of_a_tool(question: &ObligationRow, said: Option<Value>) -> Map<String, Value> {
     let asks = asks_of(question);
     let Some(Value::Object(said)) = said else { return Map::new() };

@@ -76,5 +76,5 @@ pub enum Error {
     Builtin { said: String },
 
     #[error(transparent)]
-    Engine(#[from] crate::engine::Error),
+    Engine(#[from] toolroute_rank::engine::Error),
 }

@@ -1,4 +1,4 @@
-//! Which facts of a ledger count for a request: its own, and those of earlier ones.
+//! The facts of a ledger that are relevant for a request: its own, and those of earlier requests.
 
 use std::collections::HashSet;
 
@@ -8,39 +8,38 @@ use super::Error;
 use super::json::canonical;
 use super::ledger::{AssertionRow, Ledger, Origin, Standing};
 
-/// Facts of earlier requests that are looked at: a ledger grows for years.
+/// The most facts of earlier requests that are read, because a ledger grows for years.
 const MOST_EARLIER: usize = 1_000;
 
-/// How far back facts are looked for.
+/// How far back facts are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// In the request and in every other of its ledger.
+    /// In all requests of the ledger.
     #[default]
     Ledger,
-    /// In the request alone.
+    /// In the request only.
     Request,
 }
 
-/// What is looked for.
+/// A query for facts.
 #[derive(Clone, Copy, Debug)]
 pub struct FactQuery<'a> {
     pub request: i64,
     pub scope: Scope,
-    /// Facts of this kind alone.
+    /// Only facts of this kind.
     pub kind: Option<&'a str>,
-    /// Facts of this subject alone, in its canonical spelling.
+    /// Only facts of this subject, in canonical JSON.
     pub subject: Option<&'a str>,
 }
 
 impl Ledger {
-    /// The facts that count, those of the request first, and the latest first among these and among
-    /// those of other requests.
+    /// The relevant facts: those of the request first, and the latest first within the request and
+    /// within the others.
     ///
-    /// Nothing that a postcondition rejected counts. Of other requests count what users said and what
-    /// the verify pass found right, as long as it is the last word of its source: what a source says
-    /// of a subject replaces what it said before. What is in dispute counts in its own request, where
-    /// somebody may have to decide, and in no other.
+    /// Facts that a postcondition rejected are left out. From other requests come facts of users and
+    /// verified facts, and only the latest of each source about a subject. A disputed fact is
+    /// relevant only in its own request, where somebody may have to decide.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -60,12 +59,12 @@ impl Ledger {
     }
 }
 
-/// Whether a fact may be built upon: what is in dispute may not.
+/// Whether a fact may be used: a disputed one may not.
 pub fn is_sound(fact: &AssertionRow) -> bool {
     matches!(fact.standing, Standing::Held | Standing::Verified)
 }
 
-/// Who said it, in a sentence.
+/// The source of a fact, as a sentence names it.
 pub fn teller(fact: &AssertionRow) -> String {
     match fact.origin {
         Origin::Tool => format!("`{}`", fact.source),

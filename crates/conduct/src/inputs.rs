@@ -1,5 +1,5 @@
-//! Whether a tool can be called for an obligation: are its inputs at hand, and do its preconditions
-//! hold?
+//! Checks whether a tool can be called for an obligation: whether its inputs are available and its
+//! preconditions hold.
 
 use std::cell::OnceCell;
 
@@ -13,12 +13,12 @@ use super::lineage::Lineage;
 use super::obligation::{Duty, Status};
 use super::translate::{Reference, reference};
 use super::{Error, schema};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// Something that a question asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
-    /// The name of an argument, or the kind of a fact that a precondition wants.
+    /// The name of an argument, or the kind of a fact that a precondition needs.
     pub input: String,
     /// The kind of data that the tool consumes under this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct Ask {
     /// Its `type` in the tool's JSON Schema.
     #[serde(rename = "type", default, skip_serializing_if = "Value::is_null")]
     pub schema_type: Value,
-    /// Whether it is a fact, and no argument.
+    /// Whether it is a fact and not an argument.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fact: bool,
 }
@@ -38,16 +38,16 @@ impl Ask {
     }
 }
 
-/// What stands between a tool and its call.
+/// What a tool lacks before it can be called.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lack {
-    /// Inputs that nobody gave, with what the tool says of them.
+    /// Missing inputs, with their descriptions.
     pub missing: Vec<String>,
-    /// Inputs that are not as the tool's schema wants them.
+    /// Inputs that do not fit the tool's schema.
     pub wrong: Vec<String>,
     /// Preconditions that do not hold.
     pub unmet: Vec<String>,
-    /// What would cure it, as far as a value can.
+    /// The values to ask for.
     pub asks: Vec<Ask>,
 }
 
@@ -67,14 +67,14 @@ impl Lack {
         }
     }
 
-    /// A condition that is a bare name holds where a fact of that kind is true.
+    /// Asks for a fact if the condition is a bare name.
     fn ask_for_fact(&mut self, condition: &str) {
         let name = condition::bare_name(condition).map(str::to_owned);
         let schema_type = json!("boolean");
         self.asks.extend(name.map(|input| Ask { input, kind: None, schema_type, fact: true }));
     }
 
-    /// In words, for a person.
+    /// A description for a person.
     pub fn told(&self) -> String {
         let part = |what: &str, list: &[String]| match list {
             [] => None,
@@ -89,15 +89,15 @@ impl Lack {
     }
 }
 
-/// What is known at one moment of a request.
-pub struct Known<'a> {
+/// The sources of inputs for one obligation.
+pub struct InputContext<'a> {
     ledger: &'a Ledger,
     obligation: &'a ObligationRow,
     scope: Scope,
     facts: OnceCell<Vec<AssertionRow>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> InputContext<'a> {
     pub fn new(ledger: &'a Ledger, obligation: &'a ObligationRow, scope: Scope) -> Self {
         Self { ledger, obligation, scope, facts: OnceCell::new() }
     }
@@ -109,8 +109,8 @@ impl<'a> Known<'a> {
         Ok(facts)
     }
 
-    /// The facts as conditions see them, the oldest first. Read only where somebody asks: most
-    /// tools want nothing of them.
+    /// The facts as conditions see them, the oldest first. Read on demand, because most tools do not
+    /// use them.
     fn as_json(&self) -> Result<Value, Error> {
         if self.facts.get().is_none() {
             let found = self.facts_of(None)?;
@@ -135,7 +135,7 @@ impl<'a> Known<'a> {
         Ok(latest.map(|fact| fact.value))
     }
 
-    /// A part of what an earlier obligation came to: its result, or the reply to its question.
+    /// A part of the result of an earlier obligation, or of the reply to its question.
     fn refer(&self, to: Reference<'_>) -> Result<Option<Value>, Error> {
         let request = self.obligation.request;
         let Some(mut found) = self.ledger.obligation(request, to.id)? else { return Ok(None) };
@@ -150,7 +150,7 @@ impl<'a> Known<'a> {
         Ok(result.and_then(|result| result.value.pointer(to.at).cloned()))
     }
 
-    /// The arguments for a tool, or what it lacks.
+    /// Returns the arguments for a tool, or what it lacks.
     pub fn arguments(&self, tool: &Tool) -> Result<Result<Value, Lack>, Error> {
         let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
         let schema = schema.unwrap_or(Value::Null);
@@ -251,7 +251,7 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// A schema that allows nothing else gets nothing else: a payload may say more than one tool wants.
+/// Removes members that a closed schema does not allow: a payload may have more than a tool takes.
 fn keep_what_is_taken(schema: &Value, given: &mut Map<String, Value>) {
     if let (Some(known), Some(false)) =
         (schema["properties"].as_object(), schema["additionalProperties"].as_bool())

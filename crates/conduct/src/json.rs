@@ -1,26 +1,16 @@
-//! JSON as the ledger compares it.
+//! Canonical JSON and comparison of values for the ledger.
 
 use serde_json::Value;
 
-/// One spelling for equal values: members sorted by name, no white space.
+/// The canonical JSON of a value: members sorted by name, no white space.
 pub fn canonical(value: &Value) -> String {
-    sorted(value).to_string()
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
 }
 
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut names: Vec<&String> = fields.keys().collect();
-            names.sort();
-            names.into_iter().map(|name| (name.clone(), sorted(&fields[name]))).collect()
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
-}
-
-/// Whether two things said of one subject cannot both be true: objects where a field that both have
-/// differs, anything else where it is not the same.
+/// Whether two statements about one subject contradict each other: objects if a shared field
+/// differs, other values if they are not equal.
 pub fn contradict(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -34,7 +24,7 @@ pub fn contradict(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// A value in a line, cut where it is long.
+/// A value as a message shows it, truncated if it is long.
 pub fn shown(value: &Value) -> String {
     const MOST: usize = 400;
     let text = match value {

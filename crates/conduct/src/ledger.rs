@@ -1,9 +1,9 @@
-//! Everything the conductor knows, in one SQLite file.
+//! The whole state of the conductor, in one SQLite file.
 //!
-//! Nothing lives in memory between two steps: each step reads what it needs, does one thing, and
-//! writes it in one transaction. A run is written down as started before the tool is called, and as
-//! completed together with its assertion, event and source, so that a process killed anywhere
-//! leaves either the whole step or none of it.
+//! No state is kept in memory between two steps: each step reads what it needs, does one thing, and
+//! writes it in one transaction. A run is recorded as started before the tool is called, and as
+//! completed together with its assertion, event and source, so that a killed process leaves either
+//! the whole step or none of it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::Error;
-use crate::durable;
-use crate::engine::fingerprint;
+use toolroute_rank::engine::fingerprint;
+use toolroute_vectors::durable;
 
 mod read;
 mod rows;
@@ -29,26 +29,26 @@ pub use write::{Assert, Change, Finish, Settle, Start};
 
 use tables::{APPLICATION, INDEXES, TABLES, UNSUMMED, VERSION};
 
-/// How long a reader waits for a writer's moment.
+/// How long a reader waits for a writer's transaction.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The file, open. One conductor at a time writes it; anybody may look.
+/// An open ledger. One conductor at a time writes it; any number of readers may read it.
 pub struct Ledger {
     connection: Connection,
     path: PathBuf,
-    /// Given back by the system however this process ends.
+    /// The system releases it however this process ends.
     _lock: Option<File>,
 }
 
 impl Ledger {
-    /// Opens the ledger to work with it, and makes it where there is none.
+    /// Opens the ledger for writing, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Busy`] while another conductor works in it; [`Error::Foreign`] and
     /// [`Error::Version`] for files that are not ours, which stay as they are; [`Error::Damaged`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         let lock = lock(path)?;
-        // It holds arguments and answers. SQLite's other files get the rights of this one.
+        // It contains arguments and answers. SQLite's other files get the permissions of this one.
         durable::private_file(path).map_err(|source| Error::Io {
             action: "write",
             path: path.to_owned(),
@@ -60,7 +60,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Opens the ledger to look at it.
+    /// Opens the ledger for reading.
     ///
     /// # Errors
     /// [`Error::Missing`] where there is none; else as [`Ledger::open`], but never busy.
@@ -68,12 +68,12 @@ impl Ledger {
         if !path.exists() {
             return Err(Error::Missing { path: path.to_owned() });
         }
-        // Not read-only: what a killed conductor left in the log must be brought in first.
+        // Not read-only: the write-ahead log of a killed conductor must be applied first.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
         connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
         let ledger = Self { connection, path: path.to_owned(), _lock: None };
-        // Whoever only looks has no lock, and so changes nothing: a conductor of version 1 may be at work.
+        // A reader has no lock and changes nothing, because a conductor of version 1 may be running.
         match ledger.recognise()? {
             UNSUMMED => {}
             _ => ledger.check()?,
@@ -121,13 +121,13 @@ impl Ledger {
         ask().map_err(|error| self.not_ours(error))
     }
 
-    /// The version, which is one that is known here.
+    /// The version of the file, if this program supports it.
     fn recognise(&self) -> Result<i64, Error> {
         let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
         let path = || self.path.clone();
         let application: i64 = number("application_id").map_err(|error| self.not_ours(error))?;
         if application != APPLICATION {
-            // One that was killed before it made its tables leaves none behind.
+            // A process that was killed before it created its tables leaves an empty file.
             let empty = self.is_empty()?;
             return Err(if empty {
                 Error::Missing { path: path() }
@@ -142,7 +142,7 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Gives a ledger of version 1 what it lacks. Only for who holds the lock.
+    /// Upgrades a ledger of version 1. The caller must hold the lock.
     fn bring_up(&mut self) -> Result<(), Error> {
         let version: i64 = self
             .connection
@@ -184,7 +184,7 @@ impl Ledger {
         failed(action, &self.path)
     }
 
-    /// All of it, or nothing.
+    /// Runs `work` in one transaction.
     fn write<T>(
         &mut self,
         action: &'static str,
@@ -205,7 +205,7 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(rusqlite::Error) -> Erro
     move |error| Error::Ledger { action, said: format!("{path}: {error}") }
 }
 
-/// A file beside the ledger: SQLite's own locks come and go with each transaction.
+/// Locks a file beside the ledger, because SQLite's own locks last for one transaction only.
 fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");

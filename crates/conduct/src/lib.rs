@@ -7,7 +7,7 @@
 //! is no model in it and no score: sets, conditions and an order. `docs/obligations.md` has it all.
 //!
 //! All that it knows stands in the [`Ledger`], so that a process killed anywhere can be gone on with.
-//! Its loops must never know how a tool is reached (a [`Runner`] does that; `Executed` is the one over the
+//! Its loops must never know how a tool is reached (a [`Runner`] does that; `ExecutionRunner` is the one over the
 //! execution room), nor how tools are ranked; it
 //! reads no environment, and of files only the ledger and the databases of [`Builtins`].
 //!
@@ -43,10 +43,9 @@ mod builtin;
 mod condition;
 mod conduct;
 mod continuation;
-mod default_tools;
 mod error;
 #[cfg(feature = "execution")]
-mod executed;
+mod execution_runner;
 mod facts;
 mod inputs;
 mod json;
@@ -67,24 +66,13 @@ mod utterance;
 mod verify;
 mod words;
 
-use toolroute_catalog as catalog;
-use toolroute_rank::engine;
-#[cfg(feature = "execution")]
-use toolroute_rank::feedback;
-#[cfg(feature = "execution")]
-use toolroute_run::execution;
-use toolroute_vectors::durable;
-#[cfg(feature = "execution")]
-use toolroute_vectors::embedding;
-
 pub use answer::{Answer, Entry, Exchange};
-pub use builtin::{Builtin, Builtins};
+pub use builtin::{Builtin, Builtins, default_tools};
 pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
-pub use default_tools::default_tools;
 pub use error::Error;
 #[cfg(feature = "execution")]
-pub use executed::Executed;
+pub use execution_runner::ExecutionRunner;
 pub use facts::Scope;
 pub use ledger::{
     AssertionRow, EventRow, Ledger, ObligationRow, Origin, Purpose, RequestRow, RequestStatus,

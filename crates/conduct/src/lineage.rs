@@ -1,8 +1,8 @@
-//! How an obligation goes on after it was settled: as a row of its own.
+//! The lineage of obligations: how one continues after it was settled.
 //!
-//! What is settled stays settled, so a report that is taken up again (its question is answered, or
-//! there is a tool for it now) is a new obligation below the question or the search that it left
-//! behind: `sum`, `sum.clarify`, `sum.2`.
+//! A settled obligation never changes. A report that continues, because its question is answered or
+//! a tool for it exists now, becomes a new obligation below its question or search: `sum`,
+//! `sum.clarify`, `sum.2`.
 
 use std::collections::HashMap;
 
@@ -20,9 +20,9 @@ pub const UTTERANCE: &str = "utterance";
 /// The obligations of one request, in the order in which they came up.
 pub struct Lineage {
     rows: Vec<ObligationRow>,
-    /// Where the row of an id is.
+    /// The index of each row by its id.
     places: HashMap<i64, usize>,
-    /// Where the rows are that a row brought about.
+    /// The indexes of the children of each row.
     below: HashMap<i64, Vec<usize>>,
 }
 
@@ -57,7 +57,7 @@ impl Lineage {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// What a report left behind that it can go on from: a question for inputs, or a search.
+    /// The child from which a report can continue: a question for inputs, or a search.
     pub fn left_behind(&self, report: &ObligationRow) -> Option<&ObligationRow> {
         self.children(report.id).find(|child| match child.what.duty {
             Duty::Clarify => child.what.kind.as_deref() == Some(INPUT),
@@ -65,7 +65,7 @@ impl Lineage {
         })
     }
 
-    /// The row that an obligation goes on as.
+    /// The row that continues this one.
     pub fn next(&self, row: &ObligationRow) -> Option<&ObligationRow> {
         let below = match row.what.duty {
             Duty::Report => self.left_behind(row)?.id,
@@ -75,7 +75,7 @@ impl Lineage {
         self.children(below).next()
     }
 
-    /// The last row that an obligation went on as; itself where it did not.
+    /// The last continuation of a row, or the row itself.
     pub fn latest<'a>(&'a self, row: &'a ObligationRow) -> &'a ObligationRow {
         let mut latest = row;
         while let Some(next) = self.next(latest) {
@@ -84,7 +84,7 @@ impl Lineage {
         latest
     }
 
-    /// The row that this one goes on from.
+    /// The row that this one continues.
     pub fn before(&self, row: &ObligationRow) -> Option<&ObligationRow> {
         let parent = self.row(row.parent?)?;
         match parent.what.duty {
@@ -97,7 +97,7 @@ impl Lineage {
         }
     }
 
-    /// The rows that this one goes on from, the nearest first.
+    /// The rows that this one continues, the nearest first.
     pub fn ancestors<'a>(
         &'a self,
         row: &'a ObligationRow,
@@ -105,7 +105,7 @@ impl Lineage {
         std::iter::successors(self.before(row), |row| self.before(row))
     }
 
-    /// A name for the row that this one goes on as: the first one's with a number behind it.
+    /// The name for the continuation of a row: the first row's name with a number.
     pub fn next_name(&self, row: &ObligationRow) -> String {
         let ancestors: Vec<&ObligationRow> = self.ancestors(row).collect();
         let first = ancestors.last().map_or(row, |first| first);

@@ -1,20 +1,20 @@
-//! Obligations that the conductor discharges itself, where no tool says that it does: questions to
-//! the user, near tools, reasons and checks.
+//! Obligations that the conductor discharges itself if no tool does: questions to the user, similar
+//! tools, reasons and checks.
 
 use serde_json::{Value, json};
 
 use super::facts::FactQuery;
-use super::inputs::Known;
+use super::inputs::InputContext;
 use super::json::{canonical, contradict, shown};
 use super::ledger::{Assert, Change, ObligationRow, Origin, Purpose, Standing};
 use super::lineage::Lineage;
 use super::obligation::{Duty, ObligationType, Status};
 use super::plan::{settle, why_not};
 use super::{Conductor, Error};
-use crate::catalog::{Tool, covers};
-use crate::engine::SelectRequest;
+use toolroute_catalog::{Tool, covers};
+use toolroute_rank::engine::SelectRequest;
 
-/// Near tools that are told.
+/// The most similar tools that are listed.
 const NEAR: usize = 5;
 
 impl Conductor<'_> {
@@ -59,8 +59,8 @@ impl Conductor<'_> {
         })
     }
 
-    /// What is asked, and under which name it is answered; a question that a report brought about
-    /// says that itself.
+    /// The question with the name to answer it under; the question of a report contains the name
+    /// already.
     fn question(&self, obligation: &ObligationRow) -> String {
         let ObligationRow { name, what, payload, .. } = obligation;
         let question = match payload.get("question").and_then(Value::as_str) {
@@ -75,7 +75,7 @@ impl Conductor<'_> {
         format!("{question} (answer as `{name}`)")
     }
 
-    /// The tools that the router finds nearest, and what each lacks.
+    /// The most similar tools, and what each lacks.
     fn near(&mut self, obligation: &ObligationRow) -> Result<Value, Error> {
         let wanted = obligation.payload.get("for").and_then(Value::as_str);
         let wanted: Option<ObligationType> = wanted.and_then(|text| text.parse().ok());
@@ -107,7 +107,7 @@ impl Conductor<'_> {
         Ok(json!({"near": near, "confidence": found.confidence.map(rounded), "text": text}))
     }
 
-    /// What the router is asked: the words that were given for it, or those of what was owed.
+    /// The prompt for the router: the given words, or those of the obligation.
     fn prompt(&self, obligation: &ObligationRow) -> Result<String, Error> {
         if let Some(want) = obligation.payload.get("want").and_then(Value::as_str)
             && !want.trim().is_empty()
@@ -140,13 +140,13 @@ impl Conductor<'_> {
             lacks.push(format!("is kept out by the policy: {because}"));
         }
         let about = self.of(obligation)?.unwrap_or_else(|| obligation.clone());
-        if let Err(lack) = Known::new(self.ledger, &about, self.scope).arguments(tool)? {
+        if let Err(lack) = InputContext::new(self.ledger, &about, self.scope).arguments(tool)? {
             lacks.push(lack.told());
         }
         Ok(lacks)
     }
 
-    /// The obligation that a payload is `of`, as far as it has gone on.
+    /// The latest continuation of the obligation that `of` in the payload names.
     fn of(&self, obligation: &ObligationRow) -> Result<Option<ObligationRow>, Error> {
         let Some(name) = obligation.payload.get("of").and_then(Value::as_str) else {
             return Ok(None);
@@ -160,7 +160,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Why a check cannot be made yet: what it is of waits for an answer or for a tool.
+    /// Why a check cannot be made yet: its obligation waits for an answer or for a tool.
     fn waits_for(&self, obligation: &ObligationRow) -> Result<Option<String>, Error> {
         let Some(of) = self.of(obligation)?.filter(|of| of.status == Status::Escalated) else {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Conductor<'_> {
         Ok(lineage.is_open(&of).then(|| format!("it waits for `{}`", of.name)))
     }
 
-    /// Why an obligation came out as it did, from what was recorded.
+    /// The recorded reasons for the outcome of an obligation.
     fn reasons(&mut self, obligation: &ObligationRow) -> Result<Result<Value, String>, Error> {
         if let Some(because) = obligation.payload.get("because").and_then(Value::as_str) {
             return Ok(Ok(json!({"reasons": [because], "text": because})));
@@ -238,7 +238,7 @@ impl Conductor<'_> {
     }
 }
 
-/// Digits that survive being written and read again.
+/// A score rounded so that it survives being written and read again.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }

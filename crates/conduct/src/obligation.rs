@@ -1,4 +1,4 @@
-//! What the conductor owes: duties, their kinds, and what may become of them.
+//! Obligations: duties, their kinds and their states.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,19 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What is to be done with the kind of an obligation.
+/// What the conductor must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Duty {
-    /// Find something out and tell it.
+    /// Find something out and report it.
     Report,
-    /// Check what is held to be true.
+    /// Check a statement.
     Verify,
     /// Ask the user.
     Clarify,
-    /// Say which tools come near, where none does it.
+    /// List similar tools if none satisfies an obligation.
     DiscoverOp,
-    /// Say why, from what was recorded.
+    /// Give the recorded reasons.
     Justify,
 }
 
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for ObligationType {
     }
 }
 
-/// What has become of an obligation.
+/// The state of an obligation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -96,12 +96,12 @@ pub enum Status {
     Resolved,
     /// Tried, and not done.
     Failed,
-    /// Handed to somebody else: the user, or who can bring a tool.
+    /// Waits for the user or for a new tool.
     Escalated,
 }
 
 impl Status {
-    /// Whether the status may change so: only what is owed can be settled, and that once.
+    /// Whether this transition is allowed: only an active obligation can be settled, and only once.
     pub fn may_become(self, next: Self) -> bool {
         self == Self::Active && next != Self::Active
     }
@@ -118,7 +118,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// What a user's words come to: what is known, and what is owed.
+/// A translated request: known facts, and obligations.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Request {
     pub utterance: String,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::inputs::{Ask, Known, Lack};
+use super::inputs::{Ask, InputContext, Lack};
 use super::json::canonical;
 use super::ledger::{
     Assert, Change, Finish, ObligationRow, Origin, Purpose, RunRow, RunStatus, Settle, Standing,
@@ -15,21 +15,21 @@ use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, NewObligation, ObligationType, Status};
 use super::runner::{Call, Effect, Outcome};
 use super::{Conductor, Error};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// What stands behind the dot in the name of a question that an obligation brings about.
+/// The suffix in the name of a question that an obligation asks.
 pub(super) const CLARIFY: &str = "clarify";
 
-/// What the candidates of an obligation come to.
+/// The choice among the candidates of an obligation.
 pub(super) enum Choice {
-    /// The first that can run, with its arguments.
+    /// The first tool that can run, with its arguments.
     Ready(Arc<Tool>, Value),
-    /// None can; those that lack something, each with what it lacks.
+    /// No tool can run; the tools with what each lacks.
     Short(Vec<(Arc<Tool>, Lack)>),
 }
 
 impl Conductor<'_> {
-    /// Takes the obligation one step on: calls one tool, or settles it.
+    /// Advances the obligation by one step: calls one tool, or settles it.
     pub(super) fn satisfy(&mut self, obligation: &ObligationRow) -> Result<(), Error> {
         let mut tried = self.ledger.runs_for(obligation.id, Purpose::Plan)?;
         if let Some(run) = tried.iter().find(|run| run.status == RunStatus::Started) {
@@ -50,15 +50,15 @@ impl Conductor<'_> {
         }
     }
 
-    /// The first tool that satisfies the obligation and can run. None is tried twice for it, nor
-    /// once more with what it was given `before`.
+    /// The first tool that satisfies the obligation and can run. No tool is tried twice for it, nor
+    /// with the same inputs as in a run of `before`.
     pub(super) fn choose(
         &self,
         obligation: &ObligationRow,
         tried: &[RunRow],
         before: &[RunRow],
     ) -> Result<Choice, Error> {
-        let known = Known::new(self.ledger, obligation, self.scope);
+        let known = InputContext::new(self.ledger, obligation, self.scope);
         let mut short = Vec::new();
         for tool in self.engine.satisfying(&obligation.what.to_string()) {
             let of_tool = |run: &&RunRow| run.tool == tool.id.as_str();
@@ -78,7 +78,7 @@ impl Conductor<'_> {
         Ok(Choice::Short(short))
     }
 
-    /// The runs for the obligations that this one goes on from.
+    /// The runs for the obligations that this one continues.
     pub(super) fn tried_before(
         &self,
         lineage: &Lineage,
@@ -127,7 +127,7 @@ impl Conductor<'_> {
                 changes
             }
             Outcome::Done(output) => {
-                let known = Known::new(self.ledger, obligation, self.scope);
+                let known = InputContext::new(self.ledger, obligation, self.scope);
                 let unmet = known.unmet(&tool.postconditions, &run.inputs, &output)?;
                 let said = (!unmet.is_empty()).then(|| unmet.join("; "));
                 let finished = finish(RunStatus::Completed, Some(output.clone()), said.clone());
@@ -145,7 +145,7 @@ impl Conductor<'_> {
         self.ledger.commit(obligation.request, &changes)
     }
 
-    /// Goes on after a process that ended between the start of a run and its completion.
+    /// Recovers from a process that ended during a run.
     fn recover(&mut self, obligation: &ObligationRow, run: &RunRow) -> Result<(), Error> {
         if run.repeatable {
             if let Some(tool) = self.engine.catalog().get(&run.tool).cloned() {
@@ -168,7 +168,7 @@ impl Conductor<'_> {
         self.ledger.commit(obligation.request, &changes)
     }
 
-    /// No candidate is left: asks, looks for a tool, or says why.
+    /// No candidate is left: asks the user, searches for a tool, or gives the reasons.
     fn give_up(
         &mut self,
         obligation: &ObligationRow,
@@ -197,7 +197,7 @@ impl Conductor<'_> {
     }
 }
 
-/// A tool that may have changed something did not do what was wanted: no other is tried.
+/// Settles an obligation whose tool failed and may have changed something: no other tool is tried.
 fn stop(obligation: &ObligationRow, tool: &Tool, why: &str) -> Vec<Change> {
     let note = format!(
         "`{}` failed ({why}), and as it may have changed something no other tool was tried",
@@ -226,7 +226,7 @@ fn ended(obligation: &ObligationRow, run: &RunRow, status: RunStatus, said: &str
     })
 }
 
-/// What a tool said, as an assertion with its source.
+/// The result of a tool, as an assertion with its source.
 fn found(
     obligation: &ObligationRow,
     run: &RunRow,
@@ -255,7 +255,7 @@ pub(super) fn why_not(run: &RunRow) -> String {
     }
 }
 
-/// What would cure what the tools lack, each thing once.
+/// The values to ask for, without duplicates.
 fn asks(short: &[(Arc<Tool>, Lack)]) -> Vec<Ask> {
     let mut asks: Vec<Ask> = Vec::new();
     for ask in short.iter().flat_map(|(_, lack)| &lack.asks) {
@@ -266,7 +266,7 @@ fn asks(short: &[(Arc<Tool>, Lack)]) -> Vec<Ask> {
     asks
 }
 
-/// What to ask, for the best tool first, and under which names it is answered.
+/// The question, for the best tool first, with the names to answer it under.
 fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask]) -> String {
     let told: Vec<String> =
         short.iter().map(|(tool, lack)| format!("`{}` {}", tool.id, lack.told())).collect();
@@ -276,7 +276,7 @@ fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask
     format!("more is needed: {}{example}; answer as {names}", told.join("; or "))
 }
 
-/// Under which names a question can be answered: its own, or those of the inputs that it asks for.
+/// The names under which a question can be answered: its own, or those of the inputs.
 fn answer_names(question: &str, asks: &[Ask]) -> String {
     let inputs: Vec<String> = asks.iter().map(|ask| format!("`{}`", ask.input)).collect();
     match &inputs[..] {
@@ -290,7 +290,7 @@ fn clarify_name(obligation: &ObligationRow) -> String {
     format!("{}.{CLARIFY}", obligation.name)
 }
 
-/// An obligation that another brings about; the dot keeps its name apart from those of requests.
+/// A child obligation; the dot distinguishes its name from those of requests.
 pub(super) fn brought_about(
     parent: &ObligationRow,
     word: &str,

@@ -1,4 +1,4 @@
-//! What a user replies to the questions of a request, and what the ledger makes of it.
+//! Replies to the questions of a request, and the ledger changes that follow.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ use super::lineage::{CONTRADICTION, INPUT, Lineage, UTTERANCE};
 use super::obligation::{Duty, Status};
 use super::{Conductor, Error};
 
-/// Who gives replies, as the ledger has it.
+/// The source of replies in the ledger.
 const USER: &str = "the user";
 
 /// A reply to a question.
@@ -23,10 +23,10 @@ pub struct Reply {
     pub value: ReplyValue,
 }
 
-/// What is replied.
+/// The value of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyValue {
-    /// As a person types it: text where a text is asked for, else JSON where it is JSON.
+    /// As typed: text if a text is asked for, otherwise JSON if it parses.
     Text(String),
     Json(Value),
 }
@@ -47,7 +47,7 @@ impl FromStr for Reply {
 }
 
 impl ReplyValue {
-    /// As a value of a type in the words of JSON Schema; `null` where nothing is known of it.
+    /// As a value of a JSON Schema type; `schema_type` is `null` if unknown.
     fn of_type(&self, schema_type: &Value) -> Value {
         let takes_text = match schema_type {
             Value::String(name) => name == "string",
@@ -65,8 +65,8 @@ impl ReplyValue {
 }
 
 impl Conductor<'_> {
-    /// What replies change. One that was given before changes nothing, so that a command that was
-    /// killed can be given again.
+    /// The changes that replies cause. A repeated reply changes nothing, so that a killed command can
+    /// be repeated.
     ///
     /// # Errors
     /// [`Error::NoSuchQuestion`] and [`Error::SeveralInputs`].
@@ -111,7 +111,7 @@ impl Conductor<'_> {
     }
 }
 
-/// A question that was handed to the user.
+/// Whether a row is a question to the user.
 fn is_asked(row: &&ObligationRow) -> bool {
     row.what.duty == Duty::Clarify && row.status == Status::Escalated
 }
@@ -124,7 +124,7 @@ fn names_of(question: &ObligationRow) -> String {
     names.join(" or ")
 }
 
-/// What a reply makes of the questions that it is for: the one of that name, else all that ask for
+/// The changes that a reply causes to its questions: the one of that name, or else all that ask for
 /// an input of that name.
 fn made_of(reply: &Reply, questions: &[&ObligationRow]) -> Result<Vec<Change>, Error> {
     if let Some(question) = questions.iter().find(|question| question.name == reply.id) {
@@ -155,7 +155,7 @@ fn whole(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, Er
     }
 }
 
-/// A value for each input that a question asks for, or the one for its one.
+/// A value for each input of a question, or a single value for its only input.
 fn inputs(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, Error> {
     let asks = asks_of(question);
     let find = |name: &str| asks.iter().find(|ask| ask.is_called(name));
@@ -178,7 +178,7 @@ fn inputs(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, E
     }
 }
 
-/// A reply to one thing that a question asks for. An input is the report's own; a fact is a fact.
+/// A reply to one input or one fact of a question.
 fn input(question: &ObligationRow, ask: &Ask, value: &ReplyValue) -> Change {
     let value = value.of_type(&ask.schema_type);
     if ask.fact {
@@ -212,7 +212,7 @@ fn assertion(
     })
 }
 
-/// Which of two facts is right: the first or the second as it was told (`1`, `2`), or a value.
+/// Decides which of two facts is right: the first or the second (`1`, `2`), or another value.
 fn decided(question: &ObligationRow, value: &ReplyValue) -> Vec<Change> {
     let payload = Value::Object(question.payload.clone());
     let choice = |place: usize| &payload["choices"][place];

@@ -1,8 +1,8 @@
-//! How the conductor has a tool run: one trait, which the program around it fulfils.
+//! The trait by which the conductor runs tools.
 
 use serde_json::Value;
 
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// One run of one tool.
 #[derive(Clone, Copy, Debug)]
@@ -10,32 +10,31 @@ pub struct Call<'a> {
     pub tool: &'a Tool,
     /// A JSON object.
     pub arguments: &'a Value,
-    /// The same for each repetition of this run and for no other: a tool that remembers keys can
-    /// refuse to do a thing twice.
+    /// An idempotency key, the same for each repetition of this run and for no other.
     pub key: &'a str,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Done(Value),
     Failed {
-        /// In words a user can read.
+        /// A description for the user.
         said: String,
         effect: Effect,
     },
 }
 
-/// What a run that failed may have changed.
+/// What a failed run may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing: it was refused before it began.
     None,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
-/// Runs tools. It never panics, and it ends: timeouts are its business.
+/// Runs tools. An implementation must not panic, and must apply timeouts so that each run ends.
 pub trait Runner: Send + Sync {
     fn run(&self, call: &Call<'_>) -> Outcome;
 }

@@ -1,16 +1,16 @@
-//! JSON Schema: of requests, which this room ships, and of tools, which come with them.
+//! Validation by JSON Schema: of requests, with a shipped schema, and of arguments.
 
 use std::sync::OnceLock;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use crate::catalog::Expansion;
+use toolroute_catalog::Expansion;
 
 /// The schema of what [`JsonTranslator`](super::JsonTranslator) reads, as it ships.
 pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");
 
-/// What is wrong, and where.
+/// A schema violation and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// A JSON pointer; empty for the whole.
@@ -29,8 +29,8 @@ pub fn fault_of_request(request: &Value) -> Option<Fault> {
     faults(validator, request).into_iter().next()
 }
 
-/// What is wrong with arguments. A schema that is none, or that refers to elsewhere, asks for
-/// nothing: nothing is fetched. One that is too large to be checked is itself what is wrong.
+/// The violations of arguments. An invalid schema, or one with external references, accepts
+/// everything, because nothing is fetched. A schema that is too large to check is itself a fault.
 pub fn faults_of_arguments(schema: &Value, arguments: &Value) -> Vec<Fault> {
     let expansion = Expansion::of(schema);
     if !expansion.is_closed() {

@@ -1,4 +1,4 @@
-//! How well plans go, from what the ledger holds.
+//! Success rates of plans, from the ledger.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use super::Error;
 use super::ledger::{Ledger, Purpose, RunRow, RunStatus};
 use super::obligation::Status;
 
-/// Counts, and the shares that they come to; a share of nothing is `None`, never 0.
+/// Counts and rates; a rate without cases is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PlanSuccess {
-    /// Runs of tools for obligations that have ended; those that verify are not among them.
+    /// Finished runs of tools for obligations, without verification runs.
     pub runs: u64,
-    /// Those that failed, or whose postconditions did not hold.
+    /// Runs that failed or whose postconditions did not hold.
     pub failed: u64,
     pub error_rate: Option<f64>,
-    /// Obligations whose first run was of no use.
+    /// Obligations whose first run failed.
     pub first_failed: u64,
-    /// Those of them that another run resolved.
+    /// Obligations among them that another run resolved.
     pub recovered: u64,
     pub fallback_recovery: Option<f64>,
 }
 
 impl Ledger {
-    /// How well the plans of this ledger went.
+    /// The success rates of this ledger's plans.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -53,7 +53,7 @@ impl Ledger {
     }
 }
 
-/// Of a run that completed, `said` has the postconditions that do not hold.
+/// In a completed run, `said` lists the postconditions that do not hold.
 fn is_good(run: &RunRow) -> bool {
     run.status == RunStatus::Completed && run.said.is_none()
 }

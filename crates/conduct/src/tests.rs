@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalog::{Catalog, Reliability, Tool};
-use crate::engine::Engine;
+use toolroute_catalog::{Catalog, Reliability, Tool};
+use toolroute_rank::engine::Engine;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Behaviour {

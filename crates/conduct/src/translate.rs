@@ -1,4 +1,4 @@
-//! From a document to obligations, and from what came of them to words.
+//! Translation of documents to obligations, and of answers to text.
 
 use std::collections::HashSet;
 
@@ -9,25 +9,24 @@ use super::json::{canonical, shown};
 use super::obligation::{Duty, Request, Status};
 use super::reply::{Reply, ReplyValue};
 use super::{Error, schema};
-use crate::engine::fingerprint;
+use toolroute_rank::engine::fingerprint;
 
 /// The key of a payload value that is taken from an earlier obligation.
 pub const FROM: &str = "$from";
 
-/// A document as it was handed in: a request, and replies to the questions of one that was made.
+/// An input document: a request, and replies to questions of an earlier one.
 pub struct Document {
     /// The request alone.
     pub text: String,
     pub replies: Vec<Reply>,
-    /// Of the request in its canonical spelling, and as it was written: what earlier versions of
-    /// this program know it by.
+    /// Hashes of the request in canonical form, and as it was written, which earlier versions used.
     pub digests: [String; 2],
-    /// Whether there is nothing in it but replies.
+    /// Whether it contains nothing but replies.
     pub is_empty: bool,
 }
 
 impl Document {
-    /// What is no JSON, or no object, stays as it is: a translator says what is wrong with it.
+    /// Text that is not a JSON object is kept as it is, and the translator reports the error.
     pub fn read(text: &str) -> Self {
         let as_written = fingerprint(&[text]);
         let Ok(Value::Object(mut members)) = serde_json::from_str(text) else {
@@ -54,13 +53,13 @@ fn reply((id, value): (&String, &Value)) -> Reply {
     Reply { id: id.clone(), value: ReplyValue::Json(value.clone()) }
 }
 
-/// Whether a document has words alone: somebody has to find out what they oblige to.
+/// Whether a document has an utterance and no obligations.
 pub fn is_utterance(document: &str) -> bool {
     let read = serde_json::from_str::<Map<String, Value>>(document);
     read.is_ok_and(|members| !members.contains_key("obligations"))
 }
 
-/// Makes obligations of a document.
+/// Translates a document to obligations.
 pub trait TranslatorIn {
     /// The same text must give the same obligations: one that was received and not yet planned is
     /// translated again after a crash.
@@ -70,8 +69,8 @@ pub trait TranslatorIn {
     fn translate(&self, text: &str) -> Result<Request, Error>;
 }
 
-/// Reads obligations that are JSON already, and holds them to the shipped schema. A document without
-/// any gives a request without any.
+/// Reads obligations from JSON and validates them against the shipped schema. A document may have no
+/// obligations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonTranslator;
 
@@ -89,7 +88,7 @@ impl TranslatorIn for JsonTranslator {
     }
 }
 
-/// Gives each obligation a name of its own, and looks that values come from earlier ones.
+/// Names the obligations, and checks that names are unique and references point to earlier ones.
 pub fn name(request: &mut Request) -> Result<(), Error> {
     let mut known = HashSet::new();
     for (place, obligation) in request.obligations.iter_mut().enumerate() {
@@ -109,7 +108,7 @@ pub fn name(request: &mut Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// A payload value that stands for a part of another obligation's output.
+/// A payload value that refers to a part of another obligation's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
     pub id: &'a str,
@@ -122,11 +121,10 @@ pub fn reference(value: &Value) -> Option<Reference<'_>> {
     Some(Reference { id, at: value.get("at").and_then(Value::as_str).unwrap_or_default() })
 }
 
-/// Puts an answer into words: by the `say` of each obligation, or by a sentence of its own where
-/// there is none.
+/// The text of an answer: the `say` of each obligation, or a standard sentence.
 pub fn tell(answer: &Answer) -> String {
     match &answer.entries[..] {
-        // Nobody named the one obligation that there is, so nobody needs to hear a name.
+        // A single obligation without a name of its own needs none in the text.
         [only] if only.id == "o1" => {
             let lines = lines(only);
             let told = lines.iter().map(|line| line.strip_prefix("o1: ").unwrap_or(line));
@@ -136,10 +134,10 @@ pub fn tell(answer: &Answer) -> String {
     }
 }
 
-/// What is told of an obligation and of those that it brought about.
+/// The lines for an obligation and its children.
 fn lines(entry: &Entry) -> Vec<String> {
     let mut lines = vec![line(entry)];
-    // A reason stands in the line of what it is about already, and so may a question.
+    // The line of the parent has the reason already, and possibly the question.
     let told = |child: &&Entry| child.what.duty != Duty::Justify && child.note != entry.note;
     let children = entry.brought_about.iter().filter(told);
     lines.extend(children.map(|child| format!("  {}", line(child))));
@@ -182,7 +180,7 @@ fn members(fields: &Map<String, Value>) -> String {
     members.join(", ")
 }
 
-/// `{name}` and `{/json/pointer}` become parts of the output; what names no part stays as it is.
+/// Replaces `{name}` and `{/json/pointer}` by parts of the output; unknown names stay as they are.
 fn fill(template: &str, output: &Value) -> String {
     let mut told = String::with_capacity(template.len());
     let mut rest = template;

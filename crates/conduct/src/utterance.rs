@@ -1,6 +1,6 @@
-//! From an utterance to obligations: the router finds the tool that fits, its `satisfies` says what
-//! is owed, and the words give the inputs. No language model, and nothing is guessed: where no tool
-//! fits that says what it satisfies, the user is asked.
+//! Translation of an utterance to obligations: the router finds a tool, its `satisfies` names the
+//! obligation, and the words give the inputs. There is no language model and no guess: if no
+//! matching tool declares what it satisfies, the user is asked.
 
 use serde_json::{Map, Value, json};
 
@@ -9,13 +9,13 @@ use super::lineage::UTTERANCE;
 use super::obligation::{Duty, NewObligation, ObligationType, Request};
 use super::translate::{JsonTranslator, TranslatorIn, name};
 use super::words;
-use crate::catalog::{Tool, covers};
-use crate::engine::{Engine, SelectRequest};
+use toolroute_catalog::{Tool, covers};
+use toolroute_rank::engine::{Engine, SelectRequest};
 
-/// Near tools that are looked at, for what else could be meant.
+/// Similar tools that are considered as other meanings.
 const NEAR: usize = 5;
 
-/// Reads the `utterance` of a document without obligations.
+/// Translates the `utterance` of a document without obligations.
 pub struct RouterTranslator<'a> {
     engine: &'a Engine,
 }
@@ -42,10 +42,10 @@ impl<'a> RouterTranslator<'a> {
         Self { engine }
     }
 
-    /// What the words oblige to: what the best tool satisfies, if it fits, else a question.
+    /// The obligation of the words: what the best tool satisfies, or else a question.
     fn obligation(&self, words: &str) -> Result<NewObligation, Error> {
         let found = self.engine.select(&SelectRequest::new(words).limit(NEAR))?;
-        // Without a model there is no confidence, and a shared word is no reason to run a tool.
+        // Without a model there is no confidence, and a shared word does not justify running a tool.
         let fits = !found.abstained && found.confidence.is_some();
         let best = found.tools.first().filter(|_| fits).and_then(|best| reported(&best.tool));
         if let Some(what) = best {
@@ -70,8 +70,8 @@ impl<'a> RouterTranslator<'a> {
         Ok(question(words, &choices))
     }
 
-    /// What the reply to such a question obliges to: one of the choices, by its number or its type,
-    /// or what other words oblige to.
+    /// The obligation of a reply to such a question: one of the choices, by number or type, or that
+    /// of the reply's words.
     pub fn reply(&self, asked: &Map<String, Value>, reply: &Value) -> Result<NewObligation, Error> {
         let before = asked.get("words").and_then(Value::as_str).unwrap_or_default();
         let said = reply.as_str().map_or_else(|| reply.to_string(), str::to_owned);
@@ -91,7 +91,7 @@ impl<'a> RouterTranslator<'a> {
             None => {
                 let owed = self.obligation(said)?;
                 let is_report = owed.what.duty == Duty::Report;
-                // What was said before may have the inputs that the new words lack.
+                // The earlier words may have inputs that the new ones lack.
                 Ok(if is_report { self.owed(owed.what, &[said, before]) } else { owed })
             }
         }

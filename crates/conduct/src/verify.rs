@@ -1,4 +1,4 @@
-//! The verify loop: nothing is told before it was looked at a second time.
+//! The verify loop: every result is checked a second time before it is reported.
 
 use std::time::Instant;
 
@@ -14,21 +14,21 @@ use super::obligation::{Duty, NewObligation, ObligationType};
 use super::plan::{CLARIFY, brought_about};
 use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
-use crate::catalog::{Reliability, Tool};
+use toolroute_catalog::{Reliability, Tool};
 
-/// A tag for tools whose answer changes with time: asking again proves nothing.
+/// A tag of tools whose answer changes with time, so that asking again proves nothing.
 const VOLATILE: &str = "volatile";
 
-/// What speaks against an assertion.
+/// Evidence against an assertion.
 enum Doubt {
-    /// Somebody else says otherwise.
+    /// Another source contradicts it.
     Contradicted { by: Box<AssertionRow>, why: String },
-    /// It is not what its source says, or its source does not say it again.
+    /// Its source does not confirm it.
     Unfounded(String),
 }
 
 impl Conductor<'_> {
-    /// Judges one assertion of a report, and on a doubt brings about who is to clear it up.
+    /// Verifies one assertion of a report, and adds an obligation to clear up a doubt.
     pub(super) fn verify(&mut self, request: i64, found: &AssertionRow) -> Result<(), Error> {
         let mut changes = Vec::new();
         let doubt = match self.doubt_of_the_facts(request, found)? {
@@ -54,7 +54,7 @@ impl Conductor<'_> {
         Ok(owner.transpose()?.flatten())
     }
 
-    /// Cross-checks with the ledger: is there a source that said so, and does none say otherwise?
+    /// Cross-checks with the ledger: the source must be recorded, and no other may contradict it.
     fn doubt_of_the_facts(
         &self,
         request: i64,
@@ -80,8 +80,8 @@ impl Conductor<'_> {
         }))
     }
 
-    /// What is said of the same subject. Where the answer changes with time, what was said in other
-    /// requests is no evidence.
+    /// Facts about the same subject. If the answer changes with time, those of other requests are no
+    /// evidence.
     fn others_on(&self, request: i64, found: &AssertionRow) -> Result<Vec<AssertionRow>, Error> {
         let tool = self.engine.catalog().get(&found.source).cloned();
         let scope =
@@ -134,7 +134,7 @@ impl Conductor<'_> {
         Ok(doubt.map(Doubt::Unfounded))
     }
 
-    /// The run that asks again; one that a killed process began is gone on with.
+    /// The verification run; one that a killed process began is continued.
     fn begin_again(
         &mut self,
         request: i64,
@@ -158,8 +158,8 @@ impl Conductor<'_> {
     }
 }
 
-/// Whether the same question has the same answer. High reliability means deterministic behaviour in
-/// the source documents; and only what changes nothing is asked twice.
+/// Whether a tool is deterministic and safe to ask again: it is read-only, of high reliability and
+/// not volatile.
 fn is_deterministic(tool: &Tool) -> bool {
     tool.effects().declares_reads_only()
         && tool.reliability == Some(Reliability::High)

@@ -1,5 +1,5 @@
-//! The inputs of a tool that an utterance says: arithmetic, `name = value`, texts in quotes, names,
-//! numbers and values of a list. Deterministic, and where two values fit one input, none is taken.
+//! Inputs of a tool from an utterance: arithmetic, `name = value`, quoted texts, names, numbers and
+//! listed values. Deterministic; if two values fit one input, none is taken.
 
 use std::sync::LazyLock;
 
@@ -7,9 +7,9 @@ use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
 use super::arithmetic;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// Signs and numbers of an expression: each end of it is tried.
+/// The most tokens of an expression; each of its ends is tried.
 const MOST_TOKENS: usize = 200;
 
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
@@ -51,7 +51,7 @@ fn pattern(text: &str) -> Regex {
 /// An input of a tool.
 struct Input {
     name: String,
-    /// Other names under which a value may be given: the kind that is consumed.
+    /// Another name for the value: the kind that the tool consumes.
     kind: Option<String>,
     schema: Value,
 }
@@ -74,7 +74,7 @@ impl Input {
         self.schema["type"].is_null() || self.has_type("string")
     }
 
-    /// A text of which nothing more is known.
+    /// Whether it is a text without further restrictions.
     fn is_any_text(&self) -> bool {
         self.is_text() && self.schema["enum"].is_null() && !self.is_expression()
     }
@@ -109,7 +109,7 @@ pub fn inputs(words: &str, tool: &Tool) -> Map<String, Value> {
     found
 }
 
-/// What a tool cannot do without: its required arguments, and what it consumes.
+/// The inputs that a tool needs: its required arguments, and the kinds that it consumes.
 fn inputs_of(tool: &Tool) -> Vec<Input> {
     let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
     let schema = schema.unwrap_or(Value::Null);
@@ -130,7 +130,7 @@ fn inputs_of(tool: &Tool) -> Vec<Input> {
     inputs
 }
 
-/// A value that the words say for an input and for no other.
+/// A value that the words assign to an input explicitly.
 fn stated(words: &str, input: &Input) -> Option<Value> {
     if input.is_expression() {
         return only(expressions(words)).map(Value::String);
@@ -210,7 +210,7 @@ fn expressions(words: &str) -> Vec<String> {
     found
 }
 
-/// What is not the beginning of an expression: a whole word or number, or one sign.
+/// The length of a word, number or sign that does not begin an expression.
 fn skipped(rest: &str) -> usize {
     let is_word = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
     let word = rest.find(|sign: char| !is_word(sign)).unwrap_or(rest.len());
@@ -254,7 +254,7 @@ mod tests {
         let path = folder.path().join("tools.jsonl");
         std::fs::write(&path, row.to_string()).unwrap();
         let loaded =
-            crate::catalog::Catalog::load(&[path], &crate::catalog::LoadOptions::default());
+            toolroute_catalog::Catalog::load(&[path], &toolroute_catalog::LoadOptions::default());
         loaded.unwrap().catalog.tools()[0].as_ref().clone()
     }
 

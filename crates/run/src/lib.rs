@@ -6,7 +6,3 @@
 pub mod execution;
 #[cfg(feature = "mcp")]
 pub mod pins;
-
-use toolroute_catalog as catalog;
-#[cfg(feature = "mcp")]
-use toolroute_vectors::durable;

@@ -131,8 +131,9 @@ fn call_hints() -> impl Strategy<Value = CallHints> {
 
 fn routing() -> impl Strategy<Value = Routing> {
     let examples = vec((".{1,6}", any::<i64>().prop_map(Value::from)), 0..3);
-    let hints = (words(), words(), examples).prop_map(|(required, optional, examples)| {
-        ParameterHints { required, optional, examples: examples.into_iter().collect() }
+    let hints = (words(), examples).prop_map(|(required, examples)| ParameterHints {
+        required,
+        examples: examples.into_iter().collect(),
     });
     let parts = (option::of(0u8..=100), words(), words(), signals(), any::<bool>(), hints);
     (parts, call_hints()).prop_map(|(parts, call_hints)| {

@@ -109,7 +109,6 @@ fn an_overlay_sets_what_it_names_and_leaves_the_rest() {
     assert_eq!(loaded.problems, []);
     let routing = &loaded.catalog.get("datagov_query").unwrap().routing;
     assert_eq!((routing.priority, routing.fallbacks.as_slice()), (Some(7), &["search".into()][..]));
-    assert_eq!(routing.parameter_hints.optional, ["limit"]);
     assert!(routing.parameter_hints.required.is_empty(), "what is named is replaced whole");
 }
 

@@ -1,4 +1,4 @@
-//! What the ledger is asked.
+//! Queries of the ledger.
 
 use rusqlite::types::ToSql;
 use rusqlite::{OptionalExtension, Row};
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::facts::FactQuery;
 
 impl Ledger {
-    /// A name for this file that no other has: part of every idempotency key.
+    /// The unique id of this file, which is part of every idempotency key.
     pub fn id(&self) -> Result<String, Error> {
         let ask = "SELECT value FROM meta WHERE key = 'id'";
         self.connection.query_row(ask, [], |row| row.get(0)).map_err(self.failed("say its name"))
@@ -23,7 +23,7 @@ impl Ledger {
         self.one(&ask, &[&digests[0], &digests[1]], RequestRow::read)
     }
 
-    /// The latest request of all that could be made out.
+    /// The latest request that was not refused.
     pub fn latest_of_all(&self) -> Result<Option<RequestRow>, Error> {
         let ask = format!(
             "SELECT {} FROM requests WHERE status <> 'refused' ORDER BY id DESC LIMIT 1",
@@ -87,7 +87,7 @@ impl Ledger {
         self.all(&ask, &[&request], AssertionRow::read)
     }
 
-    /// What a request holds, the latest first, without what a postcondition rejected.
+    /// The facts of a request, the latest first, without rejected ones.
     pub(crate) fn facts_of_request(
         &self,
         query: &FactQuery<'_>,
@@ -101,8 +101,7 @@ impl Ledger {
         self.all(&ask, &[&query.request, &query.kind, &query.subject], AssertionRow::read)
     }
 
-    /// What users said in other requests, and what was found there and looked at twice; the latest
-    /// first, `most` at most.
+    /// Facts of users and verified facts from other requests, the latest first, at most `most`.
     pub(crate) fn facts_of_others(
         &self,
         query: &FactQuery<'_>,
@@ -130,7 +129,7 @@ impl Ledger {
         self.all(&ask, &[&question], AssertionRow::read)
     }
 
-    /// What an obligation came to: the latest that no postcondition has rejected.
+    /// The result of an obligation: its latest assertion that was not rejected.
     pub fn result(&self, obligation: i64) -> Result<Option<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE assertions.obligation = ?1 AND standing <> 'rejected' \

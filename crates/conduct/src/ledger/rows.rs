@@ -1,4 +1,4 @@
-//! What stands in the ledger's tables.
+//! The rows of the ledger's tables.
 
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::obligation::{Duty, ObligationType, Status};
 
-/// Enums stand in the tables as their serde names, so that tables, JSON and files agree.
+/// Enums are stored by their serde names, so that tables, JSON and files agree.
 macro_rules! in_sql {
     ($($type:ty),+) => {$(
         impl ToSql for $type {
@@ -65,7 +65,7 @@ pub enum RunStatus {
     Completed,
     /// The tool said that it failed.
     Failed,
-    /// The process ended in between, and the tool must not be called twice.
+    /// The process ended during the run, and the tool must not be called again.
     Uncertain,
 }
 
@@ -78,11 +78,11 @@ pub enum Origin {
     Conductor,
 }
 
-/// What an assertion is worth.
+/// How reliable an assertion is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// Not looked at yet.
+    /// Not verified yet.
     Held,
     /// A postcondition does not hold.
     Rejected,
@@ -132,7 +132,7 @@ pub struct RunRow {
     pub inputs: Value,
     pub outputs: Option<Value>,
     pub status: RunStatus,
-    /// Whether it may be done again where nobody knows if it was done.
+    /// Whether the run may be repeated if its outcome is unknown.
     pub repeatable: bool,
     pub attempts: i64,
     pub said: Option<String>,

@@ -1,6 +1,5 @@
-//! A sum for every row of the ledger, kept beside the tables: a row that is not as it was written, that is
-//! gone or that nobody wrote is found before anything is concluded from it. It finds damage, not
-//! forgery: whoever can write the file can write the sums.
+//! Checksums of the ledger's rows: changed, missing and foreign rows are found before they are used.
+//! They detect damage and not forgery, because whoever can write the file can write the sums.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
@@ -20,11 +19,11 @@ CREATE TABLE sums (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// A ledger of more bytes is not looked through when it is opened: reading 8 MB, some 20,000 rows, and
-/// comparing its indexes takes about as long as one conducted request.
+/// A larger ledger, in bytes, is not verified when it is opened: verifying 8 MB, some 20,000 rows,
+/// takes about as long as one conducted request.
 const MOST_BYTES: i64 = 8 << 20;
 
-/// Has this connection note which rows it writes. The tables must be there.
+/// Records which rows this connection writes. The tables must exist.
 pub fn watch(connection: &Connection) -> rusqlite::Result<()> {
     let mut sql = "CREATE TEMP TABLE IF NOT EXISTS written_rows (tab TEXT, row INTEGER, \
                    PRIMARY KEY (tab, row)) WITHOUT ROWID;"
@@ -40,7 +39,7 @@ pub fn watch(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&sql)
 }
 
-/// Has all rows noted as written: for a ledger that has no sums yet.
+/// Records all rows as written, for a ledger without sums.
 pub fn note_all(connection: &Connection) -> rusqlite::Result<()> {
     for table in TABLES {
         let sql =
@@ -81,7 +80,7 @@ pub fn seal(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 
 /// What is wrong with the ledger's rows and their order, if anything is.
 pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    // One state of the file, whoever else writes.
+    // A consistent view of the file, even if others write.
     let reading = connection.unchecked_transaction()?;
     let pragma = |name| reading.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if pragma("page_count")?.saturating_mul(pragma("page_size")?) > MOST_BYTES {
@@ -112,7 +111,7 @@ pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
     Ok((sums != rows).then(|| format!("{sums} rows were written, and {rows} are there")))
 }
 
-/// Of the first columns of a row: eight bytes of a hash over their types and bytes.
+/// The sum of the first columns of a row: eight bytes of a hash over their types and contents.
 fn sum_of(row: &Row<'_>, columns: usize) -> rusqlite::Result<i64> {
     let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
     let mut hash = Sha256::new();

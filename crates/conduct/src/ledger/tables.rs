@@ -1,21 +1,20 @@
-//! The tables of the ledger, and what SQLite itself watches over.
+//! The tables of the ledger, and the constraints that SQLite enforces.
 
-/// Raised when the tables change; another version is refused, not guessed at. Version 1 had no sums, and
-/// gets them when it is opened to work with it.
+/// The version of the tables; unknown versions are rejected. Version 1 had no sums, and is upgraded
+/// when it is opened for writing.
 pub const VERSION: i64 = 2;
 
 /// The version without sums.
 pub const UNSUMMED: i64 = 1;
 
-/// "tlrl": tells our files from others'.
+/// "tlrl": identifies our files.
 pub const APPLICATION: i64 = 0x746c_726c;
 
-/// Made at each start: a ledger of an earlier toolroute lacks it.
+/// Created at each start, because a ledger of an earlier version lacks it.
 pub const INDEXES: &str =
     "CREATE INDEX IF NOT EXISTS assertions_by_kind ON assertions (kind, subject)";
 
-/// A settled obligation stays what it is, and so does a run that ended: the triggers hold that for
-/// whoever writes.
+/// The triggers keep settled obligations and ended runs unchanged for every writer.
 pub const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 

@@ -1,4 +1,4 @@
-//! What is written into the ledger: one transaction a step.
+//! Writes to the ledger: one transaction for each step.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Ledger, Origin, Purpose, RequestStatus, RunRow, RunStatus, Standing, now_ms};
 use crate::Error;
-use crate::engine::fingerprint;
 use crate::json::canonical;
 use crate::obligation::{NewObligation, Request, Status};
+use toolroute_rank::engine::fingerprint;
 
 /// A run that is about to begin.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +19,11 @@ pub struct Start<'a> {
     pub purpose: Purpose,
     pub tool: &'a str,
     pub inputs: &'a Value,
-    /// Whether it may be done again where nobody knows if it was done.
+    /// Whether the run may be repeated if its outcome is unknown.
     pub repeatable: bool,
 }
 
-/// One thing that becomes true. Those of one step become true together.
+/// A change of the ledger. The changes of one step are applied together.
 #[derive(Clone, Debug)]
 pub enum Change {
     Finish(Finish),
@@ -34,7 +34,7 @@ pub enum Change {
         standing: Standing,
         because: Option<String>,
     },
-    /// A further obligation that an obligation brings about.
+    /// A new child obligation.
     Owe {
         parent: i64,
         obligation: NewObligation,
@@ -57,7 +57,7 @@ pub struct Finish {
     pub took: Duration,
 }
 
-/// Something held to be true, with its source.
+/// A new assertion with its source.
 #[derive(Clone, Debug)]
 pub struct Assert {
     pub obligation: Option<i64>,
@@ -80,7 +80,7 @@ pub struct Settle {
 }
 
 impl Ledger {
-    /// Logs what the user said, before anything is made of it.
+    /// Records a document before it is translated.
     pub fn receive(&mut self, digest: &str, document: &str) -> Result<i64, Error> {
         self.write("take the request", |tx| {
             tx.execute(
@@ -93,7 +93,7 @@ impl Ledger {
         })
     }
 
-    /// Takes down everything that a request obliges to.
+    /// Records the facts and obligations of a request.
     pub fn plan(&mut self, request: i64, wanted: &Request) -> Result<(), Error> {
         self.write("take the obligations", |tx| {
             for fact in &wanted.facts {
@@ -120,7 +120,7 @@ impl Ledger {
         })
     }
 
-    /// Writes a run down before the tool is called.
+    /// Records a run before the tool is called.
     pub fn start(&mut self, start: &Start<'_>) -> Result<RunRow, Error> {
         let purpose = format!("{:?}", start.purpose);
         let obligation = start.obligation.to_string();
@@ -148,7 +148,7 @@ impl Ledger {
         self.run(id)?.ok_or_else(|| self.failed("keep a run")(rusqlite::Error::QueryReturnedNoRows))
     }
 
-    /// Writes down that a run of unknown end begins again.
+    /// Records that a run with an unknown outcome is repeated.
     pub fn repeat(&mut self, request: i64, run: &RunRow) -> Result<(), Error> {
         self.write("take the repetition of a run", |tx| {
             let set = "UPDATE runs SET attempts = attempts + 1, started_ms = ?1 WHERE id = ?2";
@@ -158,14 +158,14 @@ impl Ledger {
         })
     }
 
-    /// Makes all these changes, or none.
+    /// Applies all changes or none.
     pub fn commit(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take a step", |tx| {
             changes.iter().try_for_each(|change| apply(tx, request, change))
         })
     }
 
-    /// Takes up a request again that was answered, with what is new about it.
+    /// Reopens an answered request with changes.
     pub fn reopen(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take up the request again", |tx| {
             log(tx, request, None, None, "request_resumed", &json!({}))?;

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::Session;
-use crate::catalog::{ToolId, split_identifier};
-use crate::embedding::{Embedder, Role};
-use crate::engine::{Engine, Offer, OpenBreakers, SelectRequest, Strategy, fingerprint};
-use crate::execution::{Attempt, Ending, Executor, Extractive, Neighbor, Outcome, Phase, Report};
-use crate::feedback::{CallAttempt, EMPTY, Execution, PromptHash};
+use toolroute_catalog::{ToolId, split_identifier};
+use toolroute_rank::engine::{Engine, Offer, OpenBreakers, SelectRequest, Strategy, fingerprint};
+use toolroute_rank::feedback::{CallAttempt, EMPTY, Execution, PromptHash};
+use toolroute_run::execution::{
+    Attempt, Ending, Executor, Extractive, Neighbor, Outcome, Phase, Report,
+};
+use toolroute_vectors::embedding::{Embedder, Role};
 
 /// Joins an executor to an engine. From then on tools whose circuit breakers are open are left out of
 /// answers, the executor expects of each tool the duration and the size of answers that the log knows,
@@ -187,11 +189,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::{Catalog, Tool};
-    use crate::execution::{
+    use toolroute_catalog::{Catalog, Tool};
+    use toolroute_rank::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
+    use toolroute_run::execution::{
         Blocking, BreakerOptions, Candidate, Closures, ExecutorOptions, Order, Servers,
     };
-    use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
 
     /// A tool that fails, one that answers with a list of 200 numbers, and a server that is not there.
     fn executor() -> Arc<Executor> {

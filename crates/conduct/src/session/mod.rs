@@ -33,11 +33,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 #[cfg(feature = "execution")]
-use crate::catalog::Tool;
-use crate::catalog::ToolId;
-use crate::engine::{Offer, SelectRequest, Selection, Speaker, Turn};
+use toolroute_catalog::Tool;
+use toolroute_catalog::ToolId;
+use toolroute_rank::engine::{Offer, SelectRequest, Selection, Speaker, Turn};
 #[cfg(feature = "execution")]
-use crate::execution::{
+use toolroute_run::execution::{
     ArgumentSources, CallHistory, CallLimits, LoopGuard, Outcome, PreparedArguments, Report,
     prepare_arguments,
 };
@@ -228,8 +228,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Catalog, Tool};
-    use crate::engine::{Context, Engine};
+    use toolroute_catalog::{Catalog, Tool};
+    use toolroute_rank::engine::{Context, Engine};
 
     fn engine() -> Engine {
         let names = [("mail", "send_email"), ("mail", "read_email"), ("files", "read_file")];

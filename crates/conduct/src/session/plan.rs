@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Session;
-use crate::catalog::{Tool, ToolId};
-use crate::engine::{MAX_CLAUSES, SelectRequest, Selection, caveat};
-use crate::execution::{ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report};
+use toolroute_catalog::{Tool, ToolId};
+use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, caveat};
+use toolroute_run::execution::{
+    ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
+};
 
 /// Why a step is left out.
 const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
@@ -103,7 +105,7 @@ impl Step {
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for the needs of a prompt ([`Engine::needs`](crate::engine::Engine::needs)). Words such as
+    /// A plan for the needs of a prompt ([`Engine::needs`](toolroute_rank::engine::Engine::needs)). Words such as
     /// "tomorrow" are relative to `now`.
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));

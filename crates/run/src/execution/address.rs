@@ -1,8 +1,8 @@
-//! Which addresses may be called for an entry of the servers file.
+//! Decides which IP addresses may be called for an entry of the servers file.
 //!
-//! An address that a document names, or that another program's configuration brought in, must not
-//! reach this machine, its network or a cloud's metadata. What is looked at is the address that is
-//! dialled, not the name: a name may lead anywhere, and elsewhere the next time.
+//! An address from a document or from another program's configuration must not reach this machine,
+//! its network or a cloud's metadata service. The check applies to the resolved IP address and not
+//! to the name, because a name can resolve to another address each time.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -39,7 +39,7 @@ impl Reach {
         }
     }
 
-    /// Refuses a host that is an address of its own; names are looked at when they are resolved.
+    /// Rejects a host that is a forbidden IP address; names are checked when they are resolved.
     pub fn check_host(self, host: &str) -> Result<(), String> {
         let literal = host.trim_start_matches('[').trim_end_matches(']');
         match literal.parse() {
@@ -48,7 +48,7 @@ impl Reach {
         }
     }
 
-    /// The addresses of a name that may be dialled.
+    /// Resolves a name to the addresses that may be called.
     pub fn resolve(self, host: &str) -> Result<Vec<IpAddr>, String> {
         use std::net::ToSocketAddrs as _;
 
@@ -66,7 +66,7 @@ fn refusal(host: &str) -> String {
     )
 }
 
-/// The IPv4 address inside an IPv6 one that stands for it: mapped, compatible, NAT64 and 6to4.
+/// The IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 and 6to4.
 fn inner(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let segments = v6.segments();
@@ -82,8 +82,8 @@ fn inner(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Where clouds give out credentials: the link-local range, and two that lie elsewhere (AWS over
-/// IPv6, Alibaba).
+/// Whether a cloud's metadata service, which hands out credentials, has this address: the
+/// link-local range, and the addresses of AWS over IPv6 and of Alibaba.
 fn is_metadata(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_link_local() || v4 == Ipv4Addr::new(100, 100, 100, 200),
@@ -119,7 +119,7 @@ fn is_private(address: IpAddr) -> bool {
                 || (0xfec0..=0xfeff).contains(&first)
                 || (first, second) == (0x2001, 0xdb8)
                 || first == 0x100
-                // Local NAT64: who runs it decides what is behind.
+                // Local NAT64: its operator decides what it maps to.
                 || v6.segments()[..3] == [0x64, 0xff9b, 1]
         }
     }

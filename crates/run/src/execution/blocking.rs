@@ -1,4 +1,4 @@
-//! Calls from code that is not asynchronous.
+//! Blocking calls, for code that is not asynchronous.
 
 use std::sync::{Arc, mpsc};
 
@@ -14,22 +14,22 @@ use super::report::Report;
 /// Threads for connections. Two, so that one server's long answer delays no other's.
 const THREADS: usize = 2;
 
-/// Told what happens while a call is under way.
+/// A callback for events during a call.
 pub type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
 
-/// An executor whose calls are waited for.
+/// An executor whose calls block until they end.
 #[derive(Clone)]
 pub struct Blocking {
     executor: Arc<Executor>,
     runtime: Handle,
     on_event: Option<OnEvent>,
-    /// Counts the calls of all orders.
+    /// Shared by the calls of all orders.
     guard: Arc<LoopGuard>,
-    /// Where it is nobody else's.
+    /// The runtime, if this object owns it.
     _own: Option<Arc<Runtime>>,
 }
 
-/// One request, which another thread goes on with.
+/// One request, owned so that another thread can run it.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
     /// In the order in which they are tried.
@@ -37,7 +37,7 @@ pub struct Order {
     pub arguments: Arguments,
     /// The same for each repetition of this order and for no other.
     pub key: Option<String>,
-    /// A person agreed to what may destroy something.
+    /// A person has agreed to a destructive call.
     pub confirmed: bool,
 }
 
@@ -51,7 +51,7 @@ impl Blocking {
         Ok(Self { executor, runtime, on_event: None, guard: Arc::default(), _own: None })
     }
 
-    /// With threads of its own, for a program that has no runtime.
+    /// Starts threads of its own, for a program without a runtime.
     ///
     /// # Errors
     /// Where the system gives no threads.
@@ -89,11 +89,11 @@ impl Blocking {
         self.wait_for(async move { executor.close().await });
     }
 
-    /// Makes a call and waits for its end; `None` where the runtime ended before it, and nobody knows
-    /// what came of it.
+    /// Makes a call and blocks until it ends. Returns `None` if the runtime ended first; the outcome
+    /// is then unknown.
     ///
-    /// Not to be called on one of the runtime's own threads, which would then wait for itself;
-    /// `spawn_blocking` gives another.
+    /// Must not be called on one of the runtime's own threads, which would wait for itself; use
+    /// `spawn_blocking` there.
     pub fn call(&self, order: Order) -> Option<Report> {
         let (executor, on_event) = (Arc::clone(&self.executor), self.on_event.clone());
         let guard = Arc::clone(&self.guard);
@@ -122,7 +122,7 @@ impl Blocking {
     ) -> Option<T> {
         let (done, wait) = mpsc::channel();
         self.runtime.spawn(async move {
-            // Who asked may have gone.
+            // The receiver may be gone already.
             done.send(work.await).ok();
         });
         wait.recv().ok()
@@ -134,8 +134,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::Tool;
     use crate::execution::{Closures, ExecutorOptions, Outcome, Servers};
+    use toolroute_catalog::Tool;
 
     #[test]
     fn a_call_is_waited_for_and_needs_a_runtime() {

@@ -1,8 +1,8 @@
-//! Stops calling what does not answer.
+//! Circuit breakers.
 //!
-//! One breaker a server and one a tool. They count failures on the way and timeouts in a row, never
-//! what a tool itself says: a server that answers "not found" is in good health. After a pause one
-//! call is let through as a probe, and its outcome decides.
+//! Each server and each tool has one. It counts consecutive transport failures and timeouts, and
+//! ignores errors that the tool itself reports: a server that answers "not found" is healthy. After
+//! a pause one call is let through as a probe, and its outcome closes or reopens the breaker.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,16 +11,17 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::invoker::FaultKind;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// When a breaker opens, and for how long.
 #[derive(Clone, Debug)]
 pub struct BreakerOptions {
-    /// Failures in a row that open the breaker of a tool.
+    /// Consecutive failures that open the breaker of a tool.
     pub tool_failures: u32,
-    /// The same for a server. More, because one tool that hangs is not the server.
+    /// Consecutive failures that open the breaker of a server. Larger, because one hanging tool does
+    /// not make its server unavailable.
     pub server_failures: u32,
-    /// How long an open one lets nothing through. Doubles with each probe that fails.
+    /// How long an open breaker blocks calls. Doubles with each failed probe.
     pub open_for: Duration,
     pub open_for_at_most: Duration,
 }
@@ -45,7 +46,7 @@ pub enum Phase {
     HalfOpen,
 }
 
-/// A breaker as others may see it.
+/// The state of a breaker, for reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BreakerState {
     /// `server` or `tool`.
@@ -55,7 +56,7 @@ pub struct BreakerState {
     pub phase: Phase,
     /// Failures in a row.
     pub failures: u32,
-    /// Until a probe is let through.
+    /// Milliseconds until a probe is let through.
     pub opens_in_ms: u64,
 }
 
@@ -64,7 +65,7 @@ struct Breaker {
     failures: u32,
     open_until: Option<Instant>,
     opened: u32,
-    /// Since when a probe is under way. One that never reports back is forgotten in the end.
+    /// When the current probe started. A probe that never reports back expires.
     probe: Option<Instant>,
 }
 
@@ -77,7 +78,7 @@ impl Breaker {
         }
     }
 
-    /// How long nothing may be sent; `None` where it may.
+    /// How long calls are still blocked; `None` if a call may be sent.
     fn blocked(&self, now: Instant, options: &BreakerOptions) -> Option<Duration> {
         match self.phase(now) {
             Phase::Closed => None,
@@ -98,7 +99,7 @@ impl Breaker {
     fn failed(&mut self, now: Instant, threshold: u32, options: &BreakerOptions) {
         self.failures = self.failures.saturating_add(1);
         self.probe = None;
-        // One that was let through before the breaker opened says nothing new.
+        // A call that was sent before the breaker opened tells nothing new.
         if self.phase(now) == Phase::Open || self.failures < threshold {
             return;
         }
@@ -114,7 +115,7 @@ enum Key {
     Tool(String),
 }
 
-/// The breakers of all servers and tools. Only those that have failed take any memory.
+/// The breakers of all servers and tools. Only those with failures are stored.
 #[derive(Debug, Default)]
 pub struct Breakers {
     options: BreakerOptions,
@@ -131,10 +132,10 @@ impl Breakers {
         Self { options, known: Mutex::default() }
     }
 
-    /// Whether a call may be sent now. It counts as the probe where one is due.
+    /// Checks whether a call may be sent now. If a probe is due, this call becomes the probe.
     ///
     /// # Errors
-    /// How long to wait.
+    /// How long to wait before the next call.
     pub fn admit(&self, tool: &Tool, now: Instant) -> Result<(), Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {
@@ -153,7 +154,7 @@ impl Breakers {
         Ok(())
     }
 
-    /// Tells how a call ended: without a fault of the way, or with one.
+    /// Records how a call ended; only transport faults count as failures.
     pub fn record(&self, tool: &Tool, fault: Option<FaultKind>, now: Instant) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = fault.is_some_and(FaultKind::is_transport);
@@ -170,7 +171,7 @@ impl Breakers {
         }
     }
 
-    /// What has failed lately, servers first.
+    /// The breakers with recent failures, servers first.
     pub fn states(&self, now: Instant) -> Vec<BreakerState> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let states = known.iter().map(|(key, breaker)| {
@@ -191,7 +192,7 @@ impl Breakers {
         states.collect()
     }
 
-    /// Whether the tool, or its server, is not to be called now: what a selection policy asks.
+    /// Whether the breaker of the tool or of its server is open.
     pub fn is_open(&self, tool: &Tool, now: Instant) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         keys(tool).iter().any(|key| known.get(key).is_some_and(|b| b.phase(now) == Phase::Open))

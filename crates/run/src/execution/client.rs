@@ -12,17 +12,17 @@ use super::servers::Remote;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the client says where there is no answer.
+/// The error of a request without an answer.
 pub(super) type HttpError = reqwest::Error;
 
-/// Chooses who does the cryptography of TLS; a program that has chosen already keeps its choice.
+/// Installs `ring` as the TLS crypto provider, unless the program has installed another.
 pub fn prepare_tls() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }
 
-/// A client that sends the headers of the entry, to the entry's own host only: an answer that
-/// points elsewhere is not followed, because the headers hold credentials. Addresses that the entry
-/// may not reach are refused where they stand in an address, and where a name leads to one.
+/// A client that sends the entry's headers to the entry's own host only. Redirects to another host
+/// are not followed, because the headers hold credentials. Forbidden IP addresses are rejected both
+/// in URLs and in the results of name resolution.
 pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
     prepare_tls();
     let failed = |because: String| Error::HttpClient { because };
@@ -42,7 +42,7 @@ pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
         .default_headers(headers)
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(same_host_only(reach))
-        .dns_resolver(Arc::new(Guarded(reach)))
+        .dns_resolver(Arc::new(ReachResolver(reach)))
         .user_agent(concat!("toolroute/", env!("CARGO_PKG_VERSION")));
     client.build().map_err(|error| failed(error.to_string()))
 }
@@ -64,13 +64,13 @@ fn same_host_only(reach: Reach) -> reqwest::redirect::Policy {
     })
 }
 
-/// Refuses an address that the entry may not reach and that stands there in numbers.
+/// Rejects a URL whose host is an IP address that the entry may not reach.
 pub(super) fn check(url: &reqwest::Url, reach: Reach) -> Result<(), String> {
     url.host_str().map_or(Ok(()), |host| reach.check_host(host))
 }
 
-/// Whether an address says by itself that it is not public: a number of this machine or its network,
-/// or a name that leads nowhere else. Other names are looked at when they are dialled.
+/// Whether a URL names a private host: an IP address of this machine or its network, or a name such
+/// as `localhost`. Other names are checked when they are resolved.
 pub fn names_private_address(url: &str) -> bool {
     const LOCAL: [&str; 5] = ["localhost", "local", "internal", "lan", "home.arpa"];
     let Ok(url) = reqwest::Url::parse(url) else { return false };
@@ -80,15 +80,15 @@ pub fn names_private_address(url: &str) -> bool {
     Reach::PublicOnly.check_host(host).is_err() || LOCAL.into_iter().any(is_local)
 }
 
-/// Resolves names as the system does, and keeps the addresses that may be dialled. It is asked at
-/// every connection, so a name that leads elsewhere by then is caught.
-struct Guarded(Reach);
+/// Resolves names as the system does, and keeps the addresses that may be called. It runs for every
+/// connection, so a name that changes its address later is caught.
+struct ReachResolver(Reach);
 
-impl reqwest::dns::Resolve for Guarded {
+impl reqwest::dns::Resolve for ReachResolver {
     fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
         let (reach, host) = (self.0, name.as_str().to_owned());
         Box::pin(async move {
-            // The system's resolver waits.
+            // The system's resolver blocks.
             let found = tokio::task::spawn_blocking(move || reach.resolve(&host)).await?;
             let found: Vec<SocketAddr> = found?.into_iter().map(|ip| (ip, 0).into()).collect();
             Ok(Box::new(found.into_iter()) as reqwest::dns::Addrs)

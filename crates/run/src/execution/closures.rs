@@ -1,4 +1,4 @@
-//! Tools that are functions of the program itself.
+//! Tools that are closures of this program.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 type Answering = Pending<'static, Result<Output, String>>;
 type Function = Arc<dyn Fn(Arguments) -> Answering + Send + Sync>;
@@ -23,7 +23,7 @@ impl Closures {
         Self::default()
     }
 
-    /// Adds a function that answers at once. It runs on a thread where it may block.
+    /// Adds a synchronous function. It runs on a thread where it may block.
     #[must_use]
     pub fn with<F>(self, tool: Tool, function: F) -> Self
     where
@@ -39,7 +39,7 @@ impl Closures {
         })
     }
 
-    /// Adds a function that waits.
+    /// Adds an asynchronous function.
     #[must_use]
     pub fn with_async<F, R>(mut self, tool: Tool, function: F) -> Self
     where

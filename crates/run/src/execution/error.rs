@@ -1,6 +1,6 @@
-//! Why execution could not be set up.
+//! Errors of setting up execution.
 
-/// A failure before any tool was called. What goes wrong in a call is part of its report.
+/// A failure before any tool was called. Failures of a call are part of its report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

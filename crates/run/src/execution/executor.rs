@@ -1,46 +1,47 @@
-//! Calls a tool so that one answer or one message comes of it.
+//! Calls a tool and returns one answer or one message.
 
 mod attempt;
 mod check;
-mod own;
 mod run;
 #[cfg(test)]
 mod tests;
+mod tool_error;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
 use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
-use super::output::{self, Estimate, Kept, Page, Shape, Sizes, Summarizer, Truncation, tokens_of};
+use super::output::{
+    self, AnswerStore, Estimate, Page, Shape, Sizes, Summarizer, Truncation, tokens_of,
+};
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
 use super::redact::Redactor;
 use super::registry::Servers;
 use super::report::{Answer, Report};
 use super::timing::Timing;
-use crate::catalog::{Tool, ToolId};
+use toolroute_catalog::{Tool, ToolId};
 
-/// Characters of an answer that an agent is given at most: about 10,000 tokens.
+/// The longest answer that an agent receives, in characters: about 10,000 tokens.
 pub const DEFAULT_MAX_CHARS: usize = 40_000;
 
-/// Bytes of whole answers that are kept for those who want the rest.
+/// Bytes of complete answers that are kept, so that the rest of a truncated one can be read.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// Where raw errors go.
+/// A callback for raw errors.
 pub type OnFailure = Arc<dyn Fn(&Failure) + Send + Sync>;
 
-/// An error as it was, for the log. Secrets are out of it.
+/// A raw error for the log, with secrets removed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failure {
-    /// What the message to the caller calls it.
+    /// The id under which the message to the caller refers to it.
     pub id: String,
     pub tool: ToolId,
     pub detail: String,
@@ -55,9 +56,9 @@ pub struct ExecutorOptions {
     pub conditions: Conditions,
     /// The longest answer, in characters.
     pub max_chars: usize,
-    pub kept: Arc<Kept>,
+    pub kept: Arc<AnswerStore>,
     pub redactor: Redactor,
-    /// Besides the log of this process.
+    /// Receives failures in addition to the log of this process.
     pub on_failure: Option<OnFailure>,
 }
 
@@ -69,7 +70,7 @@ impl Default for ExecutorOptions {
             breakers: BreakerOptions::default(),
             conditions: Conditions::default(),
             max_chars: DEFAULT_MAX_CHARS,
-            kept: Arc::new(Kept::in_memory(KEPT_BYTES)),
+            kept: Arc::new(AnswerStore::in_memory(KEPT_BYTES)),
             redactor: Redactor::default(),
             on_failure: None,
         }
@@ -80,15 +81,15 @@ impl Default for ExecutorOptions {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A tool takes long enough that somebody should be told.
+    /// A tool has been running long enough for the user to be informed.
     Working { tool: ToolId, said: String },
-    /// The tool says how far it is.
+    /// The tool reports its progress.
     Progress {
         tool: ToolId,
         #[serde(flatten)]
         progress: Progress,
     },
-    /// One tool did not answer, and the next is tried.
+    /// A tool did not answer, and the next candidate is tried.
     FellBack { from: ToolId, to: ToolId },
 }
 
@@ -100,11 +101,11 @@ pub struct Request<'a> {
     pub arguments: &'a Arguments,
     /// The calls before it in the same session.
     pub guard: &'a LoopGuard,
-    /// A person agreed to what may destroy something.
+    /// A person has agreed to a destructive call.
     pub confirmed: bool,
-    /// What the user wants to know, for summaries.
+    /// The user's question, for summaries.
     pub question: &'a str,
-    /// Tokens that the answer may have, where the window is nearly full.
+    /// The longest answer in tokens, if the context window is nearly full.
     pub budget_tokens: Option<usize>,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
@@ -127,18 +128,18 @@ impl Executor {
         Self { servers, options, breakers, parameters, sizes, summarizer }
     }
 
-    /// Has long texts summarised, of tools that ask for it ([`CallHints::summarize`]); else they are
-    /// cut. `session::join` does so with the engine's model.
+    /// Sets the summarizer for long texts of tools with [`CallHints::summarize`]; other long texts
+    /// are truncated.
     ///
-    /// [`CallHints::summarize`]: crate::catalog::CallHints::summarize
+    /// [`CallHints::summarize`]: toolroute_catalog::CallHints::summarize
     pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }
 
     /// Calls the first candidate that can be called and answers, and reports every attempt.
     ///
-    /// It ends: each candidate has one turn, and a turn has a limited number of tries, each with a
-    /// timeout. Dropping the future cancels the call that is under way.
+    /// It always ends: each candidate has one turn, with a bounded number of tries and a timeout for
+    /// each. Dropping the future cancels the current call.
     pub async fn call(&self, request: &Request<'_>) -> Report {
         self.call_with_key(request, None).await
     }
@@ -155,7 +156,7 @@ impl Executor {
         &self.servers
     }
 
-    /// What has failed lately: for `status` commands, and for a policy that leaves it out.
+    /// The breakers with recent failures.
     pub fn breakers(&self) -> Vec<BreakerState> {
         self.breakers.states(Instant::now())
     }
@@ -165,12 +166,12 @@ impl Executor {
         self.breakers.is_open(tool, Instant::now())
     }
 
-    /// What a call of the tool will take and give.
+    /// The expected latency and length of an answer of the tool.
     pub fn estimate(&self, tool: &Tool) -> Estimate {
         self.sizes.estimate(tool)
     }
 
-    /// Tells what calls of the past took and gave, as when they are read from a file.
+    /// Learns from a past call, for example one that is read from a file.
     pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
         self.sizes.learn(tool, latency_ms, chars);
     }
@@ -180,8 +181,8 @@ impl Executor {
         self.options.redactor.clean(text)
     }
 
-    /// A part of an answer that was cut, by the handle that its marker names: `most` characters from
-    /// `offset` on. `None` where nothing is kept under it, or no longer.
+    /// Returns `most` characters from `offset` on of a truncated answer, by the handle in its
+    /// marker. `None` if nothing is stored under the handle any more.
     pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
         self.options.kept.get(handle, offset, most)
     }
@@ -191,14 +192,14 @@ impl Executor {
         self.servers.close().await;
     }
 
-    /// What a tool says of its own error, as long as an agent will read it.
+    /// The text of a tool's own error, truncated for an agent and without secrets.
     fn said(&self, text: &str) -> String {
         const MOST_CHARS: usize = 2_000;
         let text: String = text.chars().take(MOST_CHARS).collect();
         self.options.redactor.clean(&text)
     }
 
-    /// Sends an error to the log; the id by which it is found there.
+    /// Logs an error and returns its id in the log.
     fn log(&self, tool: &Tool, detail: &str) -> String {
         const MOST_CHARS: usize = 4_000;
         let detail: String = detail.chars().take(MOST_CHARS).collect();
@@ -211,7 +212,7 @@ impl Executor {
         failure.id
     }
 
-    /// A tool's output, made to fit.
+    /// A tool's output, truncated to the limits of the request.
     fn answer(
         &self,
         request: &Request<'_>,
@@ -237,7 +238,7 @@ impl Executor {
     ) -> (Output, Option<Truncation>) {
         let of_chars = whole.text.chars().count();
         let long_data = whole.data.as_ref().is_some_and(|data| {
-            // Most often the text is the data, so its length is known.
+            // The text usually is the data, so its length is known.
             (of_chars > most || *data != whole.text) && data.to_string().chars().count() > most
         });
         if of_chars <= most && !long_data {
@@ -269,7 +270,7 @@ impl Executor {
     }
 }
 
-/// Work for the processor, where the runtime has other threads for what else waits.
+/// Runs CPU-bound work without blocking other tasks, if the runtime has other threads.
 fn aside<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -281,12 +282,11 @@ fn millis(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1_000.0
 }
 
-/// Told apart from those of other processes that write to the same log.
+/// A new error id, distinct from those of other processes that write to the same log.
 fn error_id() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seed = format!("{} {nth} {}", std::process::id(), since.as_nanos());
-    let hash = Sha256::digest(seed.as_bytes());
-    hash.iter().take(4).fold("e-".to_owned(), |id, byte| format!("{id}{byte:02x}"))
+    format!("e-{}", &crate::execution::sha256_hex(seed.as_bytes())[..8])
 }

@@ -1,51 +1,52 @@
-//! Arguments read from a prompt.
+//! Extraction of arguments from a prompt, without a model.
 //!
-//! What a person says in a prompt ("flights from Berlin to Oslo on 1 June, 2 adults") is brought to
-//! the parameters of a tool's schema without a model: numbers with units, dates and times, quoted
-//! texts, paths, addresses, ids, the values that the schema lists. The same prompt gives the same
-//! arguments, each with where it was found. What two parameters could mean, or what could be one of
-//! two values, becomes a question: nothing here guesses.
+//! Values in a prompt ("flights from Berlin to Oslo on 1 June, 2 adults") are assigned to the
+//! parameters of a tool's schema: numbers with units, dates and times, quoted texts, paths,
+//! addresses, ids, and values that the schema lists. The same prompt gives the same arguments, each
+//! with its place in the prompt. An ambiguous value becomes a question and is never guessed.
 
+mod arguments;
 mod choice;
 mod cue;
 mod decimal;
+mod interpretation;
 mod local_time;
 mod mention;
 mod plan;
-mod prepared;
-mod reading;
+mod query_text;
 mod reference;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod text;
+mod time;
 mod unit;
-mod when;
-mod wording;
 
 use serde_json::{Map, Value};
 
+pub use arguments::{
+    ArgumentSources, PreparedArguments, Question, Source, TakenValue, UnusedMention,
+};
 pub use local_time::{LocalTime, NoLocalTime};
-pub use prepared::{ArgumentSources, PreparedArguments, Question, Source, TakenValue, Unused};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
-use crate::catalog::Tool;
+use arguments::NOT_SAID;
 use cue::Surroundings;
+use interpretation::Interpreter;
 use mention::{Mention, Scan};
 use plan::{Doubt, Plan};
-use prepared::NOT_SAID;
-use reading::Reader;
 use slot::{Kind, Slot};
-use when::Tense;
+use time::Tense;
+use toolroute_catalog::Tool;
 
-/// A longer prompt is a document, out of which nothing is read.
+/// A longer prompt, in bytes, is a document and is not read.
 const MOST_BYTES: usize = 16 << 10;
 
-/// So many values in one prompt are a list or a table, out of which nothing is read.
+/// A prompt with more values is a list or a table and is not read.
 const MOST_MENTIONS: usize = 200;
 
-/// The arguments of a tool that a prompt and what came before it give.
+/// Prepares the arguments of a tool from a prompt and the earlier conversation.
 ///
 /// ```
 /// use serde_json::json;
@@ -73,7 +74,7 @@ const MOST_MENTIONS: usize = 200;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> PreparedArguments {
-    let root = tool.input_schema.as_ref().and_then(crate::catalog::Schema::to_value);
+    let root = tool.input_schema.as_ref().and_then(toolroute_catalog::Schema::to_value);
     let root = root.unwrap_or(Value::Null);
     let empty = Arguments::new();
     let given = rename_given(sources.given.unwrap_or(&empty), &root);
@@ -90,7 +91,7 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if !can_have_rest {
         return plain;
     }
-    // What follows a colon is a text only if nothing that is needed stands in it.
+    // The part after a colon is one text only if it contains no other required value.
     let with_rest = prompt.read(true);
     let is_asked =
         |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
@@ -98,13 +99,13 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if is_rest { with_rest } else { plain }
 }
 
-/// The mentions of a prompt of which arguments can be read.
+/// The mentions of a prompt, unless it is too long.
 fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
     let mentions = (prompt.len() <= MOST_BYTES).then(|| mention::scan(prompt, scan));
     mentions.filter(|mentions| mentions.len() <= MOST_MENTIONS)
 }
 
-/// Whether a text that is the rest of the prompt names another parameter: "subject Lunch, body hi".
+/// Whether the text after a colon names another parameter: "subject Lunch, body hi".
 fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
     let is_message = |slot: &&Slot| slot.kind == Kind::Message;
     slots.iter().filter(is_message).any(|message| {
@@ -126,7 +127,7 @@ fn has_other_text(slots: &[Slot]) -> bool {
     slots.iter().any(|slot| matches!(slot.kind, Kind::Text | Kind::Query))
 }
 
-/// One prompt for one tool.
+/// The extraction from one prompt for one tool.
 struct Prompt<'a> {
     tool: &'a Tool,
     slots: &'a [Slot],
@@ -159,7 +160,7 @@ impl Prompt<'_> {
             mentions: &mentions,
             tool_nouns: &nouns,
         };
-        let reader = Reader {
+        let reader = Interpreter {
             zone: now.time_zone(),
             checker: &self.checker,
             has_unit: has(Kind::Currency)
@@ -176,7 +177,7 @@ impl Prompt<'_> {
         self.result(plan)
     }
 
-    /// Nothing is taken, and all that is needed is asked for.
+    /// Takes no value and asks for every required parameter.
     fn unread(&self) -> PreparedArguments {
         let is_asked = |slot: &&Slot| {
             slot.required && !slot.has_default && !self.given.contains_key(&slot.path[0])
@@ -235,7 +236,7 @@ impl Prompt<'_> {
             .filter(|(mention, taken)| {
                 !**taken && !matches!(mention.content, mention::Content::Unclear)
             })
-            .map(|(mention, _)| Unused {
+            .map(|(mention, _)| UnusedMention {
                 text: self.sources.prompt[mention.span.clone()].to_owned(),
                 kind: mention.content.kind(),
             })
@@ -266,7 +267,7 @@ impl Prompt<'_> {
     }
 }
 
-/// Puts a value under the name of its slot.
+/// Adds a value under the name of its slot.
 fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
     let mut place = arguments.entry(slot.path[0].clone()).or_insert(Value::Null);
     if let Some(member) = slot.path.get(1) {
@@ -283,7 +284,7 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
     }
 }
 
-/// Whether what a tool does lies ahead ("book", "due") or back ("history").
+/// Whether a tool is about the future ("book", "due"), by the words of its name.
 fn tense(tool: &Tool) -> Tense {
     const AHEAD: &[&str] = &[
         "appointment",
@@ -301,24 +302,18 @@ fn tense(tool: &Tool) -> Tense {
         "schedule",
     ];
     const PLANNED: &[&str] = &["event", "meeting", "task", "todo"];
-    const BACK: &[&str] = &["commit", "history", "log", "past", "sales", "transaction"];
     const CREATING: &[&str] = &["add", "create", "make", "plan", "set", "update"];
     let words: Vec<String> =
         text::name_words(&tool.name).into_iter().map(|word| text::singular(&word)).collect();
     let any = |among: &[&str]| words.iter().any(|word| among.contains(&word.as_str()));
-    match (any(AHEAD) || (any(PLANNED) && any(CREATING)), any(BACK)) {
-        (true, false) => Tense::Ahead,
-        (false, true) => Tense::Back,
-        _ => Tense::Unknown,
-    }
+    let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
+    if is_ahead { Tense::Ahead } else { Tense::Unknown }
 }
 
-/// What the tool's results are called: the nouns of its name, and the plurals of its description.
+/// What the tool's results are called: the plurals in the first sentence of its description.
 fn tool_nouns(tool: &Tool) -> Vec<String> {
-    let name = text::name_words(&tool.name);
-    let nouns = name.iter().skip(usize::from(name.len() > 1)).map(|word| text::singular(word));
     let first = tool.description.split(". ").next().unwrap_or_default();
     let plurals =
         text::words(first).into_iter().map(|word| (text::singular(&word.lower), word.lower));
-    nouns.chain(plurals.filter(|(one, many)| one != many).map(|(one, _)| one)).collect()
+    plurals.filter(|(one, many)| one != many).map(|(one, _)| one).collect()
 }

@@ -1,4 +1,4 @@
-//! What is tried where a tool fails: which tools, with which arguments, and when not.
+//! Fallbacks: which tools are tried when a tool fails, with which arguments, and when none is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use serde_json::Value;
 
 use super::invoker::Arguments;
 use super::params;
-use crate::catalog::{Catalog, Facet, Tool};
+use toolroute_catalog::{Catalog, Facet, Tool};
 
 /// How a tool came to be a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
 pub enum Origin {
-    /// The one that was asked for.
+    /// The requested tool.
     Asked,
-    /// Somebody wrote down that it takes over.
+    /// A request or a catalog declares it as a fallback.
     Declared,
-    /// It declares that it satisfies a type of obligation that the one asked for satisfies.
+    /// It satisfies a type of obligation that the requested tool satisfies.
     SameType,
-    /// It is near in meaning, and the user allows that to be enough.
+    /// It is similar in meaning, and the user allows such fallbacks.
     ByMeaning,
 }
 
@@ -29,7 +29,7 @@ pub enum Origin {
 pub struct Candidate {
     pub tool: Arc<Tool>,
     pub origin: Origin,
-    /// Somebody says that it may run even after a write elsewhere may have happened.
+    /// Its declaration says that it may run even after another tool may have written.
     pub safe_after_write: bool,
 }
 
@@ -55,11 +55,11 @@ pub struct Neighbor {
     pub similarity: f32,
 }
 
-/// The least similarity at which a tool may answer for another by its meaning, where the user allows
-/// that at all. Below it tools of one subject are found that do different things to it.
+/// The least similarity of a fallback by meaning. Below it, tools share a subject and do different
+/// things to it.
 const MIN_SIMILARITY: f32 = 0.6;
 
-/// More would take longer than a user waits.
+/// Trying more tools would take longer than a user waits.
 const MOST_CANDIDATES: usize = 5;
 
 /// Which tools may stand in for the one that is asked for, beside those that the catalog declares.
@@ -67,8 +67,8 @@ const MOST_CANDIDATES: usize = 5;
 pub struct StandIns<'a> {
     /// Named with the request, in the order in which they are tried.
     pub named: &'a [Arc<Tool>],
-    /// The nearest in meaning. Nearness is no licence: with two databases, the answer would come
-    /// from the wrong one. So this is empty unless the user asked for it.
+    /// The most similar tools. Empty unless the user enables them: of two similar databases, one
+    /// must not answer for the other.
     pub by_meaning: &'a [Neighbor],
 }
 
@@ -78,9 +78,8 @@ impl Candidate {
         Self { tool, origin: Origin::Asked, safe_after_write: false }
     }
 
-    /// Whether it is called as well where a tool before it has answered, if only that it failed or
-    /// found nothing. That is an answer: a guess at what else may know would take the arguments
-    /// elsewhere, and bring back the record of another thing.
+    /// Whether it is called after another tool answered with an error or an empty answer. A fallback
+    /// by meaning is not: it could return a record of something else.
     pub fn follows_an_answer(&self) -> bool {
         self.origin != Origin::ByMeaning
     }
@@ -101,7 +100,7 @@ pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>)
         add(tool, Origin::Declared, false);
     }
     for fallback in &asked.routing.fallbacks {
-        // One that the catalog lacks is only its author's hope.
+        // A fallback that the catalog lacks is ignored.
         if let Some(row) = catalog.row(&fallback.tool) {
             add(&catalog.tools()[row as usize], Origin::Declared, fallback.safe_after_write);
         }
@@ -136,7 +135,7 @@ fn same_type<'a>(
     })
 }
 
-/// Nothing that may write answers for another by its meaning alone.
+/// Whether both tools only read, are similar enough and take the same arguments.
 fn may_answer_by_meaning(asked: &Tool, near: &Neighbor) -> bool {
     near.similarity >= MIN_SIMILARITY
         && asked.effects().declares_reads_only()
@@ -222,7 +221,7 @@ mod tests {
     use serde_json::value::to_raw_value;
 
     use super::*;
-    use crate::catalog::Schema;
+    use toolroute_catalog::Schema;
 
     fn tool(name: &str, reads: bool, schema: Value) -> Arc<Tool> {
         let mut tool = Tool::new(Some("web"), name, "");

@@ -1,7 +1,7 @@
-//! HTTP operations that were imported from an OpenAPI description.
+//! HTTP operations imported from an OpenAPI description.
 //!
-//! A catalog may come from anywhere, so it does not decide where requests go: a server is called
-//! only where the servers file has an entry for it, and with a `url` there nowhere else.
+//! A catalog is untrusted, so it does not decide where requests go: a server is called only if the
+//! servers file has an entry for it, and only at that entry's `url` if there is one.
 
 use reqwest::{Method, StatusCode, Url};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::client;
 use super::error::Error;
 use super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Pending};
 use super::servers::Remote;
-use crate::catalog::{Operation, OperationArgument, Place};
+use toolroute_catalog::{Operation, OperationArgument, Place};
 
 mod body;
 mod multipart;
@@ -21,7 +21,7 @@ const MOST_BODY: usize = 64 << 20;
 /// The header that APIs know a repeated request by: the draft of the HTTP API working group.
 const KEY: &str = "idempotency-key";
 
-/// Headers that arguments must not set: they say who we are or how the request is framed.
+/// Headers that arguments must not set: they authenticate the client or frame the request.
 const RESERVED: [&str; 7] = [
     "authorization",
     "connection",
@@ -102,7 +102,7 @@ impl HttpOperations {
             let part = filled(part, operation, arguments)?;
             push(&mut url, &part)?;
         }
-        // `/items/` is another address than `/items`.
+        // `/items/` and `/items` are different addresses.
         if operation.path.ends_with('/') {
             push(&mut url, "")?;
         }
@@ -120,17 +120,17 @@ impl HttpOperations {
 
 /// Adds one segment to the path.
 fn push(url: &mut Url, part: &str) -> Result<(), String> {
-    // A URL's parser takes tabs and line ends out, and `..` may be what is left.
+    // A URL parser removes tabs and line ends, and `..` could remain.
     if part.chars().any(char::is_control) {
         return Err("a path argument with a control character".to_owned());
     }
-    // Within the argument slashes are escaped, and there are servers that read them all the same.
+    // Slashes in the argument are escaped, but some servers decode them.
     if part.split(['/', '\\']).any(|piece| matches!(piece, "." | "..")) {
         return Err("a path argument with a part that is a dot".to_owned());
     }
     let before = url.path().len();
     url.path_segments_mut().map_err(|()| "an address without path")?.push(part);
-    // Whatever else a parser may make of it: it must be one segment more.
+    // The path must have grown by exactly one segment.
     let added = url.path().get(before..).unwrap_or_default();
     let is_one = added.matches('/').count() <= 1 && (url.path().len() > before || before <= 1);
     if is_one { Ok(()) } else { Err("a path argument that is no one segment".to_owned()) }
@@ -150,7 +150,7 @@ fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
 }
 
-/// The arguments that the operation knows, each at each of its places.
+/// The given arguments of the operation, once for each place that takes them.
 fn given<'a>(
     operation: &'a Operation,
     arguments: &'a Arguments,
@@ -198,8 +198,8 @@ fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
     }
 }
 
-/// OpenAPI's style `deepObject`: `a[b]=1&a[c][d]=2`. It says nothing of lists and of objects within;
-/// they are written as most servers read them, lists by repeating.
+/// OpenAPI's style `deepObject`: `a[b]=1&a[c][d]=2`. It does not define nested lists and objects;
+/// they are written as most servers read them, with lists as repeated pairs.
 fn add_deep(url: &mut Url, name: &str, value: &Value, depth: usize) {
     const DEEPEST: usize = 8;
     match value {
@@ -225,7 +225,7 @@ fn plain(value: &Value) -> String {
 }
 
 fn of_error(error: &reqwest::Error) -> Fault {
-    // The address may hold a key.
+    // The address may contain a key.
     let said = error.to_string();
     let said = error.url().map_or(said.clone(), |url| said.replace(url.as_str(), "the address"));
     if error.is_timeout() {
@@ -248,7 +248,7 @@ async fn answered(mut response: reqwest::Response) -> Result<Vec<u8>, Fault> {
     Ok(body)
 }
 
-/// A server that cannot is a fault; one that will not has answered.
+/// Converts a response: 429 and 5xx are faults, other error statuses are answers.
 fn answer(status: StatusCode, body: &[u8]) -> Result<Output, Fault> {
     let text = String::from_utf8_lossy(body);
     let shown: String = text.chars().take(2_000).collect();
@@ -283,7 +283,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::OperationBody;
+    use toolroute_catalog::OperationBody;
 
     fn operation() -> Operation {
         let at = |name: &str, place, joined| OperationArgument {

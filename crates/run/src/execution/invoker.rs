@@ -1,4 +1,4 @@
-//! The one trait behind which every way of running a tool stands.
+//! The trait that every way of running a tool implements.
 
 use std::fmt;
 use std::future::Future;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// The arguments of a call: the members of one JSON object.
 pub type Arguments = Map<String, Value>;
@@ -16,13 +16,13 @@ pub type Arguments = Map<String, Value>;
 /// A future in a box, so that [`Invoker`] can be a trait object.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Where a tool's own word on how far it is goes.
+/// A callback for a tool's progress messages.
 pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 
-/// What a server says has changed.
+/// A change that a server announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// It was connected to, anew or for the first time: everything may be other than it was.
+    /// The server was connected, again or for the first time: everything may have changed.
     Connected,
     Tools,
     Prompts,
@@ -31,19 +31,19 @@ pub enum Changed {
     Resource {
         uri: String,
     },
-    /// It was dropped, and is left alone for a while.
+    /// The server was dropped, and is not called for a while.
     Dropped {
         because: String,
     },
 }
 
-/// Who is told of changes. It must not block.
+/// A callback for changes. It must not block.
 pub type OnChange = Arc<dyn Fn(Changed) + Send + Sync>;
 
-/// How far a running tool says it is.
+/// The progress that a running tool reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Progress {
-    /// Grows with each message; of `total`, where that is known.
+    /// Grows with each message, up to `total` if that is known.
     pub done: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
@@ -56,8 +56,7 @@ pub struct Progress {
 pub struct Call<'a> {
     pub tool: &'a Tool,
     pub arguments: &'a Arguments,
-    /// The same for each repetition of this call and for no other, where the caller has one: what
-    /// remembers keys can refuse to do a thing twice.
+    /// An idempotency key, the same for each repetition of this call and for no other.
     pub key: Option<&'a str>,
     pub on_progress: OnProgress<'a>,
 }
@@ -73,10 +72,10 @@ pub trait Invoker: Send + Sync {
     /// Why there is no answer of the tool.
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>>;
 
-    /// Connects, starts or checks what the next call needs. Nothing has reached a tool yet.
+    /// Connects, starts or checks what the next call needs, without calling a tool.
     ///
     /// # Errors
-    /// Why the server cannot be had now.
+    /// Why the server is unavailable.
     fn prepare(&self) -> Pending<'_, Result<(), Fault>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -89,12 +88,12 @@ pub trait Invoker: Send + Sync {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// Whether it can be asked for its tools at all; else they are those of a catalog, and stay.
+    /// Whether the server can list its tools; otherwise they come from a catalog and are fixed.
     fn lists_tools(&self) -> bool {
         true
     }
 
-    /// Asks the server in MCP's own words for what is no tool call, such as `resources/read`.
+    /// Sends an MCP request that is not a tool call, such as `resources/read`.
     ///
     /// # Errors
     /// [`FaultKind::Missing`] where the server has no such thing; else why there is no answer.
@@ -103,7 +102,7 @@ pub trait Invoker: Send + Sync {
         Box::pin(std::future::ready(Err(Fault::before(FaultKind::Missing, said))))
     }
 
-    /// Has somebody told of what the server says has changed, from now on; the latest counts.
+    /// Sets the callback for changes that the server announces; it replaces an earlier one.
     fn watch(&self, _told: OnChange) {}
 
     /// Ends what it started. A later call starts it again.
@@ -116,7 +115,7 @@ pub trait Invoker: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Output {
     pub text: String,
-    /// The answer as a value, where the tool gave one.
+    /// The answer as a value, if the tool gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Pictures, sound and files, as the tool sent them.
@@ -124,8 +123,8 @@ pub struct Output {
     pub attachments: Vec<Attachment>,
     /// The tool says of itself that it failed.
     pub is_error: bool,
-    /// The parts of the answer in MCP's own words, where they say more than text and attachments
-    /// do; for those who pass an answer on. Gone where the answer was cut.
+    /// The MCP content blocks of the answer, if they hold more than text and attachments; for
+    /// callers that pass an answer on. Empty if the answer was truncated.
     #[serde(skip)]
     pub blocks: Vec<Value>,
 }
@@ -151,7 +150,7 @@ impl Output {
         Self { text, data: Some(data), ..Self::default() }
     }
 
-    /// Whether it holds nothing that anyone asked for: no text, or an empty list or object.
+    /// Whether the answer is empty: no text, or an empty list or object.
     pub fn is_empty(&self) -> bool {
         let hollow = |value: &Value| match value {
             Value::Null => true,
@@ -165,7 +164,7 @@ impl Output {
     }
 }
 
-/// Why a call brought no answer of the tool.
+/// Why a call has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -182,13 +181,13 @@ pub enum FaultKind {
     Refused,
     /// The server has no such tool.
     Missing,
-    /// The server sent so much that nobody asked for that it was dropped.
+    /// The server sent too many unsolicited messages and was dropped.
     Flooding,
 }
 
 impl FaultKind {
-    /// Whether it speaks of the way to the server, which is what a circuit breaker counts. A server
-    /// that refuses a call is in good health.
+    /// Whether the fault concerns the connection to the server, which is what a circuit breaker
+    /// counts. A server that refuses a call is healthy.
     pub fn is_transport(self) -> bool {
         matches!(
             self,
@@ -197,7 +196,7 @@ impl FaultKind {
     }
 }
 
-/// What is said of it where its details are not for everybody: `the server` + these words.
+/// A description without details: `the server` + these words.
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -218,9 +217,9 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Whether the call may have reached the tool. A write that may have is never repeated.
     pub reached: bool,
-    /// What happened, in the words of whom it happened to. For the log, never for an answer.
+    /// The details, in the words of the component that failed. For the log, never for an answer.
     pub detail: String,
-    /// What happened, in words of ours that an answer may have; else those of the kind.
+    /// A description that an answer may contain; otherwise the description of the kind.
     pub told: Option<String>,
 }
 
@@ -237,14 +236,14 @@ impl Fault {
 }
 
 impl Fault {
-    /// The same, with words that may be told to anybody.
+    /// Sets a description that is safe to show.
     #[must_use]
     pub fn telling(mut self, told: impl Into<String>) -> Self {
         self.told = Some(told.into());
         self
     }
 
-    /// What may be told to anybody: nothing that the server said.
+    /// A description that is safe to show: it contains nothing that the server said.
     pub fn told(&self) -> String {
         self.told.clone().unwrap_or_else(|| self.kind.to_string())
     }

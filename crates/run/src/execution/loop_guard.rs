@@ -1,4 +1,4 @@
-//! Notices calls that go round in circles, and sessions that use up what they were given.
+//! Detects calls that repeat in a loop, and sessions that exceed their limits.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,19 +9,20 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::invoker::Arguments;
-use crate::catalog::{Cost, Tool};
+use toolroute_catalog::{Cost, Tool};
 
-/// What one session may do. The first two keep an agent from going round in circles; the others are
-/// for those who want a bound on a whole session, and are off.
+/// The limits of one session. The first two stop an agent that loops; the others bound the whole
+/// session and are off by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLimits {
-    /// The same call with the same arguments is made so often, as long as nothing else was changed.
+    /// How often the same call with the same arguments is made, unless another call may have changed
+    /// something in between.
     pub same_call: u32,
-    /// A cycle of calls may come round so often.
+    /// How often a cycle of calls may repeat.
     pub same_cycle: u32,
     /// Calls in all.
     pub calls: Option<u32>,
-    /// Their cost in all, in units of a call that costs next to nothing ([`cost_units`]).
+    /// Their total cost, in units of the cheapest tier ([`cost_units`]).
     pub cost: Option<u32>,
 }
 
@@ -31,7 +32,7 @@ impl Default for CallLimits {
     }
 }
 
-/// What a call of a tier counts for: each tier about three times the one below it.
+/// The cost of a call of a tier: each tier costs about three times the one below it.
 pub fn cost_units(cost: Option<Cost>) -> u32 {
     match cost {
         Some(Cost::Tiny) => 1,
@@ -46,12 +47,12 @@ pub fn cost_units(cost: Option<Cost>) -> u32 {
 #[serde(tag = "limit", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Exceeded {
-    /// The same call with the same arguments was made so often already, and answered so often.
+    /// The same call with the same arguments was made `times` times and answered `answered` times.
     SameCall {
         times: u32,
         answered: u32,
     },
-    /// The last calls repeat; so many make the cycle, and so often it came round.
+    /// The last calls repeat: a cycle of `length` calls came `times` times.
     Cycle {
         length: usize,
         times: u32,
@@ -84,51 +85,51 @@ impl std::fmt::Display for Exceeded {
     }
 }
 
-/// The calls of one session so far. Shared by all that work for the session.
+/// The calls of one session so far, shared by everything that works for the session.
 #[derive(Debug)]
 pub struct LoopGuard {
     limits: CallLimits,
-    made: Mutex<Made>,
+    made: Mutex<CallCounts>,
 }
 
-/// Tells a call apart from those of other tools and arguments.
+/// Identifies a call by its tool and arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallKey(u64);
 
 #[derive(Debug)]
-struct Made {
+struct CallCounts {
     calls: u32,
     cost: u32,
-    /// Since something else was changed, by call.
-    repeated: LruCache<CallKey, Repeated>,
+    /// Repetitions by call, since another call may have changed something.
+    repeated: LruCache<CallKey, Repetition>,
     /// The latest calls, oldest first.
     latest: Vec<CallKey>,
-    /// The calls of a cycle that was refused, until another is asked for.
+    /// The calls of a refused cycle, until a call outside the cycle comes.
     circling: Vec<CallKey>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Repeated {
+struct Repetition {
     times: u32,
     answered: u32,
 }
 
-/// The calls of a session as they are kept from one program to the next.
+/// The calls of a session, as they are stored between two programs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallHistory {
     calls: u32,
     cost: u32,
-    /// The longest unused first.
-    repeated: Vec<(CallKey, Repeated)>,
+    /// The least recently used first.
+    repeated: Vec<(CallKey, Repetition)>,
     latest: Vec<CallKey>,
 }
 
 /// The longest cycle that is looked for.
 const LONGEST_CYCLE: usize = 8;
 
-/// Calls whose repetitions are counted; the longest unused are forgotten.
+/// Calls whose repetitions are counted; the least recently used are forgotten.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero. This is a bug.");
 
 impl LoopGuard {
@@ -136,14 +137,14 @@ impl LoopGuard {
         Self::restore(limits, CallHistory::default())
     }
 
-    /// One that goes on where another program stopped.
+    /// A guard that continues with the calls of an earlier program.
     pub fn restore(limits: CallLimits, history: CallHistory) -> Self {
         let CallHistory { calls, cost, repeated: kept, latest } = history;
         let mut repeated = LruCache::new(REMEMBERED);
         for (key, times) in kept {
             repeated.put(key, times);
         }
-        let made = Made { calls, cost, repeated, latest, circling: Vec::new() };
+        let made = CallCounts { calls, cost, repeated, latest, circling: Vec::new() };
         Self { limits, made: Mutex::new(made) }
     }
 
@@ -158,7 +159,7 @@ impl LoopGuard {
         }
     }
 
-    fn made(&self) -> MutexGuard<'_, Made> {
+    fn made(&self) -> MutexGuard<'_, CallCounts> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -169,7 +170,7 @@ impl LoopGuard {
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let mut made = self.made();
         let key = key(tool, arguments);
-        let Repeated { times, answered } = made.repeated.get(&key).copied().unwrap_or_default();
+        let Repetition { times, answered } = made.repeated.get(&key).copied().unwrap_or_default();
         if times >= self.limits.same_call {
             return Err(Exceeded::SameCall { times, answered });
         }
@@ -187,11 +188,11 @@ impl LoopGuard {
         let kept = LONGEST_CYCLE * (times as usize + 1);
         let excess = made.latest.len().saturating_sub(kept);
         made.latest.drain(..excess);
-        made.repeated.get_or_insert_mut(key, Repeated::default).times += 1;
+        made.repeated.get_or_insert_mut(key, Repetition::default).times += 1;
         Ok(key)
     }
 
-    /// Takes back a call that was not made: a person must agree first, or there is nobody to send it to.
+    /// Removes a call that was not sent: it needs a confirmation, or no server has the tool.
     pub fn unmade(&self, key: CallKey) {
         let mut made = self.made();
         if made.latest.last() == Some(&key) {
@@ -202,8 +203,8 @@ impl LoopGuard {
         }
     }
 
-    /// Notes that a call may have changed something, which is a reason to make the others again: tests
-    /// are run after each edit.
+    /// Notes that a call may have changed something, which is a reason to repeat other calls: tests
+    /// run again after each edit.
     pub fn changed(&self, key: CallKey) {
         let mut made = self.made();
         let own = made.repeated.pop(&key);
@@ -218,17 +219,17 @@ impl LoopGuard {
         }
     }
 
-    /// Gives back what one attempt that was not made had cost.
+    /// Refunds an attempt that was not sent.
     pub fn refund(&self, tool: &Tool) {
         let mut made = self.made();
         made.calls = made.calls.saturating_sub(1);
         made.cost = made.cost.saturating_sub(cost_units(tool.cost));
     }
 
-    /// Pays for one attempt, whoever it falls to.
+    /// Counts one attempt of any tool.
     ///
     /// # Errors
-    /// What is used up.
+    /// The limit that is reached.
     pub fn spend(&self, tool: &Tool) -> Result<(), Exceeded> {
         let mut made = self.made();
         let cost = made.cost.saturating_add(cost_units(tool.cost));
@@ -250,22 +251,22 @@ impl Default for LoopGuard {
     }
 }
 
-/// How many calls make a cycle that came round so often before the last one; the shortest.
+/// The length of the shortest cycle that came `times` times before the last call.
 fn cycle(calls: &[CallKey], times: usize) -> Option<usize> {
     let repeats = |length: usize| {
         let needed = length * times + 1;
         calls.len().checked_sub(needed).is_some_and(|from| {
             let tail = &calls[from..];
-            // Equal calls have a limit of their own.
+            // Equal calls have their own limit.
             tail[..length].iter().any(|call| *call != tail[0])
                 && tail.iter().skip(length).zip(tail).all(|(later, earlier)| later == earlier)
         })
     };
-    // A cycle of one is the same call, which has a limit of its own.
+    // A cycle of one is the same call, which has its own limit.
     (2..=LONGEST_CYCLE).find(|length| repeats(*length))
 }
 
-/// Equal for calls that are equal, whatever the order of their members.
+/// The key of a call; the order of members does not matter.
 fn key(tool: &Tool, arguments: &Arguments) -> CallKey {
     let mut hash = Sha256::new();
     hash.update(tool.id.as_str());

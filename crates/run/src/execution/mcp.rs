@@ -1,8 +1,8 @@
-//! MCP servers: one connection each, shared by all calls, started when first needed.
+//! MCP servers: one connection for each, shared by all calls and opened when first needed.
 //!
-//! A server that dies is started again, at once the first times and after a growing pause from then
-//! on; in the pause calls fail at once instead of waiting. A call that was given up on has the
-//! server asked whether it is still there, and one that does not say so is ended.
+//! A server that dies is restarted, at first immediately and later after a growing pause, during
+//! which calls fail immediately. After an abandoned call the server is pinged, and killed if it does
+//! not reply.
 
 mod connection;
 mod intake;
@@ -19,33 +19,33 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-use self::connection::{Connection, Handler, Unopened};
+use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tool_of};
 use super::spawn::ProcessOptions;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// How connections are made and kept.
 #[derive(Clone, Debug)]
 pub struct McpOptions {
-    /// How long a program may take until it answers the first time. `npx`, `uvx` and `docker` may have
-    /// to fetch it, and begin anew where they are ended.
+    /// The time until a program's first answer. `npx`, `uvx` and `docker` may have to download it,
+    /// and start over if they are interrupted.
     pub start_timeout: Duration,
-    /// How long a server may take to answer what is no call: a handshake over HTTP, its lists.
+    /// The time for an answer to requests other than calls: a handshake over HTTP, lists.
     pub answer_timeout: Duration,
-    /// After so long without a word the server is asked whether it is there before it is called.
+    /// After so long without a message the server is pinged before the next call.
     pub idle_before_check: Duration,
-    /// How long it may take to say so.
+    /// The time for an answer to such a ping.
     pub check_timeout: Duration,
-    /// How long a server may take to end by itself before it is killed.
+    /// The time for a server to exit before it is killed.
     pub close_grace: Duration,
     /// The longest pause between two starts.
     pub longest_pause: Duration,
     pub process: ProcessOptions,
-    /// Servers are told that we offer what they may ask of a client (sampling, elicitation, roots). We
-    /// refuse all of it: this is to learn which tools they list only then, and not for calls.
+    /// Announces all client capabilities (sampling, elicitation, roots), which are then refused. Only
+    /// for finding out which tools a server lists with them, not for calls.
     pub says_it_offers_all: bool,
 }
 
@@ -72,7 +72,7 @@ enum Reach {
 }
 
 impl Reach {
-    /// Knows all that the server is given that may be a secret.
+    /// A redactor for the secrets that the server is given.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
         redactor.hide(match self {
@@ -86,10 +86,10 @@ impl Reach {
 /// One MCP server.
 #[derive(Clone)]
 pub struct McpServer {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
-struct Shared {
+struct ServerState {
     name: String,
     reach: Reach,
     options: McpOptions,
@@ -100,28 +100,28 @@ struct Shared {
     /// Milliseconds since `born` at which the server was last heard of.
     heard: AtomicU64,
     watcher: Watcher,
-    /// Set for good where the server is closed: a start must not be waited for then.
+    /// Set when the server is closed, which stops waiting for its start.
     closing: watch::Sender<bool>,
 }
 
 #[derive(Default)]
 struct State {
     up: Option<Arc<Connection>>,
-    /// Starts that failed and connections that broke, since a call last worked.
+    /// Failed starts and broken connections since the last successful call.
     failures: u32,
     not_before: Option<Instant>,
-    /// Why it was dropped the last time, if that is why it is left alone.
+    /// Why the server was dropped, if that is why it is paused.
     dropped: Option<String>,
 }
 
-/// So many restarts in a row come without a pause: a server that one call has killed, and killed
-/// again when it was repeated, is there for the next tool at once.
+/// Restarts without a pause: a server that a call has killed twice, at first and when it was retried,
+/// is available for the next tool immediately.
 const FREE_STARTS: u32 = 2;
 
-/// The pause before the restart after those; it doubles with each further one.
+/// The pause before the next restart; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long a server is left alone that was dropped for what it sent.
+/// How long a server stays paused after it sent too much.
 const DROPPED_PAUSE: Duration = Duration::from_secs(300);
 
 impl McpServer {
@@ -134,7 +134,7 @@ impl McpServer {
     }
 
     fn new(name: &str, reach: Reach, options: McpOptions) -> Self {
-        let shared = Shared {
+        let shared = ServerState {
             name: name.to_owned(),
             redactor: reach.redactor(),
             watcher: Watcher::default(),
@@ -153,7 +153,7 @@ impl Invoker for McpServer {
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
         Box::pin(async move {
             let connection = self.shared.connection().await?;
-            let unfinished = Unfinished { shared: &self.shared, connection: Some(&connection) };
+            let unfinished = CallWatch { shared: &self.shared, connection: Some(&connection) };
             let answered = connection.call(call).await;
             unfinished.done();
             match &answered {
@@ -211,9 +211,9 @@ impl Invoker for McpServer {
     }
 }
 
-impl Shared {
-    /// The connection, made if there is none. It is made in a task of its own: a caller that gives
-    /// up must not undo what the next one needs.
+impl ServerState {
+    /// Returns the connection, and opens it if needed. It is opened in a task of its own, so that a
+    /// caller that stops waiting does not cancel it for the next one.
     async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Fault> {
         let mut state = Arc::clone(&self.state).lock_owned().await;
         if let Some(up) = state.up.clone() {
@@ -260,7 +260,7 @@ impl Shared {
         let opening = async {
             match &self.reach {
                 Reach::Stdio(program) => {
-                    program.check(process).map_err(Unopened::Missing)?;
+                    program.check(process).map_err(ConnectFault::Missing)?;
                     Connection::stdio(program, process, handler, watcher).await
                 }
                 Reach::Http(remote) => Connection::http(remote, handler, watcher).await,
@@ -299,11 +299,11 @@ impl Shared {
         }
     }
 
-    fn not_opened(&self, unopened: Unopened) -> Fault {
+    fn not_opened(&self, unopened: ConnectFault) -> Fault {
         let (kind, said, told) = match unopened {
-            Unopened::Missing(said) => (FaultKind::Unreachable, said.clone(), Some(said)),
-            Unopened::Flooding(said) => (FaultKind::Flooding, said, None),
-            Unopened::Failed(said) => {
+            ConnectFault::Missing(said) => (FaultKind::Unreachable, said.clone(), Some(said)),
+            ConnectFault::Flooding(said) => (FaultKind::Flooding, said, None),
+            ConnectFault::Failed(said) => {
                 let told = reason::of(&said);
                 (FaultKind::Unreachable, said, told)
             }
@@ -316,7 +316,7 @@ impl Shared {
     }
 
     fn count_failure(&self, state: &mut State, said: &str) {
-        // What it was dropped for is not why there is none of it now.
+        // The earlier reason for dropping the server does not explain this failure.
         state.dropped = None;
         state.failures = state.failures.saturating_add(1);
         let doublings = state.failures.saturating_sub(FREE_STARTS + 1).min(16);
@@ -351,7 +351,7 @@ impl Shared {
         self.heard.store(now, Ordering::Relaxed);
     }
 
-    /// Whether the server was heard of lately, or says that it is there.
+    /// Whether the server sent a message recently or answers a ping.
     async fn is_heard(&self, connection: &Connection) -> bool {
         let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
         if self.born.elapsed().saturating_sub(heard) < self.options.idle_before_check {
@@ -370,29 +370,29 @@ impl Shared {
     }
 }
 
-/// Starts it no more before a long pause: it would do the same again.
+/// Pauses the server for long, because it would flood the connection again.
 fn leave_alone(state: &mut State, because: &str) {
     state.dropped = Some(because.to_owned());
     state.not_before = Some(Instant::now() + DROPPED_PAUSE);
 }
 
-/// Watches a call that may be dropped before it ends, as a timeout does.
-struct Unfinished<'a> {
-    shared: &'a Arc<Shared>,
+/// Pings the server if a call is dropped before it ends, for example by a timeout.
+struct CallWatch<'a> {
+    shared: &'a Arc<ServerState>,
     connection: Option<&'a Arc<Connection>>,
 }
 
-impl Unfinished<'_> {
+impl CallWatch<'_> {
     fn done(mut self) {
         self.connection = None;
     }
 }
 
-impl Drop for Unfinished<'_> {
+impl Drop for CallWatch<'_> {
     fn drop(&mut self) {
         let Some(connection) = self.connection.map(Arc::clone) else { return };
         let shared = Arc::clone(self.shared);
-        // Outside a runtime nothing is left to check.
+        // Outside a runtime there is nothing to check.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if !shared.answers(&connection).await {

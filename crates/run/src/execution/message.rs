@@ -1,7 +1,7 @@
-//! The one helpful message where no tool answered.
+//! The message to the caller if no tool answered.
 //!
-//! It holds no word that a server wrote, except for tools' names: an error may quote paths, keys
-//! and code, and may be written to mislead the model that reads it.
+//! It contains no text from a server except tool names: an error may quote paths, keys and code, or
+//! try to mislead the model that reads it.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::params::Clarification;
 use super::permission::Verdict;
 use super::report::{Attempt, Ending, Hint, Skip};
 use super::timing::display_name;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 /// In the order of [`KINDS`].
 static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -29,9 +29,9 @@ static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {
 
 const KINDS: [Hint; 4] = [Hint::NotFound, Hint::NotPermitted, Hint::BadInput, Hint::TooMuch];
 
-/// What a tool's own words on its failure are about.
+/// Classifies a tool's own error text.
 pub(super) fn hint(said: &str) -> Hint {
-    // The beginning says it; a page of traceback holds every word there is.
+    // Only the beginning counts: a long traceback matches every pattern.
     let start: String = said.chars().take(400).collect();
     WORDS.matches(&start).iter().next().map_or(Hint::Other, |at| KINDS[at])
 }
@@ -44,7 +44,7 @@ pub(super) fn confirmation(tool: &Tool) -> String {
     format!("{} may change or delete something; it runs once you agree", display_name(tool))
 }
 
-/// What was tried and what to do now.
+/// A message about the attempts and what to do next.
 pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt]) -> String {
     let name = |attempt: &Attempt| {
         let tool = tools.iter().find(|tool| tool.id == attempt.tool);

@@ -1,14 +1,13 @@
-//! Runs a tool, and survives its failure.
+//! Calls tools and handles their failures.
 //!
-//! This room is given tools in the order in which they are to be tried, and calls them: over MCP,
-//! over HTTP, as a local program or as a function of this program. It makes arguments fit, waits so
-//! long and no longer, repeats what may be repeated, leaves alone what does not answer, falls back
-//! to the next tool, and cuts what is too long. One answer or one message comes of it, and a record
-//! of every attempt.
+//! The caller passes tools in the order in which to try them. This module calls them over MCP, over
+//! HTTP, as a local program or as a function of this program. It adapts arguments to the schema,
+//! applies timeouts, retries, circuit breakers and fallbacks, and truncates long answers. Each
+//! request yields one answer or one message, and a record of every attempt.
 //!
-//! It must never know how tools are found, ranked or learned about. Who ranks asks it which
-//! breakers are open, and who learns is given the attempts. It reads no environment; files only
-//! where it was given a folder for long answers.
+//! It must never know how tools are found, ranked or learned about: the ranking asks it which
+//! breakers are open, and the learning receives the attempts. It reads no environment variables,
+//! and writes files only into a folder that the caller gives for long answers.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -76,6 +75,8 @@ mod servers;
 mod spawn;
 mod timing;
 
+use sha2::{Digest, Sha256};
+
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
@@ -87,7 +88,7 @@ pub use executor::{
 };
 pub use extraction::{
     ArgumentSources, LocalTime, NoLocalTime, PreparedArguments, Question, Source, TakenValue,
-    Unused, prepare_arguments,
+    UnusedMention, prepare_arguments,
 };
 pub use fallback::{Candidate, Conditions, Neighbor, Origin, StandIns, candidates, map_arguments};
 #[cfg(feature = "mcp")]
@@ -100,8 +101,8 @@ pub use loop_guard::{CallHistory, CallLimits, Exceeded, LoopGuard};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, McpServer};
 pub use output::{
-    Estimate, Extractive, Kept, Page, Score, Shape, Summarizer, Truncation, shape, tokens_of,
-    truncate,
+    AnswerStore, Estimate, Extractive, Page, Score, Shape, Summarizer, Truncation, shape,
+    tokens_of, truncate,
 };
 pub use params::{Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact};
 pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
@@ -112,3 +113,8 @@ pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessOptions};
 pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};
+
+/// The SHA-256 hash of some bytes as 64 hexadecimal digits.
+fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

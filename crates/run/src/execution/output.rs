@@ -1,11 +1,11 @@
-//! Answers made to fit where they are read.
+//! Truncation of long answers.
 //!
-//! What is too long is cut so that it stays what it is: JSON parses, a table keeps its header, a
-//! text ends with a sentence. A marker says what is missing and under which handle the whole is.
+//! A truncated answer keeps its shape: JSON parses, a table keeps its header, a text ends with a
+//! sentence. A marker says what is missing and under which handle the whole answer is stored.
 
 mod json;
-mod kept;
 mod size;
+mod store;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -15,12 +15,12 @@ mod text;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use kept::{Kept, Page};
 pub(super) use size::chars_of;
 pub use size::{Estimate, Sizes, tokens_of};
+pub use store::{AnswerStore, Page};
 pub use summary::{Extractive, Score, Summarizer};
 
-/// What an answer's text is.
+/// The shape of an answer's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
@@ -50,16 +50,16 @@ pub struct Truncation {
     pub of_chars: usize,
     /// A summary stands in its place, not its beginning.
     pub summarized: bool,
-    /// Under which the whole is kept; `None` where it could not be.
+    /// The handle of the stored whole answer; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// The whole value, where it was cut: what is left of it need not have the shape that the tool
-    /// promises. For those who pass answers on.
+    /// The whole value if it was truncated, because a truncated one may not fit the tool's output
+    /// schema. For callers that pass answers on.
     #[serde(skip)]
     pub whole_data: Option<Value>,
 }
 
-/// No limit is below this: a marker alone needs so much.
+/// The smallest limit, which leaves room for the marker.
 pub const LEAST_CHARS: usize = 200;
 
 /// At most `most` characters of the text, the marker among them.
@@ -83,7 +83,7 @@ pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -
     json::truncate_value(value, most.max(LEAST_CHARS), handle)
 }
 
-/// The words in the place of what is missing.
+/// The marker in the place of missing text.
 fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
     let rest =
         handle.map_or(String::new(), |handle| format!("; the rest is under handle {handle}"));

@@ -1,7 +1,7 @@
-//! Arguments made to fit a tool's schema before anything is sent.
+//! Adapts arguments to a tool's schema before a call is sent.
 //!
-//! Models write `q` where the schema says `query`, `"5"` where it says 5. What can be put right
-//! without losing anything is put right and reported; what cannot be is asked for.
+//! Models write `q` where the schema says `query`, or `"5"` where it says 5. Changes that lose no
+//! information are made and reported; anything else becomes a question.
 
 mod coerce;
 mod exact;
@@ -22,20 +22,20 @@ pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
-use crate::catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
+use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
 
-/// Something in the arguments that was not sent as it was given.
+/// A change that was made to the arguments before they were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change {
-    /// An argument's name, to the one that the schema has.
+    /// An argument was renamed to the schema's name for it.
     Renamed { from: String, to: String },
-    /// A value, to one of the type that the schema has, and of the same meaning.
+    /// A value was converted to the schema's type without changing its meaning.
     Converted { at: String, from: String, to: String },
-    /// What the schema says for an argument that was not given.
+    /// The schema's default was filled in for a missing argument.
     Default { name: String, value: String },
-    /// A null for an argument that need not be given.
+    /// A null was left out because the argument is optional.
     Dropped { name: String },
 }
 
@@ -61,11 +61,11 @@ pub struct Missing {
     pub kind: Option<Value>,
 }
 
-/// What must be asked before the tool can be called.
+/// What the caller must supply before the tool can be called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Clarification {
     pub missing: Vec<Missing>,
-    /// What was given and does not fit: where, and why.
+    /// The arguments that do not fit the schema: where, and why.
     pub unfit: Vec<String>,
     /// Arguments that the schema takes; null where none were found.
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -95,7 +95,7 @@ impl std::fmt::Display for Clarification {
 pub struct Prepared {
     pub arguments: Arguments,
     pub changes: Vec<Change>,
-    /// The schema cannot be used to check anything, so nothing was.
+    /// The arguments were not checked, because the schema is unusable.
     pub unchecked: bool,
 }
 
@@ -107,24 +107,24 @@ pub(super) fn rename_given(given: &Arguments, root: &Value) -> Arguments {
 /// Checks arguments against schemas, which it compiles once each.
 #[derive(Default)]
 pub struct Parameters {
-    compiled: Mutex<HashMap<String, Compiled>>,
+    compiled: Mutex<HashMap<String, CompiledSchema>>,
 }
 
-/// A schema made ready, beside the text that it was made of.
+/// A compiled schema and the text that it was compiled from.
 #[derive(Clone)]
-struct Compiled {
+struct CompiledSchema {
     schema: Schema,
     value: Arc<Value>,
     expansion: Expansion,
-    /// `None` for a schema that is none, or that is too large.
+    /// `None` for an invalid schema, or one that is too large.
     validator: Option<Arc<Validator>>,
 }
 
 impl Parameters {
-    /// Arguments that fit the tool's schema, or what has to be asked.
+    /// Returns arguments that fit the tool's schema.
     ///
     /// # Errors
-    /// The clarification, where something is missing or cannot be made to fit.
+    /// The clarification to ask for, if an argument is missing or does not fit.
     pub fn prepare(&self, tool: &Tool, given: &Arguments) -> Result<Prepared, Box<Clarification>> {
         let Some(schema) = &tool.input_schema else {
             return Ok(Prepared { arguments: given.clone(), ..Prepared::default() });
@@ -140,7 +140,8 @@ impl Parameters {
         let missing = missing(&prepared.arguments, root, hints);
         let value = Value::Object(std::mem::take(&mut prepared.arguments));
         let validator = compiled.validator.as_ref();
-        // Who calls has asked whether it is refused; nothing may hang for those who have not.
+        // Callers should have called `admit` before; the check is repeated so that a call without
+        // it cannot hang either.
         match validator.filter(|_| compiled.expansion.fits_with(root, &value).is_ok()) {
             Some(validator) => unfit.extend(self::unfit(validator, &value)),
             None => prepared.unchecked = true,
@@ -154,18 +155,18 @@ impl Parameters {
         Err(Box::new(Clarification { missing, unfit, example }))
     }
 
-    /// Why a call must not be made: whether the arguments fit could not be found out in bounded time.
+    /// Checks that the arguments can be validated against the schema in bounded time.
     ///
     /// # Errors
     /// [`TooLarge`].
     pub fn admit(&self, tool: &Tool, given: &Arguments) -> Result<(), TooLarge> {
         let Some(schema) = &tool.input_schema else { return Ok(()) };
         let compiled = self.compiled(tool.id.as_str(), schema);
-        // What is put right later changes names and single values, not how many there are.
+        // Later changes affect names and single values, but not how many values there are.
         compiled.expansion.fits_with(&compiled.value, &Value::Object(given.clone()))
     }
 
-    fn compiled(&self, id: &str, schema: &Schema) -> Compiled {
+    fn compiled(&self, id: &str, schema: &Schema) -> CompiledSchema {
         let known = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(compiled) = known().get(id).filter(|compiled| compiled.schema == *schema) {
             return compiled.clone();
@@ -173,13 +174,13 @@ impl Parameters {
         let value = Arc::new(schema.to_value().unwrap_or(Value::Bool(true)));
         let expansion = Expansion::of(&value);
         let validator = compile(&value, expansion);
-        let compiled = Compiled { schema: schema.clone(), value, expansion, validator };
+        let compiled = CompiledSchema { schema: schema.clone(), value, expansion, validator };
         known().insert(id.to_owned(), compiled.clone());
         compiled
     }
 }
 
-/// A server may send anything as a schema; one that makes no sense must not cost the tool.
+/// Returns `None` for an unusable schema: servers may send anything, and the tool stays callable.
 fn compile(schema: &Value, expansion: Expansion) -> Option<Arc<Validator>> {
     if !expansion.is_closed() || expansion.fits().is_err() {
         tracing::debug!("a schema that refers elsewhere or is too large is not used");
@@ -194,7 +195,7 @@ fn compile(schema: &Value, expansion: Expansion) -> Option<Arc<Validator>> {
     }
 }
 
-/// How schemas are compiled: an expression that takes much memory or time is not.
+/// Options for compiling schemas: regular expressions are bounded in memory and time.
 fn options() -> jsonschema::ValidationOptions<'static> {
     let patterns = PatternOptions::fancy_regex()
         .size_limit(Expansion::PATTERN_SIZE)
@@ -203,11 +204,11 @@ fn options() -> jsonschema::ValidationOptions<'static> {
     jsonschema::options().with_pattern_options(patterns)
 }
 
-/// Tells of single values whether they fit a tool's schema.
+/// Checks single values against a tool's schema.
 pub(super) struct Checker(Option<(Validator, Expansion, Value)>);
 
 impl Checker {
-    /// Formats are checked too: a value that was read out of prose has to be one.
+    /// Checks formats too, because the values come from prose.
     pub fn new(schema: &Value) -> Self {
         let expansion = Expansion::of(schema);
         if !expansion.is_closed() || expansion.fits().is_err() {
@@ -217,7 +218,7 @@ impl Checker {
         Self(validator.ok().map(|validator| (validator, expansion, schema.clone())))
     }
 
-    /// Why a value does not fit the parameter at `path`, if it does not; of a list, one item of it.
+    /// Returns why a value does not fit the parameter at `path`. For a list, `value` is one item.
     pub fn misfit(&self, path: &[String], is_item: bool, value: &Value) -> Option<String> {
         let (validator, expansion, schema) = self.0.as_ref()?;
         let mut root = if is_item { json!([value]) } else { value.clone() };
@@ -255,7 +256,7 @@ pub(super) fn required(root: &Value) -> impl Iterator<Item = &str> {
     root["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Models write null for "not given". Where the schema takes null it stays.
+/// Removes nulls that the schema does not allow: models write null for "not given".
 fn drop_nulls(prepared: &mut Prepared, root: &Value) {
     for (name, schema) in properties(root) {
         let is_null = prepared.arguments.get(name).is_some_and(Value::is_null);
@@ -279,7 +280,7 @@ fn add_defaults(prepared: &mut Prepared, root: &Value) {
     }
 }
 
-/// What the schema requires, and then what the tool's hints do where the schema knows it.
+/// The names that the schema requires, then known names that the tool's hints require.
 fn needed<'a>(root: &'a Value, hints: &'a ParameterHints) -> impl Iterator<Item = &'a str> {
     let known = |name: &&str| root["properties"].get(*name).is_some();
     let is_new = |name: &&str| required(root).all(|other| other != *name);
@@ -300,7 +301,7 @@ fn missing(arguments: &Arguments, root: &Value, hints: &ParameterHints) -> Vec<M
     missing.collect()
 }
 
-/// What does not fit, but for what is missing at the top, which is told by itself.
+/// The schema violations, without missing top-level members, which are reported separately.
 fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
     const MOST: usize = 5;
     let errors = validator.iter_errors(arguments).filter_map(|error| {
@@ -315,7 +316,7 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
     errors.take(MOST).collect()
 }
 
-/// A value in a report, cut where it is long.
+/// A value as a report shows it, truncated if it is long.
 fn shown(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();

@@ -1,4 +1,4 @@
-//! Which tools may run at all.
+//! Permissions: which tools may run.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
 
 use super::error::Error;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// Patterns of tool ids, such as `files__*`.
+/// Glob patterns of tool ids, such as `files__*`.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     set: GlobSet,
@@ -45,7 +45,7 @@ impl Patterns {
     }
 }
 
-/// Of some servers, which of their tools are offered, by patterns over the names that they have there.
+/// Which tools of a server are offered, by patterns of their names on that server.
 #[derive(Clone, Debug, Default)]
 pub struct Offers {
     by_server: BTreeMap<String, (Option<Patterns>, Patterns)>,
@@ -82,25 +82,25 @@ impl Offers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confirm {
     Never,
-    /// Those that say they destroy, and those that do not say but are named for it.
+    /// Tools that declare to be destructive, and undeclared ones whose names suggest it.
     #[default]
     Destructive,
-    /// All that do not say that they only read.
+    /// All tools that do not declare to be read-only.
     Writes,
 }
 
-/// What may run. By default everything may, and what destroys needs a yes.
+/// Which tools may run. By default all may, and destructive ones need a confirmation.
 ///
-/// A tool's hints come from its author. They can only make this stricter than it is for a tool
-/// that says nothing, except in read-only mode, where a tool has to say that it reads: it is as
-/// good as the word of the servers, and `allow` narrows whose word counts.
+/// A tool's hints come from its author. They can only add restrictions, except in read-only mode,
+/// where a tool must declare that it only reads. That mode trusts the servers; `allow` limits which
+/// of them.
 #[derive(Clone, Debug, Default)]
 pub struct Permissions {
     /// If not empty, only these run.
     pub allow: Patterns,
     /// These never run.
     pub deny: Patterns,
-    /// What each server's entry lets through of its tools.
+    /// The tools that each server's entry offers.
     pub offers: Offers,
     /// Only tools that say they only read.
     pub read_only: bool,
@@ -120,12 +120,12 @@ pub enum Verdict {
 }
 
 impl Permissions {
-    /// Whether the tool may run at all, be it only after a person agreed.
+    /// Whether the tool may run, possibly after a confirmation.
     pub fn may_ever_run(&self, tool: &Tool) -> bool {
         self.judge(tool, true) == Verdict::Allowed
     }
 
-    /// Whether the tool may run, given that a person agreed or not.
+    /// Whether the tool may run; `confirmed` says that a person agreed.
     pub fn judge(&self, tool: &Tool, confirmed: bool) -> Verdict {
         let id = tool.id.as_str();
         if !self.offers.admits(tool) {

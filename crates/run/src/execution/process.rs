@@ -1,4 +1,4 @@
-//! Programs that are run once a call: JSON in, JSON out.
+//! Programs that run once for each call: JSON in, JSON out.
 //!
 //! The program gets `{"tool": "name", "arguments": {…}}` on stdin, with the call's `key` where it has
 //! one; stdin is then closed, and it writes one JSON value to stdout; anything that is no JSON is taken as text. An exit status other than 0
@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
 use super::servers::{Program, tool_of};
-use super::spawn::{self, ProcessOptions, Started};
-use crate::catalog::Tool;
+use super::spawn::{self, ProcessOptions, RunningProgram};
+use toolroute_catalog::Tool;
 
-/// More than this is no answer for an agent, and a program that writes for ever must be stopped.
+/// Bounds the output of a program that never stops writing.
 const MOST_OUTPUT: u64 = 64 << 20;
 const MOST_ERRORS: u64 = 64 << 10;
 
@@ -36,7 +36,7 @@ impl ProcessTools {
             let said = format!("cannot start `{}`: {error}", self.program.command);
             Fault::before(FaultKind::Unreachable, said)
         })?;
-        let Started { mut child, lease: _lease } = started;
+        let RunningProgram { mut child, lease: _lease } = started;
         let (stdin, stdout, stderr) =
             (child.stdin().take(), child.stdout().take(), child.stderr().take());
         let mut asked = json!({"tool": call.tool.name, "arguments": call.arguments});
@@ -61,8 +61,8 @@ impl ProcessTools {
     }
 }
 
-/// What a program said, as an answer. One that was killed by a signal has crashed; one that exits
-/// with a status has something to say.
+/// Converts a program's output to an answer. A program that was killed by a signal has crashed; one
+/// that exits with an error status has answered with an error.
 fn answer(
     said: &[u8],
     complaint: &[u8],
@@ -90,7 +90,7 @@ fn answer(
 async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
-        // What came before an error is still what was said.
+        // Output before a read error still counts.
         from.take(most + 1).read_to_end(&mut bytes).await.ok();
     }
     bytes

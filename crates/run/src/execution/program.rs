@@ -1,5 +1,5 @@
-//! Whether a program can be started at all, before it is tried: the system only says that there is no
-//! such file, and not which of the program, its folder or its interpreter is meant.
+//! Checks a program before it is started: the system's error "no such file" does not say whether the
+//! program, its folder or its interpreter is missing.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Keeps secrets out of logs: what a server is given, and what looks like a secret by itself.
+//! Removes secrets from logs: the values that a server is given, and text that looks like a secret.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use super::servers::{Entry, Program, Remote};
 
 const HIDDEN: &str = "[secret]";
 
-/// Shorter values would blot out words that are no secrets.
+/// Shorter values are not hidden, because they occur in ordinary text.
 const SHORTEST: usize = 6;
 
-/// Letters of a key that stands in an address at least.
+/// The least length of a key in an address.
 const SHORTEST_KEY: usize = 12;
 
 /// Names under which secrets are written in files, headers, flags and query strings. They count wherever
@@ -32,10 +32,10 @@ const NAMES: [&str; 13] = [
     "authkey",
 ];
 
-/// Shorter names, which AUTHOR and KEYBOARD_LAYOUT have too: they count as a word of a name.
+/// Shorter names, which AUTHOR and KEYBOARD_LAYOUT contain too: they must be a whole word of a name.
 const WORDS: [&str; 4] = ["key", "keys", "auth", "oauth"];
 
-/// Shorter names, which many words hold: they count where a name ends so.
+/// Shorter names, which many words contain: a name must end with them.
 const LAST_NAMES: [&str; 4] = ["pass", "pwd", "pat", "dsn"];
 
 /// What secrets look like where nobody said that they are some: a value after a name of [`NAMES`],
@@ -54,7 +54,7 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// Whether what stands under this name is a secret.
+/// Whether a value of this name is a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let joined = words(name).concat();
     NAMES.iter().any(|known| joined.contains(known))
@@ -185,22 +185,22 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|plain| plain != text)
 }
 
-/// Replaces secrets by `[secret]`: values that it was told, and what looks like one.
+/// Replaces secrets by `[secret]`: known values, and text that looks like a secret.
 #[derive(Clone, Default)]
 pub struct Redactor {
     values: Vec<String>,
 }
 
 impl Redactor {
-    /// Adds values that must not be seen.
+    /// Adds values to hide.
     pub fn hide(&mut self, values: impl IntoIterator<Item = String>) {
         self.values.extend(values.into_iter().filter(|value| value.len() >= SHORTEST));
-        // The longer one first, so that none is left over of a secret that holds another.
+        // Longer values first, so that a secret that contains another is hidden as a whole.
         self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         self.values.dedup();
     }
 
-    /// Adds all values that another knows.
+    /// Adds all values of another redactor.
     pub fn hide_all_of(&mut self, other: &Self) {
         self.hide(other.values.iter().cloned());
     }
@@ -217,13 +217,13 @@ impl Redactor {
         without(text, found)
     }
 
-    /// The text without the values that it was told, for words of our own: these have no other secrets.
+    /// The text without the known values, for our own texts, which contain no other secrets.
     pub fn clean_known(&self, text: &str) -> String {
         without(text, self.known(text))
     }
 
-    /// Where the values are. All of them are looked for in the text as it came: one that is hidden first
-    /// could be what another is known by.
+    /// The byte ranges of known values. All are searched in the original text, because hiding one
+    /// could destroy a part of another.
     fn known(&self, text: &str) -> Vec<(usize, usize)> {
         let known = self.values.iter().flat_map(|value| text.match_indices(value.as_str()));
         known.map(|(start, value)| (start, start + value.len())).collect()
@@ -245,7 +245,7 @@ fn without(text: &str, mut found: Vec<(usize, usize)>) -> String {
     clean
 }
 
-/// Says how many it knows, never which.
+/// Shows the number of values, never the values.
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Redactor({} values)", self.values.len())

@@ -1,4 +1,4 @@
-//! The servers that tools are called on, each behind its invoker.
+//! The servers of tools, each with its invoker.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::mcp::{McpOptions, McpServer};
 use super::process::ProcessTools;
 #[cfg(feature = "mcp")]
 use super::servers::{Entry, ServersFile};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// What servers say they have, by name.
+/// The tools that servers list, by server name.
 pub type Listed = BTreeMap<String, Result<Vec<Tool>, Fault>>;
 
-/// Servers by name. A tool goes to the server that it names; one without goes to the nameless one.
+/// Servers by name. A tool without a server belongs to the one with the empty name.
 #[derive(Clone, Default)]
 pub struct Servers {
     by_name: BTreeMap<String, Arc<dyn Invoker>>,
@@ -28,9 +28,9 @@ impl Servers {
         Self::default()
     }
 
-    /// The servers of a file. None is started before it is needed.
+    /// The servers of a file. Each is started when it is first needed.
     ///
-    /// Gives the problems beside them: an entry that cannot be used costs that entry alone.
+    /// Also returns the problems: an unusable entry is left out.
     #[cfg(feature = "mcp")]
     pub fn open(file: &ServersFile, options: &McpOptions) -> (Self, Vec<String>) {
         let mut servers = Self::new();
@@ -65,15 +65,15 @@ impl Servers {
         self.by_name.get(name)
     }
 
-    /// Where calls of a tool go.
+    /// The server of a tool.
     pub fn of(&self, tool: &Tool) -> Option<&Arc<dyn Invoker>> {
         self.by_name.get(tool.server.as_deref().unwrap_or_default())
     }
 
-    /// Asks the named servers at the same time for their tools; each answers or fails for itself.
+    /// Asks the named servers concurrently for their tools; each answers or fails by itself.
     ///
-    /// A tool whose id would be one of another server's is left out, whether or not that one has such
-    /// a tool by now: an id must not come to mean another tool between finding and calling.
+    /// A tool whose id belongs to another server is left out, even if that server has no such tool
+    /// yet: an id must not change its meaning between selection and call.
     pub async fn list(&self, names: impl IntoIterator<Item = String>) -> Listed {
         let mut asked = tokio::task::JoinSet::new();
         for name in names {
@@ -83,7 +83,7 @@ impl Servers {
         }
         let mut listed = Listed::new();
         while let Some(answered) = asked.join_next().await {
-            // A task that panicked has said so itself; its server is as one that said nothing.
+            // The panic of a task is logged already; its server counts as silent.
             listed.extend(answered.ok());
         }
         for (server, tools) in &mut listed {

@@ -1,4 +1,4 @@
-//! What came of a request: one answer or one message, and every attempt on the way.
+//! The result of a request: one answer or one message, and every attempt.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::loop_guard::Exceeded;
 use super::output::{Estimate, Truncation};
 use super::params::{Change, Clarification};
 use super::permission::Verdict;
-use crate::catalog::ToolId;
+use toolroute_catalog::ToolId;
 
 /// Everything about one request.
 #[derive(Clone, Debug, Serialize)]
@@ -17,21 +17,21 @@ pub struct Report {
     #[serde(flatten)]
     pub outcome: Outcome,
     pub attempts: Vec<Attempt>,
-    /// From the request's first moment to its last, with all attempts and pauses.
+    /// The duration of the whole request, with all attempts and pauses.
     pub took_ms: f64,
-    /// Tools near the one that was asked for, where that was out of reach. None of them was called.
+    /// Tools similar to the requested one, if that was unavailable. None of them was called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<ToolId>,
 }
 
 impl Report {
-    /// Whether anything may have come to any tool.
+    /// Whether any tool may have received a call.
     pub fn reached(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.reached)
     }
 
-    /// Whether there is no answer because the tools or their servers could not be had, so that
-    /// another tool may be what the caller wants.
+    /// Whether the request failed because tools or servers were unavailable, so that another tool
+    /// may help.
     pub fn is_out_of_reach(&self) -> bool {
         let is_out_of_reach = |attempt: &Attempt| match &attempt.ending {
             Ending::Failed { fault } => *fault != FaultKind::Refused,
@@ -43,7 +43,7 @@ impl Report {
         matches!(self.outcome, Outcome::Failed { .. }) && self.attempts.iter().any(is_out_of_reach)
     }
 
-    /// Names tools that the caller may call instead, in the message too.
+    /// Adds tools that the caller may call instead, also to the message.
     pub fn name_nearest(&mut self, nearest: Vec<ToolId>) {
         if let (Outcome::Failed { message }, false) = (&mut self.outcome, nearest.is_empty()) {
             let ids: Vec<&str> = nearest.iter().map(ToolId::as_str).collect();
@@ -56,7 +56,7 @@ impl Report {
     }
 }
 
-/// What the caller gets.
+/// The outcome for the caller.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -72,7 +72,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What is said to the caller where there is no answer.
+    /// The message to the caller if there is no answer.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Answered(_) => None,
@@ -83,10 +83,10 @@ impl Outcome {
     }
 }
 
-/// A tool's answer, made to fit.
+/// A tool's answer, truncated to the limits.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
-    /// The tool that gave it; not always the one that was asked for.
+    /// The tool that answered; not always the requested one.
     pub tool: ToolId,
     #[serde(flatten)]
     pub output: Output,
@@ -105,23 +105,23 @@ pub struct Attempt {
     pub origin: Origin,
     #[serde(flatten)]
     pub ending: Ending,
-    /// How often it was sent; more than once only for what may be repeated.
+    /// How often the call was sent.
     pub tries: u32,
-    /// Whether any of the tries may have come to the tool.
+    /// Whether any of the tries may have reached the tool.
     pub reached: bool,
     /// Of the last try alone.
     pub took_ms: f64,
     pub estimate: Estimate,
     /// Characters of the whole answer.
     pub chars: usize,
-    /// What the tool or its server said of an error, without secrets: for those who pass it on to
-    /// an agent, which has to learn what to do otherwise. Never for a person.
+    /// The error text of the tool or its server, without secrets, for an agent that corrects its
+    /// call. Never shown to a person.
     #[serde(skip)]
     pub said: Option<String>,
-    /// The whole answer of a tool that says that it failed, for the same; without secrets.
+    /// The whole error answer of the tool, for the same purpose and without secrets.
     #[serde(skip)]
     pub own: Option<Box<Answer>>,
-    /// Under which the raw errors are in the log.
+    /// The ids of the raw errors in the log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub error_ids: Vec<String>,
 }
@@ -132,7 +132,7 @@ pub struct Attempt {
 #[non_exhaustive]
 pub enum Ending {
     Answered,
-    /// It answered that there is nothing.
+    /// The answer was empty.
     Empty,
     /// It says of itself that it failed.
     ToolError {
@@ -154,13 +154,13 @@ pub enum Skip {
     Permission {
         verdict: Verdict,
     },
-    /// Its breaker lets nothing through for so long.
+    /// Its circuit breaker is open for `for_ms` more milliseconds.
     BreakerOpen {
         for_ms: u64,
     },
     /// The arguments cannot be made to fit it.
     Parameters,
-    /// Whether the arguments fit cannot be found out in bounded time.
+    /// The arguments cannot be checked in bounded time.
     Unchecked {
         because: String,
     },
@@ -174,7 +174,7 @@ pub enum Skip {
     WriteElsewhere,
 }
 
-/// What a tool's own error seems to be about, from its words.
+/// The likely cause of a tool's own error, from its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,8 +1,8 @@
-//! The `mcpServers` file: which servers there are and how each is reached.
+//! The `mcpServers` file, which lists servers and how each is reached.
 //!
-//! The same file that MCP clients read. Two kinds of entry are ours: `"type": "process"`, a program
-//! that is run once a call, and `"type": "openapi"`, where the operations of an API description
-//! are sent to.
+//! MCP clients read the same file. Two types of entry are specific to toolroute: `"process"`, a
+//! program that runs once for each call, and `"openapi"`, the target of operations from an API
+//! description.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,13 +11,12 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::error::Error;
 use super::jsonc;
 use super::permission::{Offers, Patterns};
 use super::redact::{Redactor, is_secret_name, secrets_of};
-use crate::catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
+use toolroute_catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
 
 /// How one server is reached. Variables are expanded.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +26,7 @@ pub enum Entry {
     Stdio(Program),
     /// An MCP server over Streamable HTTP.
     Http(Remote),
-    /// A program run once a call, with a JSON contract; the tools that it has.
+    /// A program that runs once for each call, exchanging JSON, and its tools.
     Process(Program, Vec<Value>),
     /// The base address and headers for operations imported from OpenAPI.
     OpenApi(Remote),
@@ -38,7 +37,7 @@ pub enum Entry {
 pub struct Program {
     pub command: String,
     pub args: Vec<String>,
-    /// All of its environment, but for the base that [`super::ProcessOptions`] gives every program.
+    /// Its environment, in addition to the base variables of [`super::ProcessOptions`].
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
 }
@@ -49,28 +48,27 @@ pub struct Remote {
     /// May be empty for `openapi`, where the description names the server.
     pub url: String,
     pub headers: BTreeMap<String, String>,
-    /// Whether addresses of this machine and its network may be called. Where nothing is said, they
-    /// may if the address stands in the servers file, and may not if an API description names it.
+    /// Whether addresses of this machine and its network may be called. By default they may if the
+    /// servers file has the address, and may not if it comes from an API description.
     pub allow_private: Option<bool>,
 }
 
-/// A servers file, read. What is wrong with one entry costs that entry alone.
+/// A parsed servers file. An invalid entry is left out, and the others stay.
 #[derive(Clone, Debug, Default)]
 pub struct ServersFile {
     /// By name.
     pub entries: BTreeMap<String, Entry>,
     /// The entries that cannot be opened, by name, and why.
     pub left_out: BTreeMap<String, LeftOut>,
-    /// What is wrong with entries that were left out, and what of the others' tools will be; a
-    /// sentence each.
+    /// The problems of entries that were left out and of tools that will be, a sentence each.
     pub problems: Vec<String>,
-    /// A hash of each entry as it stands in the file: what tells a changed entry.
+    /// A hash of each entry's text in the file, which detects changed entries.
     pub fingerprints: BTreeMap<String, String>,
     /// Which tools of each server are offered.
     pub offers: Offers,
-    /// What the file says of calls, by patterns of tools, the narrower first.
+    /// Call hints of the file by patterns of tool ids, more specific patterns first.
     pub hints: Vec<(Patterns, CallHints)>,
-    /// Knows the values that must not be seen in a log.
+    /// Hides the secrets of the file in logs.
     pub redactor: Redactor,
 }
 
@@ -78,9 +76,9 @@ pub struct ServersFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeftOut {
-    /// The file says so.
+    /// The file disables it.
     Disabled,
-    /// Variables that it names and nobody has set.
+    /// Environment variables that it names and that are not set.
     Needs(Vec<String>),
     /// What is wrong with it.
     Wrong(String),
@@ -102,7 +100,7 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
-struct Raw {
+struct RawEntry {
     #[serde(rename = "type", alias = "transport")]
     kind: Option<String>,
     command: Option<String>,
@@ -121,10 +119,10 @@ struct Raw {
     include_tools: Option<Vec<String>>,
     #[serde(rename = "excludeTools", alias = "disabled_tools")]
     exclude_tools: Vec<String>,
-    /// Of calls of all its tools.
+    /// Call hints for all its tools.
     #[serde(rename = "callHints", alias = "call_hints")]
     call_hints: CallHints,
-    /// Of calls of some, by their names, with `*` for any part.
+    /// Call hints for some tools, by name with `*` as a wildcard.
     #[serde(rename = "toolHints", alias = "tool_hints")]
     tool_hints: BTreeMap<String, CallHints>,
     /// Milliseconds, as Gemini CLI has it.
@@ -176,7 +174,7 @@ impl ServersFile {
             Err(said) => self.leave_out(name, LeftOut::Wrong(said.clone()), &said),
         }
         self.redactor.hide(expand.secrets);
-        // Of an entry that cannot be read, a problem may quote what stands in it.
+        // A problem may quote an invalid entry, with its secrets.
         for problem in &mut self.problems {
             *problem = self.redactor.clean(problem);
         }
@@ -190,7 +188,7 @@ impl ServersFile {
 
 impl ServersFile {
     fn narrow(&mut self, name: &str, entry: &Value) -> Result<(), Error> {
-        let raw = Raw::deserialize(entry).unwrap_or_default();
+        let raw = RawEntry::deserialize(entry).unwrap_or_default();
         match (raw.include_tools, raw.exclude_tools) {
             (None, without) if without.is_empty() => Ok(()),
             (only, without) => self.offers.narrow(name, only.as_deref(), &without),
@@ -201,7 +199,7 @@ impl ServersFile {
 impl ServersFile {
     /// Takes in what an entry says of calls.
     fn hint(&mut self, name: &str, entry: &Value) -> Result<(), String> {
-        let raw = Raw::deserialize(entry).map_err(|error| error.to_string())?;
+        let raw = RawEntry::deserialize(entry).map_err(|error| error.to_string())?;
         let mut of_all = raw.call_hints;
         #[expect(
             clippy::cast_possible_truncation,
@@ -231,7 +229,7 @@ impl ServersFile {
     }
 }
 
-/// Told of servers whose tools' ids may begin alike: `a__b__c` is `c` of `a__b`, or `b__c` of `a`.
+/// Warnings for servers whose tool ids are ambiguous: `a__b__c` is `c` of `a__b`, or `b__c` of `a`.
 fn shared_ids<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Vec<String> {
     let pairs = names.clone().flat_map(|short| names.clone().map(move |long| (short, long)));
     let alike = pairs.filter(|(short, long)| {
@@ -249,12 +247,11 @@ fn shared_ids<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Vec<String
 }
 
 fn fingerprint(entry: &Value) -> String {
-    let hash = Sha256::digest(entry.to_string().as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    crate::execution::sha256_hex(entry.to_string().as_bytes())[..16].to_owned()
 }
 
 fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String> {
-    let raw: Raw = serde_json::from_value(entry.clone()).map_err(|error| error.to_string())?;
+    let raw: RawEntry = serde_json::from_value(entry.clone()).map_err(|error| error.to_string())?;
     if raw.disabled {
         return Ok(None);
     }
@@ -275,7 +272,7 @@ fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String>
     }))
 }
 
-fn program(raw: &Raw, expand: &mut Expand<'_>) -> Result<Program, String> {
+fn program(raw: &RawEntry, expand: &mut Expand<'_>) -> Result<Program, String> {
     let command = raw.command.as_deref().filter(|command| !command.trim().is_empty());
     let command = command.ok_or("expected a `command`, found none")?;
     let env = raw.env.iter().map(|(name, value)| {
@@ -290,7 +287,7 @@ fn program(raw: &Raw, expand: &mut Expand<'_>) -> Result<Program, String> {
     })
 }
 
-fn remote(raw: &Raw, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote, String> {
+fn remote(raw: &RawEntry, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote, String> {
     let url = raw.url.as_deref().map(|url| expand.text(url)).unwrap_or_default();
     let is_url = url.starts_with("http://") || url.starts_with("https://");
     if !is_url && (needs_url || !url.is_empty()) {
@@ -301,11 +298,11 @@ fn remote(raw: &Raw, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote,
     Ok(Remote { url, headers: headers.collect(), allow_private: raw.allow_private })
 }
 
-/// Puts variables in: `${NAME}`, `${NAME:-default}` and `${env:NAME}`.
+/// Expands variables: `${NAME}`, `${NAME:-default}` and `${env:NAME}`.
 struct Expand<'a> {
     variables: Variables<'a>,
     missing: Vec<String>,
-    /// Values that came from the environment or stand under a name that says secret.
+    /// Values of variables and members whose names mark them as secrets.
     secrets: Vec<String>,
 }
 
@@ -358,8 +355,8 @@ impl FromIterator<(String, Entry)> for ServersFile {
     }
 }
 
-/// A tool as MCP's `tools/list` has it, and as entries of type `process` name theirs. What is not
-/// understood of it is left out: a server's odd annotation must not cost the tool.
+/// Parses a tool in the form of MCP's `tools/list`, which `process` entries use too. Invalid
+/// annotations are ignored, so that the tool stays usable.
 pub(super) fn tool_of(server: &str, value: &Value) -> Option<Tool> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let name = value["name"].as_str().filter(|name| !name.trim().is_empty())?;

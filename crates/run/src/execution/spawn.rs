@@ -1,11 +1,10 @@
-//! Starts programs so that none outlives us.
+//! Starts programs so that none outlives this process.
 //!
-//! Each runs in a process group of its own, which is killed as a whole when its lease is dropped.
-//! That does not help where we are killed ourselves. So the group's first member is a small shell that
-//! waits for the end of a pipe that only we hold: the system closes it however we end, and the shell
-//! kills its group. The group is there before the program is, and the program is in it before its first
-//! instruction, so that there is no moment at which it could be left. It needs no signal handler, and
-//! no code between fork and exec.
+//! Each program runs in a process group of its own, which is killed when its lease is dropped. To
+//! cover a kill of this process, the group's first member is a small shell that waits for the end of
+//! a pipe whose other end only this process holds. The system closes the pipe however this process
+//! ends, and the shell then kills its group. The group exists before the program starts, so there is
+//! no moment without protection. This needs no signal handler, and no code between fork and exec.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,16 +14,16 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 
 use super::servers::Program;
 
-/// What all programs that are started have in common.
+/// Options for all programs that are started.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessOptions {
-    /// Variables that every program gets besides those of its entry. Nothing else of our
-    /// environment reaches it.
+    /// Variables that every program gets besides those of its entry. Other variables of this process
+    /// are not passed on.
     pub base_env: BTreeMap<String, String>,
 }
 
-/// The variables that programs cannot do without: where programs, home and temporary files are,
-/// and the language. No name here holds a secret.
+/// The variables that programs need: the places of programs, home and temporary files, and the
+/// language. None holds a secret.
 pub const BASE_VARIABLES: [&str; 16] = [
     "PATH",
     "HOME",
@@ -36,7 +35,7 @@ pub const BASE_VARIABLES: [&str; 16] = [
     "LC_ALL",
     "TZ",
     "TMPDIR",
-    // Windows starts next to nothing without these.
+    // Windows cannot start most programs without these.
     "SYSTEMROOT",
     "SYSTEMDRIVE",
     "APPDATA",
@@ -48,25 +47,25 @@ pub const BASE_VARIABLES: [&str; 16] = [
 /// A process that was started.
 pub(super) type Child = Box<dyn ChildWrapper>;
 
-/// A program under way, with all three of its pipes.
-pub(super) struct Started {
+/// A running program with its three pipes.
+pub(super) struct RunningProgram {
     pub child: Child,
-    /// Ends the program, and whatever it started.
+    /// Kills the program and its children when dropped.
     pub lease: GroupLease,
 }
 
 /// Starts an entry's program, with a clean environment and a process group of its own.
-pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<Started> {
+pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<RunningProgram> {
     start_in(GroupLease::take(), program, options)
 }
 
-// Elsewhere there is no group to be told of.
+// Other systems have no process groups.
 #[cfg_attr(not(unix), allow(unused_mut))]
 fn start_in(
     mut lease: GroupLease,
     program: &Program,
     options: &ProcessOptions,
-) -> io::Result<Started> {
+) -> io::Result<RunningProgram> {
     let mut wrapped = CommandWrap::with_new(&program.command, |command| {
         command.args(&program.args).env_clear().envs(&options.base_env).envs(&program.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -82,38 +81,38 @@ fn start_in(
     let child = wrapped.spawn()?;
     #[cfg(unix)]
     lease.adopt(child.id());
-    Ok(Started { child, lease })
+    Ok(RunningProgram { child, lease })
 }
 
 #[cfg(unix)]
 const SHELL: &str = "/bin/sh";
 
-/// Waits for the end of its input, and then kills its group, itself among it. Signals for us or for the
-/// program's group must not end it first.
+/// Waits for the end of its input, and then kills its own group. Signals to this process or to the
+/// group must not end it earlier.
 #[cfg(unix)]
 const GUARD: &str = "trap '' HUP INT QUIT TERM; read -r _; kill -s KILL 0";
 
-/// Kills a process group when dropped: the program and whatever it started.
+/// Kills a process group when dropped: the program and its children.
 #[derive(Debug)]
 pub(super) struct GroupLease {
-    /// The group's leader. It is not waited for before the group is killed, so that no other process
-    /// can come to have its number.
+    /// The group's leader. It is reaped after the group is killed, so that its process id cannot be
+    /// reused before.
     #[cfg(unix)]
     leader: Option<std::process::Child>,
-    /// 0 where the program is to make it.
+    /// The group's id; 0 if the program creates the group.
     #[cfg(unix)]
     group: i32,
 }
 
 #[cfg(unix)]
 impl GroupLease {
-    /// Makes a group that ends with us.
+    /// Creates a group that ends with this process.
     fn take() -> Self {
         Self::led_by(SHELL)
     }
 
-    /// Without the shell the group is the program's own: it ends with the lease, and not where we are
-    /// killed.
+    /// Without the shell the program creates its own group, which ends with the lease but survives a
+    /// kill of this process.
     fn led_by(shell: &str) -> Self {
         static WARNED: std::sync::Once = std::sync::Once::new();
         match Self::lead(shell) {
@@ -133,7 +132,7 @@ impl GroupLease {
     fn lead(shell: &str) -> io::Result<std::process::Child> {
         use std::os::unix::process::CommandExt as _;
 
-        // No folder and no variables, so that it holds none.
+        // Without a working folder and variables, so that it keeps none in use.
         let mut command = std::process::Command::new(shell);
         command
             .args(["-c", GUARD, "toolroute-guard"])
@@ -144,7 +143,7 @@ impl GroupLease {
         command.spawn()
     }
 
-    /// Takes the group that a program has made, where there was none for it.
+    /// Adopts the group that the program created, if there was none before.
     fn adopt(&mut self, program: Option<u32>) {
         if let (None, Some(program)) = (&self.leader, program) {
             self.group = program.cast_signed();
@@ -152,7 +151,7 @@ impl GroupLease {
     }
 }
 
-/// The job object of each program is closed by the system with our handle.
+/// The system closes each program's job object together with the handle of this process.
 #[cfg(not(unix))]
 impl GroupLease {
     fn take() -> Self {
@@ -165,10 +164,10 @@ impl Drop for GroupLease {
         #[cfg(unix)]
         {
             if let Some(group) = rustix::process::Pid::from_raw(self.group) {
-                // Nobody left in it is what we want.
+                // The group may be empty already.
                 rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
             }
-            // It has ended by now; unwaited it would stay as a zombie.
+            // Reaps the leader, which would stay as a zombie.
             self.leader.as_mut().map(std::process::Child::wait);
         }
     }
@@ -196,7 +195,7 @@ mod tests {
         let args = ["-c", "sleep 600 & sleep 600 & wait"].map(str::to_owned).to_vec();
         let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
         for ends_with_us in [false, true] {
-            let Started { mut child, mut lease } =
+            let RunningProgram { mut child, mut lease } =
                 start(&program, &ProcessOptions::default()).unwrap();
             let group = lease.group;
             while alive(group) < 4 {
@@ -222,7 +221,7 @@ mod tests {
         let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
         let lease = GroupLease::led_by("/nowhere/sh");
         let started = start_in(lease, &program, &ProcessOptions::default()).unwrap();
-        let Started { mut child, lease } = started;
+        let RunningProgram { mut child, lease } = started;
         let group = lease.group;
         assert_eq!(u32::try_from(group).ok(), child.id());
         while alive(group) < 2 {

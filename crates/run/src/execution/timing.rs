@@ -1,20 +1,20 @@
-//! How long a tool may take, when somebody is told that it takes long, and when it is tried again.
+//! Timeouts, announcements of slow tools, and retries.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 
 use super::permission::Patterns;
-use crate::catalog::{CallHints, LatencyTier, Retry, Tool};
+use toolroute_catalog::{CallHints, LatencyTier, Retry, Tool};
 
 /// The default of the orchestration design that this room implements: 60 s, and 5 min for research.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const RESEARCH_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Three tools that do research, one after the other.
+/// Long enough for three research tools in sequence.
 pub const LONGEST_REQUEST: Duration = Duration::from_secs(900);
 
-/// Words in a tool's name, categories or tags that make it research.
+/// Words in a tool's name, categories or tags that mark it as research.
 const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"];
 
 /// How long tools may take.
@@ -23,16 +23,16 @@ pub struct Timing {
     pub default_timeout: Duration,
     /// For tools that do research, or declare to be slow.
     pub research_timeout: Duration,
-    /// What the user says of calls, by patterns of tools: the first that says a thing counts, over what
-    /// the tool declares.
+    /// The user's call hints by patterns of tool ids. The first match wins over what the tool
+    /// declares.
     pub hints: Vec<(Patterns, CallHints)>,
-    /// Nobody is told that a tool is at work before it has taken so long.
+    /// How long a tool runs before the user is informed.
     pub feedback_delay: Duration,
-    /// The same for a tool that is known to take long: it is told nearly at once.
+    /// The same for a tool that is known to be slow.
     pub slow_feedback_delay: Duration,
     pub retries: Retries,
-    /// The longest that one request may take, with all its tools and tries, however steadily a tool
-    /// tells of its progress.
+    /// The longest duration of one request with all its tools and tries, even if a tool keeps
+    /// reporting progress.
     pub longest_request: Duration,
 }
 
@@ -51,14 +51,13 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// What is said of calls of this tool, by the user and by its author.
+    /// The call hints for this tool, those of the user before those of its author.
     fn hints_of<'a>(&'a self, tool: &'a Tool) -> impl Iterator<Item = &'a CallHints> {
         let of_user = self.hints.iter().filter(|(tools, _)| tools.matches(tool.id.as_str()));
         of_user.map(|(_, hints)| hints).chain([&tool.routing.call_hints])
     }
 
-    /// The longest that a call of this tool is waited for, from its start or from the latest that was
-    /// heard of its progress.
+    /// The timeout of a call of this tool, counted from its start or from its latest progress message.
     pub fn timeout(&self, tool: &Tool) -> Duration {
         match self.hints_of(tool).find_map(|hints| hints.timeout_ms) {
             Some(ms) => Duration::from_millis(ms),
@@ -67,7 +66,7 @@ impl Timing {
         }
     }
 
-    /// When a call of this tool is sent again, where that is said.
+    /// The declared retry policy of this tool.
     pub fn retry<'a>(&'a self, tool: &'a Tool) -> Option<&'a Retry> {
         self.hints_of(tool).find_map(|hints| hints.retry.as_ref())
     }
@@ -77,12 +76,12 @@ impl Timing {
         self.hints_of(tool).find_map(|hints| hints.summarize).unwrap_or(false)
     }
 
-    /// Tokens of an answer that are taken at most, where that is said.
+    /// The declared longest answer of this tool, in tokens.
     pub fn max_tokens(&self, tool: &Tool) -> Option<u32> {
         self.hints_of(tool).find_map(|hints| hints.max_tokens)
     }
 
-    /// When somebody is told that the tool is at work.
+    /// How long the tool runs before the user is informed.
     pub fn feedback_delay(&self, tool: &Tool) -> Duration {
         let declared = self.hints_of(tool).find_map(|hints| hints.feedback_delay_ms);
         if let Some(declared) = declared {
@@ -107,10 +106,10 @@ fn is_research(tool: &Tool) -> bool {
     slow || named || words.into_iter().any(|word| RESEARCH.contains(&word.as_str()))
 }
 
-/// When a call that failed on the way is sent again. Only reads and idempotent tools are.
+/// When a call is retried after a transport failure. Only reads and idempotent tools are retried.
 #[derive(Clone, Debug)]
 pub struct Retries {
-    /// After the first try; 0 for none.
+    /// Retries after the first try; 0 for none.
     pub most: usize,
     pub first_pause: Duration,
     pub longest_pause: Duration,
@@ -130,13 +129,13 @@ impl Default for Retries {
 }
 
 impl Retries {
-    /// The same pauses, as often as a tool's own word has it.
+    /// The same pauses with the number of retries that a tool declares.
     pub fn of(&self, retry: Option<&Retry>) -> Self {
         Self { most: retry.map_or(self.most, |retry| retry.most as usize), ..self.clone() }
     }
 
-    /// The pauses before each further try: doubling, with jitter, so that many callers of a server
-    /// that comes back do not all come back with it.
+    /// The pauses before each retry: exponential with jitter, so that many callers do not return to
+    /// a recovered server at once.
     pub fn pauses(&self) -> impl Iterator<Item = Duration> {
         let mut builder = ExponentialBuilder::default()
             .with_min_delay(self.first_pause)
@@ -150,7 +149,7 @@ impl Retries {
     }
 }
 
-/// What a user is told while the tool works: `Researching with Perplexity…`.
+/// The announcement for the user while the tool runs: `Researching with Perplexity…`.
 pub fn announcement(tool: &Tool) -> String {
     const VERBS: [(&[&str], &str); 8] = [
         (&["research", "investigate"], "Researching"),
@@ -162,14 +161,14 @@ pub fn announcement(tool: &Tool) -> String {
         (&["analyze", "analyse", "think", "reason", "solve"], "Thinking"),
         (&["run", "execute", "build", "test"], "Running"),
     ];
-    let name = crate::catalog::split_identifier(&tool.name).to_lowercase();
+    let name = toolroute_catalog::split_identifier(&tool.name).to_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
     let verb = VERBS.iter().find(|(known, _)| known.iter().any(|known| words.contains(known)));
     let verb = verb.map_or("Working", |(_, verb)| verb);
     format!("{verb} with {}…", display_name(tool))
 }
 
-/// A tool's name for people, on one line and of a bearable length.
+/// A tool's name for display: on one line and truncated.
 pub(super) fn display_name(tool: &Tool) -> String {
     const MOST: usize = 60;
     let name = tool.title.as_deref().filter(|title| !title.trim().is_empty());

@@ -1,17 +1,16 @@
-//! JSON text to a value, where the value says all that the text does.
+//! Parses JSON only if the value represents the text exactly.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Whole numbers beyond this are rounded where JSON is read as JavaScript reads it, and by
-/// RFC 8785: two of them could pass for one.
+/// Larger whole numbers are rounded by JavaScript and by RFC 8785, so that two of them could have
+/// the same canonical form.
 const EXACT: u64 = 1 << 53;
 
-/// The value of a JSON text; `None` where another text with the same value could say something else
-/// to a model that reads the text: members of one name, numbers that are rounded, depth beyond what
-/// is parsed.
+/// The value of a JSON text. `None` if a different text could have the same value: duplicate members,
+/// rounded numbers, nesting beyond the parser's limit.
 pub(super) fn faithful(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().map(|Faithful(value)| value)
 }

@@ -1,22 +1,22 @@
-//! What of a tool is pinned, as one canonical text.
+//! The part of a tool that is pinned, as canonical text.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::canonical::faithful;
-use crate::catalog::Tool;
+use sha2::{Digest, Sha256};
+use toolroute_catalog::Tool;
 
-/// The fields of a tool that its server decides. Tiers, tags and routing are the user's, and hints are
-/// read from the annotations, which stand in `mcp`.
+/// The fields of a tool that its server controls. Tiers, tags and routing are the user's, and hints
+/// come from the annotations, which are part of `mcp`.
 const FIELDS: [&str; 7] =
     ["server", "name", "title", "description", "input_schema", "operation", "mcp"];
 
 /// Members of an MCP tool that pins of version 1 did not hash.
 const UNHASHED_BEFORE: [&str; 2] = ["_meta", "icons"];
 
-/// Where a definition holds words about the tool, and nothing that a call depends on. What parameters
-/// are said to be stands in the schema, which is not among them.
+/// The members that only describe the tool, so that no call depends on them. Descriptions of
+/// parameters are part of the schema and do not belong here.
 const WORDS: [&str; 3] = ["title", "description", "mcp/annotations/title"];
 
 /// A tool's definition in canonical form (RFC 8785), and its hash.
@@ -36,7 +36,7 @@ impl Definition {
         Self::of_value(&Value::Object(members))
     }
 
-    /// The hash of this definition in pins of version 1, which left out some members.
+    /// The hash of this definition in pins of version 1, which omitted some members.
     pub(super) fn sha256_before(&self) -> String {
         let mut value: Value = serde_json::from_str(&self.canonical).unwrap_or_default();
         if let Some(Value::Object(mcp)) = value.get_mut("mcp") {
@@ -48,17 +48,17 @@ impl Definition {
         Self::of_value(&value).sha256
     }
 
-    /// The hash of a tool as this program writes it, overlays and all. Tools that have the same one have
-    /// the same definition; others may have, too. It costs a tenth of the definition.
+    /// A hash of the whole serialised tool, overlays included. Equal hashes imply equal definitions;
+    /// the reverse does not hold. It costs a tenth of computing the definition.
     pub(super) fn shortcut(tool: &Tool) -> String {
-        hex(serde_json::to_string(tool).unwrap_or_default().as_bytes())
+        sha256_hex(serde_json::to_string(tool).unwrap_or_default().as_bytes())
     }
 
     pub(super) fn of_value(value: &Value) -> Self {
         let canonical = serde_json_canonicalizer::to_string(value);
-        // It fails for what is no JSON at all, which a value cannot be; the plain text is as strict.
+        // It cannot fail for a value; the plain text would be as strict.
         let canonical = canonical.unwrap_or_else(|_| value.to_string());
-        let sha256 = hex(canonical.as_bytes());
+        let sha256 = sha256_hex(canonical.as_bytes());
         Self { canonical, sha256 }
     }
 
@@ -73,13 +73,12 @@ impl Definition {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let digits = Sha256::digest(bytes);
-    let digits = digits.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
+/// The SHA-256 hash of some bytes as 64 hexadecimal digits.
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A tool's members. One whose text says more than its value stands there as its text.
+/// A tool's members. A member whose value would not represent its text exactly is kept as text.
 fn fields(tool: &str) -> Map<String, Value> {
     let raw: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
         serde_json::from_str(tool).unwrap_or_default();
@@ -98,7 +97,7 @@ pub struct FieldChange {
     pub after: Option<Value>,
 }
 
-/// Whether two definitions differ in words about the tool, and in nothing else.
+/// Whether two definitions differ only in descriptions of the tool.
 pub(super) fn is_reworded(before: &Value, after: &Value) -> bool {
     let found = changes(before, after);
     !found.is_empty() && found.iter().all(|change| WORDS.contains(&change.path.as_str()))

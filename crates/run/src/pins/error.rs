@@ -1,9 +1,9 @@
-//! Why pins could not be read, kept or approved.
+//! Errors of reading, writing and approving pins.
 
 use std::path::PathBuf;
 
-/// A failure of the file of pins, or of a request about one. Where pins cannot be checked, no tool
-/// may be taken for checked.
+/// A failure of the pin file or of a request about a pin. If pins cannot be checked, no tool of the
+/// server may be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,4 +1,4 @@
-//! The file of pins: read whole, written whole, one writer at a time.
+//! The pin file, which is read and written as a whole, by one writer at a time.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::definition::hex;
+use super::definition::sha256_hex;
 use super::{Definition, Error};
-use crate::durable::{self, Readers};
+use toolroute_vectors::durable::{self, Readers};
 
 /// Version 1 had no checksum, and its hashes left out `_meta` and `icons`.
 const VERSION: u32 = 2;
 
-/// Definitions up to so many bytes are kept beside their hash, to show what has changed.
+/// Definitions up to this size in bytes are stored beside their hash, to show changes.
 const KEPT_BYTES: usize = 1 << 18;
 
 /// A tool is a newcomer for so many seconds: two weeks, in which a hostile server would have to go unnoticed.
@@ -31,7 +31,7 @@ const SETTING_UP: u64 = 24 * 3600;
 pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Whole {
+struct PinFile {
     version: u32,
     /// Of the text of `servers`: finds damage, not forgery. Absent in version 1.
     #[serde(default)]
@@ -39,15 +39,15 @@ struct Whole {
     servers: Box<RawValue>,
 }
 
-/// What is known of one tool.
+/// The pin of one tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pin {
-    /// What was agreed to; absent for a new tool that waits for its approval.
+    /// The accepted definition; absent for a new tool that waits for approval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub agreed: Option<Seen>,
-    /// What is held back.
+    pub agreed: Option<PinnedDefinition>,
+    /// The definition that is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<Seen>,
+    pub held: Option<PinnedDefinition>,
     /// When it was first listed as it is agreed to, in seconds since 1970. Absent where it was pinned by a version
     /// that kept no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,19 +71,19 @@ pub(super) fn oldest(servers: &ByServer) -> u64 {
     pins.map(|pin| pin.since.unwrap_or_default()).min().unwrap_or(u64::MAX)
 }
 
-/// A definition that was seen.
+/// A definition in the pin file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct PinnedDefinition {
     pub sha256: String,
     /// [`Definition::shortcut`] of the tool that was seen last with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_sha256: Option<String>,
-    /// As text, which is read only where somebody asks; null where it was too long to keep.
+    /// The definition as text, parsed on demand; null if it was too long to store.
     pub definition: Box<RawValue>,
-    /// Whether a person has agreed to it, and not only the first use.
+    /// Whether a person has approved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
-    /// Whether it was taken in because only words had changed.
+    /// Whether it was accepted because only descriptions had changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reworded: bool,
     /// Whether its hash is one of version 1.
@@ -91,7 +91,7 @@ pub(super) struct Seen {
     pub hashed_before: bool,
 }
 
-impl Seen {
+impl PinnedDefinition {
     pub fn of(definition: &Definition, tool_sha256: String) -> Self {
         let short = definition.canonical().len() <= KEPT_BYTES;
         let text = if short { definition.canonical() } else { "null" };
@@ -123,8 +123,8 @@ impl Seen {
     }
 }
 
-/// Two that say the same: a hash stands for its definition.
-impl PartialEq for Seen {
+/// Compares hashes instead of definitions.
+impl PartialEq for PinnedDefinition {
     fn eq(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
             && self.tool_sha256 == other.tool_sha256
@@ -133,11 +133,11 @@ impl PartialEq for Seen {
     }
 }
 
-/// The pins of one file, as they were read last: read again where the file is another.
+/// A cache of the pin file, which is read again after a change.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<Option<(Stamp, Arc<ByServer>)>>);
+pub(super) struct PinCache(Mutex<Option<(Stamp, Arc<ByServer>)>>);
 
-/// Tells a file from the one that replaces it. Each is written anew and moved into place.
+/// Identifies a version of the file, which each write replaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -157,8 +157,8 @@ impl Stamp {
     }
 }
 
-impl Kept {
-    /// The pins as they are on disk; none where there is no file.
+impl PinCache {
+    /// The pins on disk; empty if there is no file.
     pub fn read(&self, path: &Path) -> Result<Arc<ByServer>, Error> {
         let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let mut file = match File::open(path) {
@@ -178,7 +178,7 @@ impl Kept {
         Ok(pins)
     }
 
-    /// Reads the pins and writes what becomes of them where they were, with nobody else between.
+    /// Reads the pins, applies a change and writes them, under a lock.
     pub fn update<T>(
         &self,
         path: &Path,
@@ -196,10 +196,10 @@ impl Kept {
 fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     let other = |found: String| Error::NotPins { path: path.to_owned(), expected: VERSION, found };
     let unread = |error: serde_json::Error| other(error.to_string());
-    let whole: Whole = serde_json::from_str(text).map_err(unread)?;
+    let whole: PinFile = serde_json::from_str(text).map_err(unread)?;
     let servers = whole.servers.get();
     match whole.version {
-        VERSION if whole.sha256 == hex(servers.as_bytes()) => {
+        VERSION if whole.sha256 == sha256_hex(servers.as_bytes()) => {
             serde_json::from_str(servers).map_err(unread)
         }
         VERSION => Err(other("bytes that are not those that were written".to_owned())),
@@ -215,7 +215,8 @@ fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     }
 }
 
-/// Held until the file is dropped. A file beside the pins, because those are replaced.
+/// A lock that is held until the returned file is dropped. It is a separate file, because writing
+/// replaces the pin file.
 fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -228,13 +229,13 @@ fn lock(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// A power cut leaves the old pins or the new ones.
+/// Writes atomically: a power cut leaves the old pins or the new ones.
 fn write(path: &Path, servers: ByServer) -> Result<(), Error> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
     let text = || {
         let servers = RawValue::from_string(serde_json::to_string_pretty(&servers)?)?;
-        let sha256 = hex(servers.get().as_bytes());
-        serde_json::to_string_pretty(&Whole { version: VERSION, sha256, servers })
+        let sha256 = sha256_hex(servers.get().as_bytes());
+        serde_json::to_string_pretty(&PinFile { version: VERSION, sha256, servers })
     };
     let text = text().map_err(|error| failed(error.into()))?;
     durable::replace(path, Readers::Owner, text.as_bytes()).map_err(failed)

@@ -39,5 +39,5 @@ mod tests;
 
 pub use definition::{Definition, FieldChange};
 pub use error::Error;
-pub use quarantine::{Checked, Quarantined, Reason, Reworded, shell_word};
-pub use store::{Approve, Listed, Mode, PinState, Pins};
+pub use quarantine::{PinCheck, QuarantinedTool, Reason, Rewording, shell_word};
+pub use store::{Approve, Mode, PinEntry, PinState, Pins};

@@ -1,4 +1,4 @@
-//! A server's tools after the check: what may be used, what is held back, and what is to be told.
+//! The result of a check: the tools that may be used, those held back, and notices.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::FieldChange;
-use crate::catalog::{Tool, ToolId};
+use toolroute_catalog::{Tool, ToolId};
 
-/// What is done with one tool.
+/// The decision on one tool.
 pub(super) enum Verdict {
     Taken,
     /// Words alone have changed.
     Reworded(Vec<FieldChange>),
-    /// It has members that pins of an older version did not look at.
+    /// It has members that older pins did not hash.
     Repinned,
     Held(Reason),
 }
@@ -22,20 +22,20 @@ pub(super) enum Verdict {
 /// A server's tools after the check.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Checked {
+pub struct PinCheck {
     pub accepted: Vec<Tool>,
-    pub quarantined: Vec<Quarantined>,
-    /// Of those accepted, the ones whose words have changed since.
-    pub reworded: Vec<Reworded>,
-    /// Of those accepted, the ones of which members are pinned that pins of an older version left out.
+    pub quarantined: Vec<QuarantinedTool>,
+    /// The accepted tools whose descriptions have changed.
+    pub reworded: Vec<Rewording>,
+    /// The accepted tools with members that older pins did not hash.
     pub repinned: Vec<ToolId>,
 }
 
-/// A tool that was taken in although its words are other ones: nothing else of it has changed, and
-/// nothing in it is suspicious.
+/// A tool that was accepted although its descriptions have changed: nothing else has, and nothing in
+/// it is suspicious.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Reworded {
+pub struct Rewording {
     pub id: ToolId,
     pub server: String,
     pub changes: Vec<FieldChange>,
@@ -44,7 +44,7 @@ pub struct Reworded {
 /// Characters of a text in a message.
 const SHOWN: usize = 200;
 
-impl fmt::Display for Reworded {
+impl fmt::Display for Rewording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` describes itself in other words and is taken in", self.id)?;
         let shown = |value: &Option<Value>| match value.as_ref().and_then(Value::as_str) {
@@ -58,10 +58,10 @@ impl fmt::Display for Reworded {
     }
 }
 
-/// A tool that is neither to be found nor to be called.
+/// A tool that can be neither found nor called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Quarantined {
+pub struct QuarantinedTool {
     pub id: ToolId,
     pub server: String,
     pub reason: Reason,
@@ -70,8 +70,7 @@ pub struct Quarantined {
     pub tool: Tool,
 }
 
-/// An id as one word of a command line. A server chooses the name of its tool, and an agent or a person
-/// may run the command that they are told.
+/// Quotes an id for a shell, because a server chooses its tool names and the command may be copied.
 pub fn shell_word(id: &str) -> Cow<'_, str> {
     // Only a NUL cannot be quoted.
     shlex::try_quote(id).unwrap_or(Cow::Borrowed("ID"))
@@ -88,8 +87,8 @@ pub enum Reason {
     Twice,
 }
 
-impl Quarantined {
-    /// Why it is held back, and what lets it in.
+impl QuarantinedTool {
+    /// Why it is held back, and how to approve it.
     pub fn because(&self) -> String {
         let id = shell_word(self.id.as_str());
         match self.reason {
@@ -106,22 +105,22 @@ impl Quarantined {
     }
 }
 
-impl fmt::Display for Quarantined {
+impl fmt::Display for QuarantinedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = if self.reason == Reason::Twice { "left out" } else { "held back" };
         write!(f, "`{}` is {done}: {}", self.id, self.because())
     }
 }
 
-impl Checked {
+impl PinCheck {
     pub(super) fn add(&mut self, server: &str, tool: Tool, verdict: Verdict) {
         let (id, server) = (tool.id.clone(), server.to_owned());
         match verdict {
             Verdict::Held(reason) => {
-                self.quarantined.push(Quarantined { id, server, reason, tool });
+                self.quarantined.push(QuarantinedTool { id, server, reason, tool });
                 return;
             }
-            Verdict::Reworded(changes) => self.reworded.push(Reworded { id, server, changes }),
+            Verdict::Reworded(changes) => self.reworded.push(Rewording { id, server, changes }),
             Verdict::Repinned => self.repinned.push(id),
             Verdict::Taken => {}
         }

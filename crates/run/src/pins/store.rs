@@ -1,4 +1,4 @@
-//! Checks what servers list against what was agreed to.
+//! Checks listed tools against the pins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,40 +9,40 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::file::{ByServer, Kept, Pin, Seen, oldest};
-use super::quarantine::{Checked, Reason, Verdict};
+use super::file::{ByServer, Pin, PinCache, PinnedDefinition, oldest};
+use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
-use crate::catalog::{Tool, ToolId, suspicions};
+use toolroute_catalog::{Tool, ToolId, suspicions};
 
-/// What is done with a tool that was never seen.
+/// How a new tool is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// It is taken, and its definition is what later ones are compared with.
+    /// It is accepted, and its definition is pinned.
     #[default]
     FirstUse,
     /// It is held back until a person approves it.
     Strict,
 }
 
-/// The pins of one file. Each use looks whether the file is still the same: another process may
-/// approve at any time.
+/// The pins of one file. Each use checks whether the file has changed, because another process may
+/// approve tools at any time.
 #[derive(Clone, Debug)]
 pub struct Pins {
     path: PathBuf,
     mode: Mode,
-    kept: Arc<Kept>,
+    kept: Arc<PinCache>,
 }
 
 /// A tool as it is listed now.
 #[derive(Clone)]
-struct Sight {
+struct ListedTool {
     sha256: String,
     shortcut: String,
-    /// Where the shortcut was not enough.
+    /// Computed if the shortcut did not match.
     definition: Option<Definition>,
 }
 
-impl Sight {
+impl ListedTool {
     fn of(tool: &Tool, pin: Option<&Pin>) -> Self {
         let shortcut = Definition::shortcut(tool);
         let agreed = pin.and_then(|pin| pin.agreed.as_ref()).filter(|seen| !seen.hashed_before);
@@ -54,24 +54,24 @@ impl Sight {
     }
 
     /// Whether this is the definition that was agreed to.
-    fn is_of(&self, agreed: &Seen) -> bool {
+    fn is_of(&self, agreed: &PinnedDefinition) -> bool {
         match &self.definition {
             Some(definition) => agreed.is_of(definition),
             None => agreed.sha256 == self.sha256,
         }
     }
 
-    fn seen(self, tool: &Tool) -> Seen {
+    fn seen(self, tool: &Tool) -> PinnedDefinition {
         let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
-        Seen::of(&definition, self.shortcut)
+        PinnedDefinition::of(&definition, self.shortcut)
     }
 }
 
-/// What a person agrees to.
+/// What a person approves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approve {
-    /// One tool, by id or `server:name`; with the first digits of the hash that was looked at, no
-    /// other definition than that one.
+    /// One tool, by id or `server:name`; if given, `sha256` must be a prefix of the hash of the
+    /// definition that is held back.
     Tool {
         id: String,
         sha256: Option<String>,
@@ -83,7 +83,7 @@ pub enum Approve {
 /// One tool of [`Pins::list`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct PinEntry {
     pub id: ToolId,
     pub server: String,
     pub state: PinState,
@@ -93,7 +93,7 @@ pub struct Listed {
     /// Of the one that is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_sha256: Option<String>,
-    /// Whether it came lately, after others, and nobody has approved it ([`Routing::newcomer`](crate::catalog::Routing)).
+    /// Whether it came lately, after others, and nobody has approved it ([`Routing::newcomer`](toolroute_catalog::Routing)).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
 }
@@ -102,15 +102,15 @@ pub struct Listed {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PinState {
-    /// Agreed to by its first use.
+    /// Accepted on first use.
     FirstUse,
-    /// Agreed to by a person.
+    /// Approved by a person.
     Approved,
-    /// Taken in because nothing but its words had changed.
+    /// Accepted because only its descriptions had changed.
     Reworded,
-    /// Held back: not what was agreed to.
+    /// Held back: differs from the accepted definition.
     Changed,
-    /// Held back: never agreed to.
+    /// Held back: never accepted.
     New,
 }
 
@@ -125,7 +125,7 @@ impl PinState {
         }
     }
 
-    /// Whether the tool is kept from everybody.
+    /// Whether the tool is held back.
     pub fn is_held(self) -> bool {
         matches!(self, Self::Changed | Self::New)
     }
@@ -153,8 +153,8 @@ impl Pins {
         &self.path
     }
 
-    /// What [`Pins::check`] knows a server by, where its name alone would not do: another entry of a
-    /// servers file under the same name is another server, with definitions of its own.
+    /// The key of a server for [`Pins::check`] that distinguishes entries of the same name in
+    /// different servers files.
     pub fn key(server: &str, fingerprint: &str) -> String {
         let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
         format!("{server}@{print:0>PRINT_DIGITS$}")
@@ -162,11 +162,11 @@ impl Pins {
 
     /// Parts what a server lists into what may be used and what is held back, and remembers what
     /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one. Tools that came
-    /// lately, after others, are marked as [newcomers](crate::catalog::Routing::newcomer).
+    /// lately, after others, are marked as [newcomers](toolroute_catalog::Routing::newcomer).
     ///
     /// # Errors
     /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
-    pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<Checked, Error> {
+    pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<PinCheck, Error> {
         self.check_at(now(), server, tools)
     }
 
@@ -176,40 +176,40 @@ impl Pins {
         now: u64,
         server: &str,
         tools: Vec<Tool>,
-    ) -> Result<Checked, Error> {
+    ) -> Result<PinCheck, Error> {
         let before = self.kept.read(&self.path)?;
         let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
-        // Before the file is locked, and on all cores: most of the work at a start.
-        let sights: Vec<_> = tools.par_iter().map(|tool| Sight::of(tool, pin(tool))).collect();
-        let parted = self.parted((&before, now), server, (tools.clone(), sights.clone()));
+        // Before the file is locked, and on all cores: this is most of the work at start-up.
+        let listed: Vec<_> = tools.par_iter().map(|tool| ListedTool::of(tool, pin(tool))).collect();
+        let parted = self.parted((&before, now), server, (tools.clone(), listed.clone()));
         let (checked, None) = parted else {
             let part =
-                |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, sights)));
+                |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, listed)));
             return self.kept.update(&self.path, part);
         };
-        // As nearly always; the file may then be one that cannot be written.
+        // The usual case, which works with a read-only file too.
         Ok(checked)
     }
 
-    /// The tools parted, and the pins after that where they change.
+    /// Checks the tools, and returns the changed pins if any changed.
     fn parted(
         &self,
         (servers, now): (&ByServer, u64),
         server: &str,
-        (tools, sights): (Vec<Tool>, Vec<Sight>),
-    ) -> (Checked, Option<ByServer>) {
+        (tools, listed): (Vec<Tool>, Vec<ListedTool>),
+    ) -> (PinCheck, Option<ByServer>) {
         let known = servers.get(server);
         let mut changed: BTreeMap<String, Pin> = BTreeMap::new();
-        let mut checked = Checked::default();
+        let mut checked = PinCheck::default();
         let mut names: HashMap<String, String> = HashMap::new();
         let oldest = oldest(servers);
-        for (mut tool, sight) in tools.into_iter().zip(sights) {
-            let first = names.entry(tool.name.clone()).or_insert(sight.sha256.clone());
-            let verdict = if *first == sight.sha256 {
+        for (mut tool, listed) in tools.into_iter().zip(listed) {
+            let first = names.entry(tool.name.clone()).or_insert(listed.sha256.clone());
+            let verdict = if *first == listed.sha256 {
                 let before = changed.get(&tool.name);
                 let before = before.or_else(|| known?.get(&tool.name));
                 let mut pin = before.cloned().unwrap_or_default();
-                let verdict = self.judge(&mut pin, (&tool, sight), now);
+                let verdict = self.judge(&mut pin, (&tool, listed), now);
                 tool.routing.newcomer = pin.is_newcomer(oldest, now);
                 if before != Some(&pin) {
                     changed.insert(tool.name.clone(), pin);
@@ -228,48 +228,48 @@ impl Pins {
         (checked, after)
     }
 
-    /// What is done with a tool; and remembers it.
-    fn judge(&self, pin: &mut Pin, (tool, sight): (&Tool, Sight), now: u64) -> Verdict {
+    /// Decides on a tool and updates its pin.
+    fn judge(&self, pin: &mut Pin, (tool, listed): (&Tool, ListedTool), now: u64) -> Verdict {
         let Some(agreed) = &mut pin.agreed else {
             if pin.held.is_none() && self.mode == Mode::FirstUse {
                 pin.since = Some(now);
-                pin.agreed = Some(sight.seen(tool));
+                pin.agreed = Some(listed.seen(tool));
                 return Verdict::Taken;
             }
-            return hold(pin, Reason::New, (tool, sight));
+            return hold(pin, Reason::New, (tool, listed));
         };
-        if sight.is_of(agreed) {
-            let is_whole = agreed.sha256 == sight.sha256;
+        if listed.is_of(agreed) {
+            let is_whole = agreed.sha256 == listed.sha256;
             if !is_whole && self.mode == Mode::Strict {
-                // Nobody has agreed to the members that were not looked at.
-                return hold(pin, Reason::Changed, (tool, sight));
+                // The members that older pins did not hash are not approved.
+                return hold(pin, Reason::Changed, (tool, listed));
             }
             if agreed.hashed_before {
-                let Seen { approved, reworded, .. } = *agreed;
-                *agreed = Seen { approved, reworded, ..sight.seen(tool) };
+                let PinnedDefinition { approved, reworded, .. } = *agreed;
+                *agreed = PinnedDefinition { approved, reworded, ..listed.seen(tool) };
             } else {
-                agreed.tool_sha256 = Some(sight.shortcut);
+                agreed.tool_sha256 = Some(listed.shortcut);
             }
             pin.held = None;
             return if is_whole { Verdict::Taken } else { Verdict::Repinned };
         }
         let before = agreed.definition();
-        let seen = sight.seen(tool);
+        let seen = listed.seen(tool);
         let after = seen.definition();
         let is_reworded = self.mode == Mode::FirstUse
             && definition::is_reworded(&before, &after)
             && suspicions(tool).is_empty();
         if is_reworded {
-            *agreed = Seen { reworded: true, ..seen };
+            *agreed = PinnedDefinition { reworded: true, ..seen };
             pin.held = None;
-            // Nobody knows the new words longer than this.
+            // The new descriptions are as new as a new tool.
             pin.since = Some(now);
             return Verdict::Reworded(definition::changes(&before, &after));
         }
         hold_as(pin, Reason::Changed, seen)
     }
 
-    /// Lets in what is held back, ends the time of newcomers, and gives the ids of both.
+    /// Approves tools that are held back and newcomers, and returns their ids.
     ///
     /// # Errors
     /// A tool or server that was never seen, a hash that is not that of what is held back, and what
@@ -284,7 +284,7 @@ impl Pins {
                 let is_newcomer = pin.is_newcomer(oldest(before), now());
                 let held = pin.held.take();
                 if let Some(seen) = held.or_else(|| pin.agreed.take_if(|_| is_newcomer)) {
-                    pin.agreed = Some(Seen { approved: true, ..seen });
+                    pin.agreed = Some(PinnedDefinition { approved: true, ..seen });
                     approved.push(ToolId::scoped(Some(server_name(&server)), &name));
                 }
             }
@@ -297,11 +297,11 @@ impl Pins {
     ///
     /// # Errors
     /// Pins that cannot be read.
-    pub fn list(&self) -> Result<Vec<Listed>, Error> {
+    pub fn list(&self) -> Result<Vec<PinEntry>, Error> {
         let servers = self.kept.read(&self.path)?;
         let (oldest, now) = (oldest(&servers), now());
         let listed = servers.iter().flat_map(|(server, pins)| {
-            pins.iter().map(move |(name, pin)| Listed {
+            pins.iter().map(move |(name, pin)| PinEntry {
                 id: ToolId::scoped(Some(server_name(server)), name),
                 server: server.clone(),
                 state: PinState::of(pin),
@@ -313,8 +313,8 @@ impl Pins {
         Ok(listed.collect())
     }
 
-    /// In what the definition that is held back differs from the one that was agreed to; of a new
-    /// tool, all that it says. Nothing for a tool that is not held back.
+    /// The differences between the definition that is held back and the accepted one; for a new tool
+    /// all members. Empty for a tool that is not held back.
     ///
     /// # Errors
     /// A tool that was never seen, and pins that cannot be read.
@@ -325,7 +325,8 @@ impl Pins {
         let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
             return Ok(Vec::new());
         };
-        let before = pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), Seen::definition);
+        let before =
+            pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), PinnedDefinition::definition);
         Ok(definition::changes(&before, &held.definition()))
     }
 }
@@ -336,15 +337,15 @@ pub(super) fn now() -> u64 {
     now.unwrap_or_default().as_secs()
 }
 
-fn hold(pin: &mut Pin, why: Reason, (tool, sight): (&Tool, Sight)) -> Verdict {
-    // Its definition costs most of a check, and is there already where it was held back before.
-    match pin.held.as_ref().is_some_and(|held| held.sha256 == sight.sha256) {
+fn hold(pin: &mut Pin, why: Reason, (tool, listed): (&Tool, ListedTool)) -> Verdict {
+    // Computing a definition is most of a check's cost, and not needed if this one is already held.
+    match pin.held.as_ref().is_some_and(|held| held.sha256 == listed.sha256) {
         true => Verdict::Held(why),
-        false => hold_as(pin, why, sight.seen(tool)),
+        false => hold_as(pin, why, listed.seen(tool)),
     }
 }
 
-fn hold_as(pin: &mut Pin, why: Reason, seen: Seen) -> Verdict {
+fn hold_as(pin: &mut Pin, why: Reason, seen: PinnedDefinition) -> Verdict {
     if pin.held.as_ref().is_none_or(|held| held.sha256 != seen.sha256) {
         pin.held = Some(seen);
     }

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use super::store::now;
 use super::*;
-use crate::catalog::{Schema, Tool};
+use toolroute_catalog::{Schema, Tool};
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"path": {"type": "string", "description": "Where", "maxLength": 9}}, "required": ["path"]}"#;
 

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
 use crate::Service;
-use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
+use crate::conductor::{Answer, Begin, Builtins, Conductor, ExecutionRunner, Ledger, Scope};
 use crate::execution::{Blocking, Report};
 use crate::session::Session;
 
@@ -110,7 +110,8 @@ impl Conduct {
         let calls = calls.limited(service.sessions().limits().clone());
         let session = Session::default();
         let note = |report: &Report| session.record_report(engine, report, "");
-        let runner = Executed::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
+        let runner =
+            ExecutionRunner::new(self.builtins, calls).confirmed(self.confirmed).on_report(&note);
         Ok(Conductor::new(engine, &runner, &mut ledger).scope(scope).conduct(document, begin)?)
     }
 }

@@ -1,4 +1,4 @@
-//! One candidate's turn: sent, and sent again where that may be.
+//! One candidate's turn: the call and its retries.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
 use super::super::timing::announcement;
 use super::{Event, Executor, Request, millis};
-use crate::catalog::{RetryOn, Tool};
+use toolroute_catalog::{RetryOn, Tool};
 
-/// What came of a turn.
-pub(super) struct Tried {
+/// The result of a turn.
+pub(super) struct AttemptResult {
     pub result: Result<Output, Fault>,
     pub tries: u32,
     /// Whether any of the tries may have reached the tool.
@@ -18,9 +18,9 @@ pub(super) struct Tried {
     pub error_ids: Vec<String>,
 }
 
-/// What is sent, and where to.
+/// A prepared call and where it is sent.
 #[derive(Clone, Copy)]
-pub(super) struct Sent<'a> {
+pub(super) struct Dispatch<'a> {
     pub tool: &'a Tool,
     pub invoker: &'a Arc<dyn Invoker>,
     pub arguments: &'a Arguments,
@@ -29,13 +29,17 @@ pub(super) struct Sent<'a> {
 }
 
 impl Executor {
-    /// Calls a tool until it answers, or may not be called again.
-    pub(super) async fn attempt(&self, request: &Request<'_>, sent: &Sent<'_>) -> Tried {
+    /// Calls a tool until it answers or must not be retried.
+    pub(super) async fn attempt(
+        &self,
+        request: &Request<'_>,
+        sent: &Dispatch<'_>,
+    ) -> AttemptResult {
         let tool = sent.tool;
         let retry = self.options.timing.retry(tool);
         let retries = self.options.timing.retries.of(retry);
         let mut pauses = retries.pauses();
-        let mut tried = Tried {
+        let mut tried = AttemptResult {
             result: Ok(Output::default()),
             tries: 0,
             reached: false,
@@ -78,8 +82,12 @@ impl Executor {
     }
 
     /// One try, and how long the tool itself took.
-    async fn once(&self, request: &Request<'_>, sent: &Sent<'_>) -> (Result<Output, Fault>, f64) {
-        let Sent { tool, invoker, arguments, key, deadline } = *sent;
+    async fn once(
+        &self,
+        request: &Request<'_>,
+        sent: &Dispatch<'_>,
+    ) -> (Result<Output, Fault>, f64) {
+        let Dispatch { tool, invoker, arguments, key, deadline } = *sent;
         let heard = Mutex::new(None);
         let tell = |progress: Progress| {
             *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -123,8 +131,8 @@ async fn within<T>(
     }
 }
 
-/// Waits as long as something is heard of the work: `limit` from its start or from the latest, and never
-/// beyond the deadline.
+/// Waits for the work: at most `limit` after its start or after its latest progress message, and
+/// never beyond the deadline.
 async fn while_heard<T>(
     (limit, deadline): (Duration, Instant),
     heard: impl Fn() -> Option<Instant>,
@@ -157,7 +165,7 @@ async fn while_heard<T>(
     }
 }
 
-/// What came of a try that may be made again.
+/// The retry condition that the result of a try meets.
 fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
     match result {
         Ok(output) => output.is_error.then_some(RetryOn::Error),
@@ -171,9 +179,10 @@ fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
     }
 }
 
-/// What never reached the tool may be sent again whatever it does; else only what may be repeated.
-/// Who waited for a timeout does not wait for it twice, and a call that broke the connection twice
-/// would break it for the other tools of the server too.
+/// Whether a failed call may be sent again. A call that did not reach the tool may; one that may
+/// have reached it only if the tool is idempotent. A timeout is not retried, because the caller
+/// would wait twice, nor is a call that has broken the connection twice, because that disturbs the
+/// server's other tools.
 fn may_try_again(tool: &Tool, fault: &Fault, tries: u32) -> bool {
     let breaks_it = fault.kind == FaultKind::Broken && fault.reached && tries > 1;
     let is_worth_it = !matches!(fault.kind, FaultKind::Timeout | FaultKind::Flooding);

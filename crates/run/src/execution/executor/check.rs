@@ -1,4 +1,4 @@
-//! Arguments are checked against a tool's schema off the threads that connections share.
+//! Checks arguments against a tool's schema, on a thread that does not serve connections.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,17 +6,17 @@ use std::time::Instant;
 use super::super::invoker::Arguments;
 use super::super::params::{Clarification, Prepared};
 use super::Executor;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// What came of checking arguments.
-pub(super) enum Checked {
+/// The result of checking arguments.
+pub(super) enum CheckResult {
     Fits(Prepared),
-    /// They were not checked, and why.
+    /// The arguments could not be checked: why.
     Refused(String),
 }
 
 impl Executor {
-    /// [`Parameters::prepare`], bounded: a schema is another's work, and checking with it may take long.
+    /// [`Parameters::prepare`] with a time limit: a server chooses its schema, and checking may be slow.
     ///
     /// [`Parameters::prepare`]: super::Parameters::prepare
     pub(super) async fn prepare(
@@ -24,14 +24,14 @@ impl Executor {
         tool: &Arc<Tool>,
         given: Arguments,
         deadline: Instant,
-    ) -> Result<Checked, Box<Clarification>> {
+    ) -> Result<CheckResult, Box<Clarification>> {
         let limit = deadline.min(Instant::now() + self.options.timing.timeout(tool));
         let (parameters, tool) = (Arc::clone(&self.parameters), Arc::clone(tool));
         let checking = tokio::task::spawn_blocking(move || match parameters.admit(&tool, &given) {
-            Ok(()) => parameters.prepare(&tool, &given).map(Checked::Fits),
-            Err(refused) => Ok(Checked::Refused(refused.to_string())),
+            Ok(()) => parameters.prepare(&tool, &given).map(CheckResult::Fits),
+            Err(refused) => Ok(CheckResult::Refused(refused.to_string())),
         });
-        let refused = |because: &str| Ok(Checked::Refused(because.to_owned()));
+        let refused = |because: &str| Ok(CheckResult::Refused(because.to_owned()));
         match tokio::time::timeout_at(limit.into(), checking).await {
             Ok(Ok(checked)) => checked,
             Ok(Err(_)) => refused("its arguments could not be checked; the log says why"),

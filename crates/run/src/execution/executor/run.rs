@@ -1,4 +1,4 @@
-//! The cascade: the candidates' turns, one after the other.
+//! The fallback cascade: the candidates' turns, one after the other.
 
 use std::time::Instant;
 
@@ -8,27 +8,27 @@ use super::super::message;
 use super::super::params::{Change, Prepared};
 use super::super::permission::Verdict;
 use super::super::report::{Attempt, Ending, Outcome, Skip};
-use super::attempt::{Sent, Tried};
-use super::check::Checked;
+use super::attempt::{AttemptResult, Dispatch};
+use super::check::CheckResult;
 use super::{Event, Executor, Request};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// One request under way.
+/// One request while it is processed.
 pub(super) struct Run<'a> {
     executor: &'a Executor,
     request: &'a Request<'a>,
-    /// Handed on with each call.
+    /// The idempotency key that each call carries.
     key: Option<&'a str>,
-    /// When the request is given up, whatever is under way.
+    /// When the request is abandoned, whatever is running.
     deadline: Instant,
     attempts: Vec<Attempt>,
     /// The arguments under the names of the tool that was asked for.
     arguments: Arguments,
-    /// A tool that writes may have been reached.
+    /// A tool that may write may have been reached.
     written: bool,
-    /// The first answer that there is nothing, which is what is given if no other has more.
+    /// The first empty answer, which is returned if no other tool has more.
     nothing: Option<(&'a Candidate, Output, Vec<Change>)>,
-    /// A tool has answered, if only that it failed or found nothing.
+    /// A tool has answered, even with an error or an empty answer.
     has_answered: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         let is_sent = self.attempts.iter().any(|attempt| attempt.tries > 0);
         match outcome {
             Outcome::Answered(_) => guard.answered(key),
-            // Who asks again with the same arguments gets the same question.
+            // The same call gets the same question, so it still counts.
             Outcome::Clarify { .. } => {}
             _ if !is_sent => guard.unmade(key),
             _ => {}
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
             self.skip(candidate, Skip::NoServer);
             return Turn::Next;
         };
-        // Before the breaker: one that is half open lets a single probe pass, which must then be made.
+        // Before the breaker: a half-open one admits a single probe, which must then be sent.
         if let Err(exceeded) = self.request.guard.spend(tool) {
             self.skip(candidate, Skip::Limit { exceeded });
             return Turn::Stop;
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
             self.skip(candidate, Skip::BreakerOpen { for_ms });
             return Turn::Next;
         }
-        let sent = Sent {
+        let sent = Dispatch {
             tool,
             invoker,
             arguments: &prepared.arguments,
@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
         self.judge(candidate, tried, prepared.changes)
     }
 
-    /// Whether the candidate may be called, and with what.
+    /// Checks that the candidate may be called, and prepares its arguments.
     async fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, Turn> {
         let tool = candidate.tool.as_ref();
         let is_asked = candidate.origin == Origin::Asked;
@@ -163,11 +163,11 @@ impl<'a> Run<'a> {
             None => None,
         };
         match prepared {
-            Some(Ok(Checked::Refused(because))) => {
+            Some(Ok(CheckResult::Refused(because))) => {
                 self.skip(candidate, Skip::Unchecked { because });
                 Err(Turn::Next)
             }
-            Some(Ok(Checked::Fits(prepared))) => {
+            Some(Ok(CheckResult::Fits(prepared))) => {
                 if is_asked {
                     self.arguments = without_defaults(&prepared);
                 }
@@ -185,8 +185,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a turn means for the request.
-    fn judge(&mut self, candidate: &'a Candidate, tried: Tried, changes: Vec<Change>) -> Turn {
+    /// Records a turn and decides how the request continues.
+    fn judge(
+        &mut self,
+        candidate: &'a Candidate,
+        tried: AttemptResult,
+        changes: Vec<Change>,
+    ) -> Turn {
         let tool = candidate.tool.as_ref();
         let conditions = self.executor.options.conditions;
         let mut attempt = self.blank(candidate, Ending::Answered);
@@ -280,7 +285,7 @@ fn is_skipped(attempt: &Attempt) -> bool {
     matches!(attempt.ending, Ending::Skipped { .. })
 }
 
-/// What was given, under the right names: another tool has defaults of its own.
+/// The arguments under the schema's names, without its defaults: another tool has its own.
 fn without_defaults(prepared: &Prepared) -> Arguments {
     let mut arguments = prepared.arguments.clone();
     for change in &prepared.changes {

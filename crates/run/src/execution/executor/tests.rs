@@ -230,7 +230,7 @@ fn what_is_missing_or_needs_a_yes_is_asked_before_anything_is_called() {
     let schema =
         json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
     needs.input_schema =
-        Some(crate::catalog::Schema::new(serde_json::value::to_raw_value(&schema).unwrap()));
+        Some(toolroute_catalog::Schema::new(serde_json::value::to_raw_value(&schema).unwrap()));
     let asked = call(&setup, &[Candidate::asked(Arc::new(needs))]);
     assert!(
         matches!(&asked.outcome, Outcome::Clarify { message, .. } if message.contains("`city` is needed"))

@@ -1,4 +1,4 @@
-//! Values that a schema lists, and yes or no, found by their own words.
+//! Finds listed values and booleans by their words.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,45 +8,38 @@ use serde_json::Value;
 use super::cue::Surroundings;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, is_listed, singular, stem};
+use super::text::{Word, is_listed, singular, stem};
 
-/// A value that a schema lists, as a prompt says it.
+/// A listed value in a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     pub span: Range<usize>,
-    /// The same with the parameter's name and the preposition that belong to it.
+    /// The span with the parameter's name and the preposition that belong to it.
     pub whole: Range<usize>,
     pub value: Value,
     pub strength: u8,
 }
 
-/// Choice words that prose is full of: alone they choose nothing.
+/// Values that are common words: without a cue they are not chosen.
 const COMMON: &str = "active all any asc auto closed created custom daily date day default desc down email \
      false fast file first full good high hour image large last left link list low medium \
      minute month name new none normal off old on open other page place private public right \
      short slow small standard text time title top true type up updated user week year";
 
-/// Words that count or point rather than choose, before the tool's own noun.
+/// Values that count or point rather than choose, before the tool's own noun.
 const ORDINALS: &[&str] = &[
     "any", "first", "last", "more", "most", "new", "next", "none", "other", "same", "second",
     "third", "top",
 ];
 
-/// A choice that its parameter's name, a preposition or the tool's noun introduces.
+/// Strengths of a choice: by a preposition or the tool's noun, by its parameter's name, by itself.
 pub(super) const INTRODUCED: u8 = 2;
 const NAMED: u8 = 4;
 const BARE: u8 = 1;
 
-/// Which parameter is named beside a choice.
-enum Beside {
-    Own,
-    Other,
-    Neither,
-}
-
 impl Surroundings<'_> {
     /// The values of a slot that the prompt says, outside quotes, addresses, dates and numbers.
-    pub fn choices(&self, slot: &Slot, others: &[Slot]) -> Vec<Choice> {
+    pub fn choices(&self, slot: &Slot) -> Vec<Choice> {
         let mut found: Vec<Choice> = Vec::new();
         let mut values: Vec<&(Vec<String>, Value)> = slot.choices.iter().collect();
         // "premium economy" before "economy".
@@ -59,7 +52,7 @@ impl Surroundings<'_> {
                 if found.iter().any(overlaps) || self.is_in_a_value(&span) {
                     continue;
                 }
-                let strength = self.strength_of_choice(slot, others, (&span, words.len()));
+                let strength = self.strength_of_choice(slot, &span, words.len());
                 let strength = self.way(slot, &span, strength).unwrap_or(0);
                 if strength > 0 {
                     let whole = self.with_name(slot, &span, strength);
@@ -97,8 +90,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The strength of a choice after the preposition or the amount before it is heard: "5 km to
-    /// miles" goes from kilometres. Nothing where it is for the other end.
+    /// The strength of a choice with its preposition or amount: "5 km to miles" converts from
+    /// kilometres. `None` if it is for the other end.
     fn way(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Option<u8> {
         let is_of_amount = self.mentions.iter().any(|mention| {
             matches!(mention.content, Content::Amount(_)) && mention.span.end == span.end
@@ -132,7 +125,7 @@ impl Surroundings<'_> {
     fn is_in_a_value(&self, span: &Range<usize>) -> bool {
         self.mentions.iter().any(|mention| {
             let overlaps = mention.span.start < span.end && span.start < mention.span.end;
-            // The unit of an amount is a choice too; its digits are not.
+            // The unit of an amount may be a choice, its digits may not.
             let is_unit = matches!(mention.content, Content::Amount(_))
                 && mention.span.end == span.end
                 && mention.span.start < span.start;
@@ -145,19 +138,14 @@ impl Surroundings<'_> {
         })
     }
 
-    fn strength_of_choice(&self, slot: &Slot, others: &[Slot], said: (&Range<usize>, usize)) -> u8 {
-        let (span, length) = said;
+    fn strength_of_choice(&self, slot: &Slot, span: &Range<usize>, length: usize) -> u8 {
         let (before, after) = (self.before(span.start), self.after(span.end));
         let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
-        if is_listed(word(0), "not no non without never except isn't aren't")
-            || (word(0) == "from" && slot.role != Some(Role::Start))
-        {
+        if self.denies(span.start) || (word(0) == "from" && slot.role != Some(Role::Start)) {
             return 0;
         }
-        match self.beside(slot, others, (&before, &after)) {
-            Beside::Own => return NAMED,
-            Beside::Other => return 0,
-            Beside::Neither => {}
+        if is_named_beside(slot, &before, &after) {
+            return NAMED;
         }
         let is_last = after.first().is_none_or(|word| {
             is_listed(&word.lower, "and or for from on at with in to by please")
@@ -165,45 +153,15 @@ impl Surroundings<'_> {
         let article = usize::from(is_listed(word(0), "a an the"));
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
-        if (is_last && is_introduced) || (length > 1 && !self.is_in_a_name(span)) {
+        if (is_last && is_introduced) || length > 1 {
             return INTRODUCED;
         }
         let counted = after.first().map_or(String::new(), |word| singular(&word.lower));
         let said = self.text[span.clone()].to_lowercase();
-        let begins = before.is_empty() || is_listed(word(0), "please and then to");
-        if self.tool_nouns.contains(&counted)
-            && !ORDINALS.contains(&said.as_str())
-            && (!begins || counted != after[0].lower)
-        {
+        if self.tool_nouns.contains(&counted) && !ORDINALS.contains(&said.as_str()) {
             return INTRODUCED;
         }
         if is_listed(&said, COMMON) { 0 } else { BARE }
-    }
-
-    /// Whether the words beside a choice are a name of its own parameter, or of another.
-    fn beside(
-        &self,
-        slot: &Slot,
-        others: &[Slot],
-        (before, after): (&[&Word], &[&Word]),
-    ) -> Beside {
-        let names =
-            |slot: &Slot, word: &Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
-        let names_own = |word: Option<&&Word>| word.is_some_and(|word| names(slot, word));
-        let names_other = |word: Option<&&Word>| {
-            let is_of =
-                |other: &Slot| other.name != slot.name && word.is_some_and(|w| names(other, w));
-            others.iter().any(is_of)
-        };
-        let skipped = before.iter().find(|word| !is_listed(&word.lower, "is of as to a the by be"));
-        if names_own(skipped) || names_own(after.first()) {
-            return Beside::Own;
-        }
-        let follows = before.first().is_some_and(|word| !is_function_word(&word.lower));
-        if names_other(after.first()) || (follows && names_other(skipped)) {
-            return Beside::Other;
-        }
-        Beside::Neither
     }
 
     /// A choice with the words that introduce it.
@@ -221,16 +179,7 @@ impl Surroundings<'_> {
         first.map_or(span.start, |word| word.span.start)..last.unwrap_or(span.end)
     }
 
-    /// Whether words are a part of a longer name: "Kitchen Aid".
-    fn is_in_a_name(&self, span: &Range<usize>) -> bool {
-        let is_capital = |word: &Word| self.text[word.span.clone()].starts_with(char::is_uppercase);
-        let next = self.words.iter().find(|word| word.span.start >= span.end);
-        next.is_some_and(|word| {
-            is_capital(word) && self.text[span.end..word.span.start].trim().is_empty()
-        })
-    }
-
-    /// Yes or no, where the prompt says it by the parameter's name.
+    /// The boolean that the prompt states with the parameter's name.
     pub fn truth(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
         debug_assert!(slot.kind == Kind::Boolean);
         let mut found: BTreeMap<usize, (Range<usize>, bool)> = BTreeMap::new();
@@ -293,4 +242,11 @@ impl Surroundings<'_> {
         };
         matches!(gap.as_str(), "" | ":" | "=").then_some((next.span.end, truth))
     }
+}
+
+/// Whether a word beside a choice is of the name of its parameter.
+fn is_named_beside(slot: &Slot, before: &[&Word], after: &[&Word]) -> bool {
+    let is_name = |word: &&&Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
+    let lead = before.iter().find(|word| !is_listed(&word.lower, "is of as to a the by be"));
+    lead.into_iter().chain(after.first()).any(|word| is_name(&word))
 }

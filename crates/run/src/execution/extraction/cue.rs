@@ -1,18 +1,18 @@
-//! The words beside a value that say which parameter it is for.
+//! Cues: the words beside a value that say which parameter it is for.
 
 use std::ops::Range;
 
 use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, singular, stem};
+use super::text::{Word, is_function_word, is_listed, singular, stem};
 
-/// How surely the words beside a value name a parameter. Above zero they do.
+/// The cue of the words beside a value for a parameter; a strength of zero is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cue {
     pub strength: u8,
     /// The words that belong to the value: name, prepositions, the noun that is counted.
     pub span: Option<Range<usize>>,
-    /// The words say that it is not for this parameter.
+    /// The words exclude this parameter.
     pub conflicts: bool,
 }
 
@@ -28,7 +28,7 @@ const CONNECTORS: &[&str] = &[
     "on", "the", "to", "was",
 ];
 
-/// Words back that are looked at.
+/// The number of words before a value that are read.
 const REACH: usize = 7;
 
 /// A prompt cut into words and values.
@@ -40,12 +40,12 @@ pub(super) struct Surroundings<'a> {
     pub tool_nouns: &'a [String],
 }
 
-/// The end of a range that words before a value say it is.
+/// A preposition before a value that marks the end of a range.
 pub(super) struct Preposition {
     pub role: Role,
     /// Words that it takes.
     pub length: usize,
-    /// It leaves out the value itself, as "under 5" does.
+    /// It excludes the value itself, as "under 5" does.
     pub is_strict: bool,
 }
 
@@ -123,6 +123,18 @@ impl Surroundings<'_> {
         words
     }
 
+    /// Whether the words before a place deny what stands there: "not on 5 May", "except Berlin".
+    pub fn denies(&self, at: usize) -> bool {
+        const SKIPPED: &str = "a an as at by for from in into on the to with";
+        let before = self.before(at);
+        let word = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
+        word.is_some_and(|word| {
+            is_listed(&word.lower, "not no non without never except excluding")
+                || word.lower.ends_with("n't")
+                || word.lower.ends_with("n’t")
+        })
+    }
+
     fn breaks(&self, gap: Range<usize>) -> bool {
         let gap = &self.text[gap];
         let ends = |(at, c): (usize, char)| match c {
@@ -133,18 +145,8 @@ impl Surroundings<'_> {
         gap.char_indices().any(ends)
     }
 
-    /// Whether a comma stands between a word and what follows it.
-    fn has_comma(&self, from: usize, to: usize) -> bool {
-        from <= to && self.text[from..to].contains(',')
-    }
-
-    /// What the words right before a value say of its place in a range.
+    /// The preposition right before a value.
     pub fn preposition(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
-        if let Some(nearest) = before.first()
-            && self.has_comma(nearest.span.end, mention.span.start)
-        {
-            return None;
-        }
         let spoken = |words: &[&str]| {
             words.len() <= before.len()
                 && words.iter().rev().zip(before).all(|(said, word)| *said == word.lower)
@@ -155,38 +157,9 @@ impl Surroundings<'_> {
             .filter(|(words, ..)| spoken(words))
             .max_by_key(|(words, ..)| words.len());
         if let Some((words, role, is_strict)) = found {
-            let is_measured = matches!(mention.content, Content::Amount(_));
-            if is_measured && is_of_way(words) && !self.is_range_of_numbers(mention, words[0]) {
-                return None;
-            }
             return Some(Preposition { role: *role, length: words.len(), is_strict: *is_strict });
         }
         self.ends_a_pair(before, mention)
-    }
-
-    /// "from 5 to 10": "to 5" alone says of a number what it becomes.
-    fn is_range_of_numbers(&self, mention: &Mention, word: &str) -> bool {
-        let is_number = |other: &&Mention| matches!(other.content, Content::Amount(_));
-        let gap = |from: &Mention, to: &Mention| {
-            let gap = self.text.get(from.span.end..to.span.start).unwrap_or_default();
-            gap.trim().eq_ignore_ascii_case("to")
-        };
-        let begins = |at: usize| {
-            let before = self.before(at);
-            before.first().is_some_and(|word| word.lower == "from")
-        };
-        match word {
-            "from" => {
-                let next = self.mentions.iter().find(|m| m.span.start >= mention.span.end);
-                next.filter(is_number).is_some_and(|next| gap(mention, next))
-            }
-            "to" => {
-                let last = self.mentions.iter().rev().filter(is_number);
-                let mut last = last.filter(|m| m.span.end <= mention.span.start);
-                last.next().is_some_and(|last| gap(last, mention) && begins(last.span.start))
-            }
-            _ => false,
-        }
     }
 
     /// "between A and B"
@@ -207,7 +180,7 @@ impl Surroundings<'_> {
         let after = self.after(mention.span.end);
         let preposition = self.preposition(&before, mention);
         let is_number = matches!(mention.content, Content::Amount(_));
-        // What is counted with a unit is counted by no other noun: "20 EUR due".
+        // An amount with a unit counts no other noun: "20 EUR due".
         let is_bare_number = matches!(&mention.content, Content::Amount(a) if a.units.is_empty());
         let mut best = Cue::default();
         let mut keep = |strength: u8, span: Range<usize>| {
@@ -215,7 +188,7 @@ impl Surroundings<'_> {
                 best = Cue { strength, span: Some(span), conflicts: false };
             }
         };
-        if let Some((strength, start)) = self.named_before(&before, mention, slot, others) {
+        if let Some((strength, start)) = self.named_before(&before, slot, others) {
             keep(strength, start..mention.span.end);
         }
         if let Some((strength, end)) =
@@ -260,13 +233,11 @@ impl Surroundings<'_> {
                 && other.span.start <= mention.span.start
                 && mention.span.end <= other.span.end
         };
-        if self.mentions.iter().any(|other| is_around(&other)) {
-            return Some(Preposition { role: Role::Start, length: 0, is_strict: false });
-        }
-        end.filter(|_| lead == "in")
+        let is_within = self.mentions.iter().any(|other| is_around(&other));
+        is_within.then_some(Preposition { role: Role::Start, length: 0, is_strict: false })
     }
 
-    /// Brings in what the preposition says of the range.
+    /// Adjusts a cue by the preposition.
     fn weigh(
         &self,
         mut cue: Cue,
@@ -279,7 +250,7 @@ impl Surroundings<'_> {
         let start = first.map_or(mention.span.start, |word| word.span.start);
         let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
         let named = cue.strength >= WHOLE_NAME;
-        // "since 3 May" has that day in it, "after" may not.
+        // "since 3 May" includes that day, "after" may not.
         let excludes = |word: &str| slot.has_word(&[word]) && !named;
         let is_other_edge = excludes("after") || excludes("before");
         match slot.role {
@@ -300,18 +271,8 @@ impl Surroundings<'_> {
     }
 
     /// The name of a slot right before a value, with nothing but connectors between them.
-    fn named_before(
-        &self,
-        before: &[&Word],
-        mention: &Mention,
-        slot: &Slot,
-        others: &[Slot],
-    ) -> Option<(u8, usize)> {
-        let mut edge = mention.span.start;
+    fn named_before(&self, before: &[&Word], slot: &Slot, others: &[Slot]) -> Option<(u8, usize)> {
         for skipped in 0..before.len().min(4) {
-            if self.has_comma(before[skipped].span.end, edge) {
-                return None;
-            }
             let rest = &before[skipped..];
             let found = named(slot, others, |words| {
                 let spoken = |(said, word): (&&str, &&Word)| stem(said) == stem(&word.lower);
@@ -326,7 +287,6 @@ impl Surroundings<'_> {
             if !CONNECTORS.contains(&word.lower.as_str()) && !is_bound {
                 return None;
             }
-            edge = word.span.start;
         }
         None
     }
@@ -349,8 +309,6 @@ impl Surroundings<'_> {
                 && (RESULTS.contains(&noun.as_str()) && noun != "page"
                     || self.tool_nouns.contains(&noun))
         });
-        let is_known =
-            is_word(before.first(), &["these", "those", "my", "the", "your", "our", "of"]);
         let end = counted.map_or(mention.span.end, |word| word.span.end);
         // "top 5 reasons" are not five results.
         if counted.is_none() && after.first().is_some_and(|word| !is_function_word(&word.lower)) {
@@ -363,17 +321,8 @@ impl Surroundings<'_> {
         if is_word(two.0, &["at", "up"]) && is_word(two.1, &["most", "to"]) {
             return Some((NOUN, before[1].span.start..end));
         }
-        counted.filter(|_| !is_known).map(|_| (NOUN, mention.span.start..end))
+        counted.map(|_| (NOUN, mention.span.start..end))
     }
-}
-
-/// Prepositions of a way or of time, which set no bound to a number.
-fn is_of_way(words: &[&str]) -> bool {
-    const WAYS: [&str; 12] = [
-        "from", "to", "since", "after", "before", "by", "into", "until", "till", "through",
-        "starting", "onto",
-    ];
-    words.len() == 1 && WAYS.contains(&words[0])
 }
 
 /// Whether a preposition sets a bound, rather than only stand before a value as "to" and "by" do.
@@ -400,10 +349,8 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         };
         others.iter().any(|other| has(&other))
     };
-    // The noun of "min_price" is that of "max_price" too: only a preposition tells them apart.
-    let weight = |nouns: &[&str]| if is_shared(nouns) { 1 } else { NOUN };
     if !nouns.is_empty() && spoken(&nouns) {
-        return Some((weight(&nouns), nouns.len()));
+        return Some((NOUN, nouns.len()));
     }
     for noun in &nouns {
         let one = [*noun];
@@ -416,16 +363,12 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         !others.iter().any(|other| other.name != slot.name && other.has_word(&[end]))
     });
     for end in ends {
-        let forms = [end, end.strip_suffix("ure").unwrap_or(end)];
-        if forms.iter().any(|form| spoken(&[*form])) {
+        if spoken(&[end]) {
             return Some((NOUN, 1));
         }
     }
-    if let Some(thing) = slot.of.as_deref().filter(|thing| spoken(&[*thing])) {
-        let is_known = others
-            .iter()
-            .any(|other| other.name != slot.name && other.of.as_deref() == Some(thing));
-        return (!is_known).then_some((NOUN - 1, 1));
+    if slot.of.as_deref().is_some_and(|thing| spoken(&[thing])) {
+        return Some((NOUN - 1, 1));
     }
     let aliases: &[&str] = match slot.kind {
         Kind::Text if slot.has_word(&["title", "name", "label", "subject"]) => {
@@ -434,7 +377,6 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         Kind::Integer if slot.has_word(&["quantity", "count", "copies"]) && !slot.is_limit() => {
             &["pieces", "units", "copies", "items"]
         }
-        Kind::Path => &["file", "directory", "folder", "path"],
         Kind::Message => &["saying", "text", "message", "body", "content", "comment"],
         _ => &[],
     };

@@ -1,4 +1,4 @@
-//! The values that a prompt mentions, before anybody knows what for.
+//! Mentions: the values in a prompt, before they are assigned to parameters.
 
 mod amounts;
 mod quotes;
@@ -14,7 +14,7 @@ use linkify::{LinkFinder, LinkKind};
 pub(super) use amounts::Amount;
 pub(super) use tokens::{is_path, is_telling_id};
 
-use super::when::{self, Period, Said, Tense, When};
+use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -25,14 +25,14 @@ pub(super) struct Mention {
 
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// What stands between quotes.
+    /// A quoted text.
     Quoted(String),
     /// The rest of the prompt, which is a text by itself: what follows "saying" or a colon.
     Rest(String),
     Url(String),
     Email(String),
     Path(String),
-    When(When),
+    When(PartialDateTime),
     Period(Period),
     Amount(Amount),
     /// A currency, as the code that it has.
@@ -41,11 +41,11 @@ pub(super) enum Content {
     Token(String),
     /// Words in capitals after a preposition of place.
     Place(String),
-    /// It is a value of some kind, and cannot be read.
+    /// A date or time that cannot be read.
     Unclear,
 }
 
-/// What a scan needs to know beside the text.
+/// Options of a scan.
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     pub now: &'a Zoned,
@@ -57,7 +57,7 @@ pub(super) struct Scan<'a> {
 }
 
 impl Content {
-    /// Contents of one name can be meant for the same parameters.
+    /// The name of the kind; contents of one kind fit the same parameters.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Quoted(_) | Self::Rest(_) => "text",
@@ -74,26 +74,15 @@ impl Content {
     }
 }
 
-/// Parts of a text that are spoken for.
-#[derive(Default)]
-struct Taken(Vec<Range<usize>>);
-
-impl Taken {
-    fn is_free(&self, span: &Range<usize>) -> bool {
-        !self.0.iter().any(|taken| taken.start < span.end && span.start < taken.end)
-    }
-}
-
 /// The mentions of a text in its order. No two overlap, but for a currency within an amount.
 pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
-    let mut found = Found { text, taken: Taken::default(), mentions: Vec::new() };
+    let mut found = Collector { text, mentions: Vec::new() };
     let quotes = quotes::scan(text);
     if scan.has_rest {
         found.add(quotes::rest(text, &quotes));
     }
     found.add(quotes);
     found.add(links(text));
-    found.add(tokens::uuids(text));
     found.add(tokens::addresses(text));
     found.add(tokens::sizes(text));
     found.add(times(text, scan));
@@ -102,25 +91,26 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     found.add(amounts::currencies(text));
     found.add(tokens::ids(text));
     found.add(tokens::places(text));
-    let Found { mut mentions, .. } = found;
+    let Collector { mut mentions, .. } = found;
     mentions.extend(amounts::currencies_within(&mentions, text));
     mentions.sort_by_key(|mention| (mention.span.start, mention.span.end));
     mentions
 }
 
-struct Found<'a> {
+/// Collects mentions; one that overlaps an earlier one is dropped.
+struct Collector<'a> {
     text: &'a str,
-    taken: Taken,
     mentions: Vec<Mention>,
 }
 
-impl Found<'_> {
+impl Collector<'_> {
     fn add(&mut self, mentions: Vec<Mention>) {
-        for mention in mentions {
-            debug_assert!(self.text.get(mention.span.clone()).is_some());
-            if self.taken.is_free(&mention.span) {
-                self.taken.0.push(mention.span.clone());
-                self.mentions.push(mention);
+        for Mention { span, content } in mentions {
+            debug_assert!(self.text.get(span.clone()).is_some());
+            let overlaps =
+                |other: &Mention| other.span.start < span.end && span.start < other.span.end;
+            if !self.mentions.iter().any(overlaps) {
+                self.mentions.push(Mention { span, content });
             }
         }
     }
@@ -142,13 +132,13 @@ fn links(text: &str) -> Vec<Mention> {
 fn times(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     let mention = |(span, said)| {
         let content = match said {
-            Said::When(when) => Content::When(when),
-            Said::Period(period) => Content::Period(period),
-            Said::Unclear => Content::Unclear,
+            TimeExpression::When(when) => Content::When(when),
+            TimeExpression::Period(period) => Content::Period(period),
+            TimeExpression::Unclear => Content::Unclear,
         };
         Mention { span, content }
     };
-    let said = when::scan(text, scan.now, scan.tense).into_iter();
+    let said = time::scan(text, scan.now, scan.tense).into_iter();
     let is_distance = |span: &Range<usize>| {
         let said = text[span.clone()].to_lowercase();
         said.starts_with("in ") || said.ends_with(" ago") || said.contains(" from ")

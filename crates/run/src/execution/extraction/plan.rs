@@ -1,13 +1,12 @@
-//! Which value goes to which parameter.
+//! Assigns values to parameters.
 //!
-//! From the surest to the least sure: values that a word names, values that a preposition places in
-//! a range, values that only one parameter can hold while it can hold no other. A value that could
-//! go to two parameters, or a parameter that two values could fill, is a doubt, and nothing is
-//! taken.
+//! In the order of certainty: values that a word names, values that a preposition places in a range,
+//! and values that fit exactly one parameter, which no other value fits. If a value fits two
+//! parameters, or two values fit a parameter, nothing is taken and a question is asked.
 
 mod choices;
-mod lone;
 mod pairs;
+mod unnamed;
 
 use std::ops::Range;
 
@@ -15,14 +14,13 @@ use serde_json::Value;
 
 use super::Source;
 use super::cue::{Cue, PREPOSITION, Surroundings, WHOLE_NAME};
+use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
-use super::reading::{Interpretation, Reader};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::unit::Dimension;
-use pairs::is_slug;
 
-/// A value on its way to a parameter.
+/// A value that was assigned to a parameter.
 #[derive(Clone, Debug)]
 pub(super) struct Fill {
     pub value: Value,
@@ -30,59 +28,56 @@ pub(super) struct Fill {
     pub how: String,
 }
 
-/// Why a parameter has no value although the prompt says something of it.
+/// Why a parameter has no value although the prompt mentions one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Doubt {
     pub why: String,
     pub candidates: Vec<String>,
 }
 
-/// What is decided of one prompt so far.
+/// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
     pub surroundings: Surroundings<'a>,
     pub slots: &'a [Slot],
-    pub reader: Reader<'a>,
+    pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
     /// By slot.
     pub fills: Vec<Vec<Fill>>,
     pub doubts: Vec<Option<Doubt>>,
     pub is_given: Vec<bool>,
-    /// By mention: it went somewhere, or nobody knows where.
+    /// By mention: it was assigned, or it is part of a doubt.
     pub taken: Vec<bool>,
-    /// By mention: the first of those that a list of them begins with.
+    /// By mention: the first mention of its list.
     chains: Vec<usize>,
-    /// The tool takes the owner of a repository apart from its name.
-    has_owner: bool,
-    /// Parts of the prompt that values and their words take.
+    /// Parts of the prompt that belong to assigned values.
     pub spent: Vec<Range<usize>>,
 }
 
-/// A mention that wants to be the value of a slot.
+/// A mention that may become the value of a slot.
 #[derive(Clone)]
-struct Wish {
+struct Claim {
     mention: usize,
     cue: Cue,
     reading: Interpretation,
 }
 
-/// The slot that a mention wants, and how surely.
+/// The slot that a mention may fill, and the strength of the cue.
 #[derive(Clone)]
-struct Wanted {
+struct SlotClaim {
     slot: usize,
     strength: u8,
-    wish: Wish,
+    claim: Claim,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(
         surroundings: Surroundings<'a>,
         slots: &'a [Slot],
-        reader: Reader<'a>,
+        reader: Interpreter<'a>,
         tool_words: &'a [String],
     ) -> Self {
         let chains = chains(&surroundings);
-        let has_owner = slots.iter().any(Slot::is_owner);
         let (many, some) = (slots.len(), surroundings.mentions.len());
         Self {
             fills: vec![Vec::new(); many],
@@ -91,7 +86,6 @@ impl<'a> Plan<'a> {
             taken: vec![false; some],
             spent: Vec::new(),
             chains,
-            has_owner,
             surroundings,
             slots,
             reader,
@@ -99,17 +93,18 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Gives out what words, prepositions and kinds decide.
+    /// Assigns values by words, prepositions and kinds.
     pub fn decide(&mut self) {
         self.choose();
         self.split_repository();
-        let wanted: Vec<Option<Wanted>> =
-            (0..self.taken.len()).map(|at| self.wanted_in_list(at)).collect();
+        self.give_length();
+        let wanted: Vec<Option<SlotClaim>> =
+            (0..self.taken.len()).map(|at| self.claim_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {
             self.give_named(strength, &wanted);
         }
         self.give_pairs();
-        while self.give_lone() {}
+        while self.give_unnamed() {}
     }
 
     pub fn is_open(&self, slot: usize) -> bool {
@@ -128,12 +123,12 @@ impl<'a> Plan<'a> {
         Source::Prompt { start: span.start, end: span.end, text: self.said(span) }
     }
 
-    /// Takes a mention for a slot, or notes why it cannot be.
-    fn give(&mut self, slot: usize, wish: Wish) {
-        let span = self.mention(wish.mention).span.clone();
-        self.taken[wish.mention] = true;
-        self.spend(&span, &wish.cue);
-        match wish.reading {
+    /// Assigns a mention to a slot, or notes why it is invalid.
+    fn give(&mut self, slot: usize, claim: Claim) {
+        let span = self.mention(claim.mention).span.clone();
+        self.taken[claim.mention] = true;
+        self.spend(&span, &claim.cue);
+        match claim.reading {
             Interpretation::Value { value, how } => {
                 let fill = Fill { value, source: self.source(&span), how };
                 self.fills[slot].push(fill);
@@ -147,8 +142,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Takes a value and the words that belong to it, "with a" included, out of the prompt's own
-    /// words.
+    /// Marks a value and the words that belong to it as spent.
     fn spend(&mut self, span: &Range<usize>, cue: &Cue) {
         self.spent.push(span.clone());
         let Some(mut whole) = cue.span.clone() else { return };
@@ -158,33 +152,24 @@ impl<'a> Plan<'a> {
         while let Some(article) = before.next_if(is_article) {
             whole.start = article.span.start;
         }
-        let is_lead =
-            |word: &&Word| matches!(word.lower.as_str(), "with" | "for" | "of" | "in" | "at");
-        if let Some(lead) = before.next_if(is_lead) {
-            whole.start = lead.span.start;
-        }
         self.spent.push(whole);
     }
 
-    /// How surely the words beside a mention name a slot. What is said not to be meant is for none.
+    /// The cue for a mention and a slot; a denied mention conflicts with every slot.
     fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
         let cue = self.surroundings.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
-        let denies = |at: usize| {
-            let before = self.surroundings.before(at);
-            before.first().is_some_and(|word| is_denial(&word.lower))
-        };
+        let denies = |at: usize| self.surroundings.denies(at);
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if self.is_relative(&mention.span, amount))
-            && !slot.has_word(&["by", "step", "increment", "offset", "delta"]);
+            if self.is_relative(&mention.span, amount));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
         }
         cue
     }
 
-    /// "by 2 degrees", "5 more", "at 80 EUR each": how much a value changes or what one costs, and
-    /// not what it is.
+    /// Whether an amount is a difference or a rate and not a value: "by 2 degrees", "5 more", "at
+    /// 80 EUR each".
     fn is_relative(&self, span: &Range<usize>, amount: &Amount) -> bool {
         const COMPARATIVES: &str = "warmer colder cooler hotter higher lower more less fewer later \
      earlier longer shorter faster slower older younger bigger larger smaller cheaper";
@@ -205,30 +190,29 @@ impl<'a> Plan<'a> {
         self.doubts[slot] = Some(Doubt { why, candidates });
     }
 
-    /// Several mentions that all could be one slot's value.
-    fn doubt_between(&mut self, slot: usize, wishes: &[Wish]) {
+    /// Notes a doubt between several mentions for one slot.
+    fn doubt_between(&mut self, slot: usize, claims: &[Claim]) {
         let mut candidates = Vec::new();
-        for wish in wishes {
-            self.taken[wish.mention] = true;
-            let span = self.mention(wish.mention).span.clone();
-            self.spend(&span, &wish.cue);
+        for claim in claims {
+            self.taken[claim.mention] = true;
+            let span = self.mention(claim.mention).span.clone();
+            self.spend(&span, &claim.cue);
             candidates.push(self.said(&span));
         }
         self.doubt(slot, "several values are said".to_owned(), candidates);
     }
 
     /// The slot that the words beside a mention name more surely than any other.
-    fn wanted(&self, at: usize) -> Option<Wanted> {
+    fn wanted(&self, at: usize) -> Option<SlotClaim> {
         let mention = self.mention(at);
-        let mut best: Option<Wanted> = None;
+        let mut best: Option<SlotClaim> = None;
         let mut is_tie = false;
         for (slot, parameter) in self.slots.iter().enumerate() {
             let cue = self.cue(mention, parameter);
-            let is_part = self.has_owner && parameter.is_repository() && is_slug(mention);
-            if cue.strength == 0 || cue.conflicts || is_part {
+            if cue.strength == 0 || cue.conflicts {
                 continue;
             }
-            // A preposition alone says nothing of the kind of value.
+            // A preposition alone does not determine the kind of value.
             let is_named = cue.strength > PREPOSITION || parameter.kind == Kind::Place;
             let reading = self.reader.read(mention, parameter, is_named);
             if reading == Interpretation::No {
@@ -238,8 +222,11 @@ impl<'a> Plan<'a> {
             match best.as_ref().map_or(0, |best| best.strength).cmp(&strength) {
                 std::cmp::Ordering::Less => {
                     is_tie = false;
-                    best =
-                        Some(Wanted { slot, strength, wish: Wish { mention: at, cue, reading } });
+                    best = Some(SlotClaim {
+                        slot,
+                        strength,
+                        claim: Claim { mention: at, cue, reading },
+                    });
                 }
                 std::cmp::Ordering::Equal => is_tie = true,
                 std::cmp::Ordering::Greater => {}
@@ -248,44 +235,38 @@ impl<'a> Plan<'a> {
         best.filter(|_| !is_tie)
     }
 
-    /// The same; a value of a list that nothing names goes where the list's first goes.
-    fn wanted_in_list(&self, at: usize) -> Option<Wanted> {
+    /// The same; an unnamed value in a list follows the first value of the list.
+    fn claim_in_list(&self, at: usize) -> Option<SlotClaim> {
         let head = self.chains[at];
         self.wanted(at).or_else(|| {
             let of_head = self.wanted(head).filter(|_| head != at)?;
             let reading = self.reader.read(self.mention(at), &self.slots[of_head.slot], true);
-            let wish = Wish { mention: at, cue: Cue::default(), reading };
-            (wish.reading != Interpretation::No).then_some(Wanted { wish, ..of_head })
+            let claim = Claim { mention: at, cue: Cue::default(), reading };
+            (claim.reading != Interpretation::No).then_some(SlotClaim { claim, ..of_head })
         })
     }
 
-    /// Gives out what is named with a strength.
-    fn give_named(&mut self, strength: u8, wanted: &[Option<Wanted>]) {
-        let mut wishes: Vec<Vec<Wish>> = self.slots.iter().map(|_| Vec::new()).collect();
+    /// Assigns the mentions whose cues have a certain strength.
+    fn give_named(&mut self, strength: u8, wanted: &[Option<SlotClaim>]) {
+        let mut claims: Vec<Vec<Claim>> = self.slots.iter().map(|_| Vec::new()).collect();
         let free = wanted.iter().enumerate().filter(|(at, _)| !self.taken[*at]);
         for wanted in free.filter_map(|(_, wanted)| wanted.as_ref()) {
             if wanted.strength == strength {
-                wishes[wanted.slot].push(wanted.wish.clone());
+                claims[wanted.slot].push(wanted.claim.clone());
             }
         }
-        for (slot, mut wishes) in wishes.into_iter().enumerate() {
-            if wishes.is_empty() || !self.is_open(slot) {
+        for (slot, mut claims) in claims.into_iter().enumerate() {
+            if claims.is_empty() || !self.is_open(slot) {
                 continue;
             }
-            if wishes.len() == 1 || self.slots[slot].is_list {
-                wishes.into_iter().for_each(|wish| self.give(slot, wish));
+            if claims.len() == 1 || self.slots[slot].is_list {
+                claims.into_iter().for_each(|claim| self.give(slot, claim));
             } else {
-                wishes.sort_by_key(|wish| wish.mention);
-                self.doubt_between(slot, &wishes);
+                claims.sort_by_key(|claim| claim.mention);
+                self.doubt_between(slot, &claims);
             }
         }
     }
-}
-
-fn is_denial(word: &str) -> bool {
-    matches!(word, "not" | "except" | "excluding" | "without" | "never" | "no")
-        || word.ends_with("n't")
-        || word.ends_with("n’t")
 }
 
 /// By mention, the first of the list that it is in: "1, 2 and 3".
@@ -300,11 +281,7 @@ fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
             continue;
         }
         let gap = surroundings.text[end..start].trim().to_lowercase();
-        let is_pair = gap == "and" && {
-            let of_first = surroundings.before(mentions[before].span.start);
-            of_first.first().is_some_and(|word| word.lower == "between")
-        };
-        if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") && !is_pair {
+        if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") {
             chains[at] = chains[before];
         }
     }

@@ -1,4 +1,4 @@
-//! "it", "that", "the last result": values from what came before, where the prompt says so.
+//! References to earlier values: "it", "that", "the last result".
 
 use serde_json::Value;
 
@@ -13,42 +13,34 @@ use crate::execution::params::{alike, plain};
 pub(super) const WORDS: &[&str] =
     &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
 
-/// Values of the last result that are looked at.
+/// How deep the last result is searched.
 const DEPTH: usize = 3;
 
 /// Words before "it" that make it a subject: "is it cold" refers to nothing.
 const BEFORE_SUBJECT: &str = "is was does did will would can should if when how what";
-
-/// The same behind it: "it is cold".
-const AFTER_SUBJECT: &str = "is was has will would can should does rains snows";
 
 /// Words behind "that" with which it only joins ("that I am late") or names a time ("this week").
 const AFTER_JOINING: &str = "i i'm you we he she they it the there my our is are was were has have a an week \
      month year morning evening afternoon day quarter weekend time";
 
 /// Whether the prompt refers to something that came before.
-pub(super) fn is_named(words: &[Word], text: &str) -> bool {
+pub(super) fn is_named(words: &[Word]) -> bool {
     let lower =
         |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |word| word.lower.as_str());
     words.iter().enumerate().any(|(at, word)| {
         let (before, next) = (lower(at.checked_sub(1)), lower(Some(at + 1)));
-        let stands_alone = at > 0 && !text[word.span.end..].starts_with(['\'', '’']);
         match word.lower.as_str() {
             "result" | "results" | "answer" | "output" | "response" => {
                 is_listed(before, "last previous latest above")
             }
-            "it" | "them" => {
-                let is_subject =
-                    is_listed(before, BEFORE_SUBJECT) || is_listed(next, AFTER_SUBJECT);
-                stands_alone && !is_subject
-            }
-            "that" | "this" | "those" | "these" => stands_alone && !is_listed(next, AFTER_JOINING),
+            "it" | "them" => at > 0 && !is_listed(before, BEFORE_SUBJECT),
+            "that" | "this" | "those" | "these" => !is_listed(next, AFTER_JOINING),
             _ => false,
         }
     })
 }
 
-/// A value from before, and where it stands.
+/// An earlier value and its source.
 #[derive(Clone, Debug)]
 struct Candidate {
     value: Value,
@@ -60,7 +52,7 @@ impl Plan<'_> {
     /// prompt refers to them and one value can be meant. `earlier` are the mentions of each earlier
     /// prompt.
     pub fn give_referred(&mut self, sources: &ArgumentSources<'_>, earlier: &[Vec<Mention>]) {
-        if !is_named(self.surroundings.words, self.surroundings.text) {
+        if !is_named(self.surroundings.words) {
             return;
         }
         let open: Vec<usize> = (0..self.slots.len())
@@ -69,10 +61,6 @@ impl Plan<'_> {
         let texts = open.iter().filter(|at| self.slots[**at].kind.is_text()).count();
         for at in open {
             let slot = &self.slots[at];
-            if slot.is_list && !matches!(slot.kind, Kind::Email | Kind::Id | Kind::Path | Kind::Url)
-            {
-                continue;
-            }
             let mut candidates = Vec::new();
             if let Some(result) = sources.last_result {
                 candidates = self.of_result(slot, result, texts == 1);
@@ -166,7 +154,7 @@ impl Plan<'_> {
                     )
                 })
                 .filter_map(|mention| match self.reader.read(mention, slot, false) {
-                    super::reading::Interpretation::Value { value, .. } => {
+                    super::interpretation::Interpretation::Value { value, .. } => {
                         let (start, end) = (mention.span.start, mention.span.end);
                         let text = prompts[at][start..end].to_owned();
                         Some(Candidate {

@@ -1,4 +1,4 @@
-//! The parameters of a tool, and what each can hold.
+//! The parameters of a tool, and the values that each takes.
 
 mod kind;
 
@@ -6,65 +6,63 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::super::params;
-use super::unit::Unit;
+use super::unit::{Dimension, Unit};
 use super::{Question, text};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 pub(super) use kind::Kind;
 
-/// Which end of a range, or of a way, a parameter or a value is.
+/// The end of a range or of a route that a parameter or a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Start,
     End,
 }
 
-/// One parameter, or a member of one that is an object.
+/// A parameter, or a member of a parameter that is an object.
 #[derive(Debug)]
 pub(super) struct Slot {
     /// `limit`, or `location/latitude`.
     pub name: String,
-    /// The same, name by name.
+    /// The names in the path to it.
     pub path: Vec<String>,
     /// The words of its own name.
     pub words: Vec<String>,
-    /// What its description says, in lower case.
+    /// Its description.
     pub description: Option<String>,
     /// The type, or the allowed values, for a question.
     pub type_: Option<Value>,
     pub required: bool,
-    /// Required where its object is there at all.
+    /// Required if its object is present.
     pub required_in_object: bool,
-    /// A default or a constant stands for it where nothing is said.
+    /// The schema has a default for it.
     pub has_default: bool,
     pub is_list: bool,
     pub kind: Kind,
-    /// Each allowed value with its words.
+    /// The allowed values with their words.
     pub choices: Vec<(Vec<String>, Value)>,
     pub role: Option<Role>,
     pub unit: Option<Unit>,
-    /// What its description says that it is the name or the id of.
+    /// The thing whose name or id it is, by its description.
     pub of: Option<String>,
-    /// A pattern that words of prose do not match.
+    /// A pattern that does not match words of prose.
     pub pattern: Option<Regex>,
-    /// "first N lines" of its description: the words on both sides of the number.
+    /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
-    /// It goes from 0 to 1, so that percents are hundredths of it.
-    pub is_fraction: bool,
-    /// It ends at 100, so that percents are what it counts.
+    /// Its maximum is 100, so it is in percent.
     pub is_hundred: bool,
-    /// How it writes a day, as `strftime` does, where its description says so.
+    /// The `strftime` format of a day, if its description names one.
     pub day_form: Option<String>,
 }
 
-/// Names whose own words are the values that they hold.
+/// Words in names that mark the start or the end of a range or route.
 const START: &str = "after begin beginning departure earliest from input least lower lowest min minimum old \
      origin since source src start starts";
 const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
      return target till to until upper";
 const LIMITS: &[&str] = &["limit", "count", "n", "top", "k", "size"];
 
-/// Words of prose, which a pattern that tells its values apart does not match.
+/// Words of prose, which a distinctive pattern does not match.
 const PROSE: &[&str] =
     &["search", "the", "file", "a", "Berlin", "I", "show", "report", "well-known", "12", "5"];
 
@@ -79,12 +77,10 @@ impl Slot {
         let words = text::name_words(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(telling_pattern);
-        let pattern = match kind::is_zone(&words, said.unwrap_or_default()) {
-            true => telling_pattern(ZONE),
-            false => pattern,
-        };
+        let is_zone = words.iter().any(|word| word == "zone");
+        let pattern = if is_zone { telling_pattern(ZONE) } else { pattern };
         let choices = kind::choices(item);
-        let given = kind::Given {
+        let given = kind::ParameterTraits {
             words: &words,
             about: &said.unwrap_or_default().to_lowercase(),
             has_choices: !choices.is_empty(),
@@ -109,7 +105,6 @@ impl Slot {
             is_hundred: is_number
                 && schema["maximum"] == 100
                 && !words.contains(&"limit".to_owned()),
-            is_fraction: is_number && schema["maximum"] == 1 && schema["minimum"] == 0,
             words,
             is_list,
             kind,
@@ -129,7 +124,7 @@ impl Slot {
         }
     }
 
-    /// Whether a preposition says that a value is for it: an end of a range.
+    /// Whether it is the end of a range, so that prepositions select it.
     pub fn is_bound(&self) -> bool {
         let is_measured = self.kind.is_number() || matches!(self.kind, Kind::Day | Kind::Moment);
         self.role.is_some() && is_measured
@@ -144,7 +139,7 @@ impl Slot {
         self.kind == Kind::Id && is_symbol
     }
 
-    /// Whether it limits how many results come.
+    /// Whether it limits the number of results.
     pub fn is_limit(&self) -> bool {
         let is_max_of_results = self.words.len() == 2
             && matches!(self.words[0].as_str(), "max" | "num" | "page" | "per")
@@ -157,7 +152,16 @@ impl Slot {
                 || self.words.iter().all(|word| LIMITS.contains(&word.as_str()) || word == "max"))
     }
 
-    /// The words of its name that say what it is, beside which end of what.
+    /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.
+    pub fn is_duration(&self) -> bool {
+        let is_time = |unit: &Unit| unit.dimension() == Dimension::Time;
+        let says_time = |word: &String| {
+            matches!(word.as_str(), "duration" | "length") || Unit::said(word).iter().any(is_time)
+        };
+        self.unit.as_ref().is_some_and(is_time) && self.words.iter().all(says_time)
+    }
+
+    /// The words of its name without those that mark an end or say nothing.
     pub fn nouns(&self) -> impl Iterator<Item = &str> {
         const EMPTY: &[&str] = &[
             "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at",
@@ -167,12 +171,12 @@ impl Slot {
         words.filter(|word| !EMPTY.contains(word) && role_of_word(word).is_none())
     }
 
-    /// The words of its name that say which end of what it is.
+    /// The words of its name that mark the end of a range.
     pub fn ends(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str).filter(|word| role_of_word(word).is_some())
     }
 
-    /// Whether its name is what it counts: `days`, `duration_minutes`.
+    /// Whether its name contains a unit: `days`, `duration_minutes`.
     pub fn counts(&self, unit: Unit) -> bool {
         self.words.iter().any(|word| Unit::said(word).contains(&unit))
     }
@@ -183,8 +187,7 @@ impl Slot {
 
     /// Whether it is the name of a repository without its owner.
     pub fn is_repository(&self) -> bool {
-        let is_it = self.words.len() == 1 && self.has_word(&["repo", "repository"]);
-        is_it && !self.says("owner/")
+        self.words.len() == 1 && self.has_word(&["repo", "repository"])
     }
 
     pub fn is_money(&self) -> bool {
@@ -195,7 +198,7 @@ impl Slot {
         self.has_word(MONEY)
     }
 
-    /// Whether a word says nothing, or is one of its name and its description.
+    /// Whether a word is a function word or occurs in its name or description.
     pub fn is_about(&self, word: &str) -> bool {
         let about = text::words(self.description.as_deref().unwrap_or_default());
         let mut words = about.iter().map(|word| &word.lower).chain(&self.words);
@@ -205,16 +208,10 @@ impl Slot {
     pub fn has_word(&self, among: &[&str]) -> bool {
         self.words.iter().any(|word| among.contains(&word.as_str()))
     }
-
-    pub fn says(&self, what: &str) -> bool {
-        self.description
-            .as_ref()
-            .is_some_and(|description| description.to_lowercase().contains(what))
-    }
 }
 
-/// The slots of a tool's schema, in its order: its parameters, and the members of those that are
-/// objects, one level deep.
+/// The slots of a tool's schema in order: its parameters, and the members of object parameters, one
+/// level deep.
 pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
     let about = tool.description.to_lowercase();
     let hinted = &tool.routing.parameter_hints.required;
@@ -264,7 +261,7 @@ fn role(words: &[String], kind: Kind) -> Option<Role> {
 
 fn telling_pattern(pattern: &str) -> Option<Regex> {
     let regex = Regex::new(pattern).ok()?;
-    // A pattern that is not anchored is found in the middle of words.
+    // A pattern without anchors matches within words.
     let whole = pattern.starts_with('^') && pattern.ends_with('$');
     (whole && !PROSE.iter().any(|word| regex.is_match(word))).then_some(regex)
 }

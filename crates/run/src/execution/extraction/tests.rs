@@ -2,8 +2,8 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use super::*;
-use crate::catalog::Schema;
 use crate::execution::params::is_valid;
+use toolroute_catalog::Schema;
 
 fn tool(name: &str, about: &str, schema: &Value) -> Tool {
     let mut tool = Tool::new(Some("test"), name, about);
@@ -81,7 +81,7 @@ fn days_are_written_in_the_form_that_the_description_tells() {
 fn what_goes_nowhere_is_told() {
     let schema = object(json!({"name": {"type": "string"}}), &[]);
     let prepared = prepare(&tool("hello", "Say hello", &schema), "hello 7 times");
-    assert_eq!(prepared.unused, [Unused { text: "7".into(), kind: "number" }]);
+    assert_eq!(prepared.unused, [UnusedMention { text: "7".into(), kind: "number" }]);
 }
 
 proptest::proptest! {

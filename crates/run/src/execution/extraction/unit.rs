@@ -1,9 +1,9 @@
-//! Units of measure and currencies: what is said, what a parameter counts in, and the way between.
+//! Units of measure and currencies: their words, the unit of a parameter, and conversion.
 
 use super::decimal::Decimal;
 use super::text::{self, Word};
 
-/// What is measured. Units of one dimension convert into each other.
+/// A dimension. Units of one dimension convert into each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dimension {
     Time,
@@ -19,7 +19,7 @@ pub(super) enum Dimension {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// So many of the smallest unit of its dimension.
+    /// A multiple of the smallest unit of its dimension.
     Scaled {
         dimension: Dimension,
         name: &'static str,
@@ -27,13 +27,13 @@ pub(super) enum Unit {
     },
     /// By its ISO 4217 code.
     Currency(&'static str),
-    /// Money of a currency that is not said, as by "$": there are many dollars.
+    /// Money of an unknown currency, such as "$".
     Money,
     /// Hundredths of a currency.
     Cents,
     Celsius,
     Fahrenheit,
-    /// Degrees of a scale that is not said.
+    /// Degrees of an unknown scale.
     Degrees,
     Percent,
 }
@@ -103,11 +103,13 @@ const CURRENCIES: &[(&str, &[&str])] = &[
     ("TRY", &[]),
     ("TWD", &[]),
     ("UAH", &[]),
-    ("USD", &[]),
+    ("USD", &["usdollar", "usdollars", "us$"]),
     ("ZAR", &[]),
 ];
 
 impl Unit {
+    pub const MINUTES: Self = Self::Scaled { dimension: Time, name: "minutes", size: 60_000 };
+
     /// What a word or sign after a number may mean. `M` and `TRY` are units only as they are
     /// usually written.
     pub fn said(word: &str) -> Vec<Self> {
@@ -132,9 +134,9 @@ impl Unit {
         units
     }
 
-    /// The code of a currency that a code, sign or name means.
+    /// The code of a currency that a code, sign or name means; spaces in it do not count.
     pub fn currency(word: &str) -> Option<&'static str> {
-        let lower = word.to_lowercase();
+        let lower = word.to_lowercase().replace(' ', "");
         let meant = |(code, names): &&(&'static str, &[&str])| {
             *code == word || names.contains(&lower.as_str())
         };

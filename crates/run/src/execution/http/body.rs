@@ -5,7 +5,7 @@ use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 
 use super::{Arguments, add_pairs, given, multipart};
-use crate::catalog::{Operation, OperationArgument, OperationBody, Place};
+use toolroute_catalog::{Operation, OperationArgument, OperationBody, Place};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -49,7 +49,7 @@ fn add_form(
     operation: &Operation,
     arguments: &Arguments,
 ) -> Result<RequestBuilder, String> {
-    // A query is written as a form is; the address around it goes nowhere.
+    // A query has the encoding of a form; the address is a placeholder.
     let mut form = Url::parse("http://form/").map_err(|error| error.to_string())?;
     for (argument, value) in members(operation, arguments) {
         add_pairs(&mut form, argument, value);
@@ -72,7 +72,7 @@ fn add_form(
     Ok(request.header(CONTENT_TYPE, FORM).body(text.to_owned()))
 }
 
-/// A body of no parts is none that a server understands, so one is asked for where it is required.
+/// A body without parts is invalid, so a required body needs at least one part.
 fn add_parts(
     request: RequestBuilder,
     body: &OperationBody,

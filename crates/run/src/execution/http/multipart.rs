@@ -5,14 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::catalog::OperationArgument;
+use toolroute_catalog::OperationArgument;
 
 const JSON: &str = "application/json";
 
-/// One part. Its content is what it says to its end; no part is read again.
+/// One part of the body.
 struct Part<'a> {
     name: &'a str,
-    /// What a content that is no plain text is.
+    /// The media type; `None` for plain text.
     kind: Option<&'a str>,
     is_file: bool,
     content: Vec<u8>,
@@ -56,7 +56,7 @@ fn part<'a>(argument: &'a OperationArgument, value: &Value) -> Result<Part<'a>, 
     let name = argument.sent_name();
     if let Some(kind) = &argument.file {
         let decoded = value.as_str().and_then(|text| {
-            // What is broken into lines is base64 too.
+            // Base64 may be split into lines.
             let text: String = text.split_ascii_whitespace().collect();
             STANDARD.decode(text).ok()
         });
@@ -81,10 +81,10 @@ impl Part<'_> {
         let name = quoted(self.name);
         let mut head = format!("Content-Disposition: form-data; name=\"{name}\"");
         if self.is_file {
-            // Servers know a file by its having a name.
+            // Servers recognise a file by its file name.
             head.push_str(&format!("; filename=\"{name}\""));
         }
-        // A catalog may come from anywhere, and must not write headers of its own.
+        // A catalog is untrusted and must not inject headers.
         let is_plain = |kind: &&str| kind.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if let Some(kind) = self.kind.filter(is_plain) {
             head.push_str(&format!("\r\nContent-Type: {kind}"));
@@ -93,12 +93,12 @@ impl Part<'_> {
     }
 }
 
-/// As HTML's forms have names in quotes.
+/// Escapes a name as HTML forms do.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A line that no part holds: no text is known that holds its own hash.
+/// A boundary that no part contains, because no text is known to contain its own hash.
 fn boundary(parts: &[Part<'_>]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -115,7 +115,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalog::Place;
+    use toolroute_catalog::Place;
 
     fn argument(name: &str, file: Option<&str>) -> OperationArgument {
         let file = file.map(str::to_owned);

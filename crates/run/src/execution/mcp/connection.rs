@@ -32,11 +32,11 @@ use super::pipes::Pipes;
 use super::progress::Listeners;
 use super::translate;
 
-/// A server that pages for ever, or lists without end, is cut off.
+/// Bounds the pages of a list that never ends.
 const MOST_PAGES: usize = 200;
 const MOST_TOOLS: usize = 20_000;
 
-/// Under which a call's key stands in `_meta`; other names there belong to others.
+/// The name of the idempotency key in `_meta`.
 const KEY: &str = "toolroute/idempotencyKey";
 
 /// Bytes of a server's stderr that are kept for the log when it dies.
@@ -53,7 +53,7 @@ pub(super) struct Connection {
     hold: Hold,
 }
 
-/// What a server may ask of us, which is nothing. What it tells us is taken before it comes here.
+/// Handles requests of the server, all of which are refused. Notifications are handled earlier.
 #[derive(Clone, Copy)]
 pub(super) struct Handler {
     /// [`super::McpOptions::says_it_offers_all`].
@@ -72,13 +72,13 @@ impl ClientHandler for Handler {
 }
 
 impl Connection {
-    /// Starts the program and shakes hands.
+    /// Starts the program and does the handshake.
     pub async fn stdio(
         program: &Program,
         options: &ProcessOptions,
         handler: Handler,
         watcher: Watcher,
-    ) -> Result<Self, Unopened> {
+    ) -> Result<Self, ConnectFault> {
         let (words, progress) = (LastWords::default(), Listeners::default());
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
@@ -103,7 +103,7 @@ impl Connection {
         remote: &Remote,
         handler: Handler,
         watcher: Watcher,
-    ) -> Result<Self, Unopened> {
+    ) -> Result<Self, ConnectFault> {
         let progress = Listeners::default();
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
@@ -156,7 +156,7 @@ impl Connection {
         let sent = self.peer.send_cancellable_request(request, options(call.key));
         let mut handle = sent.await.map_err(|error| Fault::before(FaultKind::Broken, error))?;
         let mut progress = self.progress.listen(handle.progress_token.clone());
-        let mut abandoned = Abandoned { peer: &self.peer, id: Some(handle.id.clone()) };
+        let mut abandoned = CancelOnDrop { peer: &self.peer, id: Some(handle.id.clone()) };
         let answered = loop {
             tokio::select! {
                 biased;
@@ -164,7 +164,7 @@ impl Connection {
                 answered = &mut handle.rx => break answered,
             }
         };
-        // What the server said before its answer is here by now.
+        // Progress messages that came before the answer are queued by now.
         progress.rest().for_each(|told| (call.on_progress)(told));
         abandoned.id = None;
         let answered = answered.unwrap_or(Err(ServiceError::TransportClosed));
@@ -193,7 +193,7 @@ impl Connection {
         Ok(tools)
     }
 
-    /// Asks for what is no tool call, in the protocol's own words.
+    /// Sends an MCP request that is not a tool call.
     pub async fn ask(&self, method: &str, params: Value) -> Result<Value, Fault> {
         if !self.has(method) {
             return Err(Fault::before(FaultKind::Missing, format!("the server has no {method}")));
@@ -203,7 +203,7 @@ impl Connection {
         asked.map(value_of).map_err(|error| self.with_last_words(translate::fault(&error)))
     }
 
-    /// Whether the server says that it understands requests of this kind.
+    /// Whether the server declares support for a request method.
     fn has(&self, method: &str) -> bool {
         let Some(about) = self.peer.peer_info() else { return true };
         let has = &about.capabilities;
@@ -215,14 +215,14 @@ impl Connection {
         }
     }
 
-    /// Whether the server answers; that it knows no such request is an answer too.
+    /// Whether the server answers a ping; an error is an answer too.
     pub async fn ping(&self) -> bool {
         let asked =
             self.peer.send_request(ClientRequest::PingRequest(PingRequest::default())).await;
         matches!(asked, Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse))
     }
 
-    /// Lets the server end by itself for so long, and then kills what is left of it.
+    /// Waits for the server to exit, and then kills what is left of it.
     pub async fn close(&self, grace: Duration) {
         let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut service) = service {
@@ -242,7 +242,7 @@ impl Connection {
     }
 }
 
-/// All that a server may ask of a client.
+/// All capabilities of a client.
 fn everything() -> ClientCapabilities {
     let all = json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}});
     serde_json::from_value(all).expect("these are MCP's own words. This is a bug.")
@@ -259,12 +259,12 @@ fn options(key: Option<&str>) -> PeerRequestOptions {
     }
 }
 
-/// A result as JSON, whatever rmcp took it for.
+/// A result as JSON, whichever type rmcp parsed it as.
 fn value_of(result: ServerResult) -> Value {
     serde_json::to_value(result).unwrap_or_default()
 }
 
-/// Servers that know only the newest protocol refuse `initialize`; they are asked their way.
+/// Servers that support only the newest protocol refuse `initialize` and need its handshake.
 fn next_mode(
     tried: &ClientLifecycleMode,
     error: &ClientInitializeError,
@@ -275,8 +275,8 @@ fn next_mode(
     })
 }
 
-/// A server of the newest protocol tells what has changed to those who listen, and to nobody else. What
-/// it tells is taken where messages come in.
+/// A server of the newest protocol announces changes only to subscribers. The announcements are
+/// handled by the intake.
 fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handler>) {
     if *mode == ClientLifecycleMode::Initialize {
         return;
@@ -296,27 +296,27 @@ fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handl
 }
 
 /// Why there is no connection.
-pub(super) enum Unopened {
-    /// Its program or its folder is not there, in words of ours.
+pub(super) enum ConnectFault {
+    /// The program or its folder does not exist; a description that is safe to show.
     Missing(String),
     /// It sent too much.
     Flooding(String),
-    /// In words that may be the server's own.
+    /// A description that may quote the server.
     Failed(String),
 }
 
-impl From<String> for Unopened {
+impl From<String> for ConnectFault {
     fn from(said: String) -> Self {
         Self::Failed(said)
     }
 }
 
-fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> Unopened {
+fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> ConnectFault {
     if let Some(because) = hold.dropped() {
-        return Unopened::Flooding(because.to_owned());
+        return ConnectFault::Flooding(because.to_owned());
     }
     let said = match error {
-        // Its own words are those of types of the program.
+        // The error's own text names internal types.
         ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
         other => other.to_string(),
     };
@@ -327,9 +327,9 @@ fn cause_of<'a>(error: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 's
     (**error).source()
 }
 
-/// An error and what it comes from, as far as each says something new.
+/// An error with its sources, without repetitions.
 fn with_causes(error: &(dyn Error + 'static)) -> String {
-    // What the HTTP client says is in it, and not told as its cause.
+    // The HTTP client's error is part of the text and not a source.
     let first: Option<&(dyn Error + 'static)> = match error.downcast_ref() {
         Some(StreamableHttpError::<client::HttpError>::Client(error)) => error.source(),
         _ => error.source(),
@@ -349,7 +349,7 @@ fn with_words(said: String, words: &LastWords) -> String {
     format!("{said}; it said: {}", String::from_utf8_lossy(&words).trim())
 }
 
-/// Reads what a server says on stderr: a pipe that nobody reads would stop it.
+/// Reads a server's stderr, because a full pipe would block the server.
 fn keep_words(stderr: Option<ChildStderr>, kept: &LastWords) {
     let Some(mut stderr) = stderr else { return };
     let kept = Arc::clone(kept);
@@ -364,13 +364,13 @@ fn keep_words(stderr: Option<ChildStderr>, kept: &LastWords) {
     });
 }
 
-/// Tells the server that nobody waits for a call any more, when the call is dropped.
-struct Abandoned<'a> {
+/// Cancels the call on the server when it is dropped.
+struct CancelOnDrop<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
 }
 
-impl Drop for Abandoned<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };

@@ -1,10 +1,8 @@
-//! What a server may send: everything that comes from it passes here, one message after the other,
-//! before anything else is done with it.
+//! The intake of a connection: every message from a server passes here first, in order.
 //!
-//! rmcp has a task of its own handle each notification and each request, however many there are. So
-//! here notifications are taken where messages come in: what is said of a call's progress is heard
-//! before the answer that comes after it, and what has changed is one word to whoever watches. What is
-//! left for rmcp is bounded. A server that sends more than anybody could have asked for is dropped.
+//! rmcp spawns a task for each notification and each request, without a bound. Notifications are
+//! therefore handled here: progress arrives before the answer that follows it, and changes go to the
+//! watcher. What is left for rmcp is bounded, and a server that floods the connection is dropped.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,20 +17,19 @@ use super::super::invoker::{Changed, OnChange};
 use super::super::spawn::GroupLease;
 use super::progress::{self, Listeners};
 
-/// Messages that nobody asked for, beyond those of a call's progress: so many at once, and so many a
-/// second for ever. A server that logs each of some thousand files that it reads is within it; one that
-/// repeats a message in a loop sends 50,000 a second. A long message counts as several.
+/// The bounds of unsolicited messages other than a call's progress: a burst, and a rate for each
+/// second. A server that logs some thousand files stays within them; one that repeats a message in a
+/// loop sends 50,000 a second. A long message counts as several.
 const BURST: f64 = 5_000.0;
 const PER_SECOND: f64 = 500.0;
 
-/// Bytes of a message up to which it counts as one, as each further part of it does. A line of a log is
-/// shorter.
+/// A message counts once for each started block of so many bytes. A log line is shorter.
 const PART: usize = 4_096;
 
-/// Requests of a server whose answers it has not read.
+/// The most requests of a server whose answers it has not read.
 const UNANSWERED: usize = 64;
 
-/// Where a server's word on what has changed goes: to whoever asked last to be told.
+/// The current watcher for changes that a server announces.
 #[derive(Clone, Default)]
 pub(super) struct Watcher {
     told: Arc<Mutex<Option<OnChange>>>,
@@ -51,7 +48,7 @@ impl Watcher {
     }
 }
 
-/// What ends a connection's server, and why it was ended.
+/// Kills a connection's server, and holds the reason.
 #[derive(Clone, Default)]
 pub(super) struct Hold {
     inner: Arc<HoldInner>,
@@ -81,16 +78,16 @@ impl Hold {
     }
 }
 
-/// A transport from which no more comes than can be taken.
+/// A transport that bounds incoming messages.
 pub(super) struct Intake<T> {
     transport: T,
     listeners: Listeners,
     watcher: Watcher,
     hold: Hold,
     allowance: Allowance,
-    /// Our requests that have no answer yet: another answer is one that nobody asked for.
+    /// Our requests without an answer; any other answer is unsolicited.
     awaited: usize,
-    /// Requests whose answer was not sent yet. Each has an id of its own.
+    /// Requests of the server whose answers are not sent yet, by id.
     unanswered: Arc<Mutex<HashSet<RequestId>>>,
 }
 
@@ -107,7 +104,7 @@ impl<T> Intake<T> {
         }
     }
 
-    /// Whether the message is for rmcp; an error where the server must be dropped.
+    /// Whether to pass the message to rmcp; an error if the server must be dropped.
     fn take(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> Result<bool, String> {
         let is_passed = match message {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) if self.awaited > 0 => {
@@ -117,9 +114,9 @@ impl<T> Intake<T> {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
             JsonRpcMessage::Request(request) => self.open(&request.id).map(|()| true)?,
             JsonRpcMessage::Notification(told) => match self.heard(&told.notification) {
-                Heard::Free => return Ok(false),
-                Heard::Taken => false,
-                Heard::Passed => true,
+                Disposition::Free => return Ok(false),
+                Disposition::Taken => false,
+                Disposition::Passed => true,
             },
         };
         match self.allowance.spend(parts(message), Instant::now()) {
@@ -131,7 +128,7 @@ impl<T> Intake<T> {
         }
     }
 
-    /// Notes that a request is to be answered; an error where it is one too many.
+    /// Notes a request to answer; an error if there are too many.
     fn open(&self, id: &RequestId) -> Result<(), String> {
         if progress::is_too_long(id) {
             return Err(format!(
@@ -150,10 +147,14 @@ impl<T> Intake<T> {
         }
     }
 
-    fn heard(&self, notification: &ServerNotification) -> Heard {
+    fn heard(&self, notification: &ServerNotification) -> Disposition {
         match notification {
             ServerNotification::ProgressNotification(told) => {
-                return if self.listeners.note(&told.params) { Heard::Free } else { Heard::Taken };
+                return if self.listeners.note(&told.params) {
+                    Disposition::Free
+                } else {
+                    Disposition::Taken
+                };
             }
             ServerNotification::ToolListChangedNotification(_) => self.watcher.tell(Changed::Tools),
             ServerNotification::PromptListChangedNotification(_) => {
@@ -172,12 +173,12 @@ impl<T> Intake<T> {
                 // a server may ask is refused at once; there is nothing to stop.
                 let id = told.params.request_id.as_ref();
                 if !id.is_some_and(|id| lock(&self.unanswered).contains(id)) {
-                    return Heard::Passed;
+                    return Disposition::Passed;
                 }
             }
-            _ => return Heard::Passed,
+            _ => return Disposition::Passed,
         }
-        Heard::Taken
+        Disposition::Taken
     }
 
     /// Ends the server at once: it would go on for as long as it is read.
@@ -189,8 +190,8 @@ impl<T> Intake<T> {
     }
 }
 
-/// What becomes of a notification.
-enum Heard {
+/// How a notification is handled.
+enum Disposition {
     /// It was taken, and belongs to a call that is under way.
     Free,
     Taken,
@@ -247,7 +248,7 @@ fn lock(ids: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashSet<Re
     ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What may still be sent: it grows with time, up to a burst.
+/// A token bucket, which refills with time up to a burst.
 struct Allowance {
     left: f64,
     at: Instant,
@@ -258,7 +259,7 @@ impl Allowance {
         Self { left: BURST, at: Instant::now() }
     }
 
-    /// Whether one more may come that counts as so many.
+    /// Takes tokens for a message; false if there are not enough.
     fn spend(&mut self, count: f64, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.at).as_secs_f64();
         self.left = (self.left + since * PER_SECOND).min(BURST) - count;
@@ -267,16 +268,16 @@ impl Allowance {
     }
 }
 
-/// As how many messages one counts.
+/// The number of messages that one counts as.
 fn parts(message: &RxJsonRpcMessage<RoleClient>) -> f64 {
     let mut length = Length::default();
-    // What cannot be written out counts for as much as could be.
+    // A message that cannot be serialised counts as the largest.
     serde_json::to_writer(&mut length, message).ok();
     let parts = length.bytes.div_ceil(PART).max(1);
     u32::try_from(parts).map_or(f64::INFINITY, f64::from)
 }
 
-/// Counts what is written to it.
+/// A writer that counts bytes.
 #[derive(Default)]
 struct Length {
     bytes: usize,

@@ -1,7 +1,7 @@
-//! A program's output, line by line, with an error in the place of an answer that is too long.
+//! Reads a program's output by lines, and replaces an answer that is too long by an error.
 //!
-//! rmcp drops a line that is longer than it takes, and whoever waits for it waits until the timeout.
-//! Here such a line ends early, and the request that it answers is answered with an error.
+//! rmcp drops a line beyond its limit, and the caller would wait until the timeout. Here such a line
+//! is cut off, and its request is answered with an error.
 
 use std::io;
 use std::pin::Pin;
@@ -13,24 +13,24 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// Bytes of a line: what rmcp's `AsyncRwTransport` takes (`DEFAULT_MAX_LINE_LENGTH`).
 const MOST: usize = 16 << 20;
 
-/// Bytes at a line's beginning and end in which its `id` is looked for: servers write it first or last.
+/// Bytes at a line's beginning and end that are searched for its `id`, which is usually first or last.
 const SEEN: usize = 256;
 
-/// Passes on what it reads, but for lines that are too long.
+/// A reader that replaces lines that are too long.
 pub(super) struct Lines<R> {
     input: R,
     most: usize,
-    /// Read and not passed on yet.
+    /// Bytes that are read and not passed on yet.
     ready: Vec<u8>,
     passed: usize,
     /// Bytes of the line so far.
     length: usize,
     first: Vec<u8>,
-    /// The end of a line that is being left out.
+    /// The latest bytes of a line that is being skipped.
     last: Vec<u8>,
-    /// The line is left out, and whether its request has its error already.
+    /// The line is being skipped; whether its request has received an error already.
     dropped: Option<bool>,
-    /// Nobody knows which request was answered: all must hear that there is no answer.
+    /// The answered request is unknown, so all pending requests must fail.
     is_broken: bool,
 }
 
@@ -73,7 +73,7 @@ impl<R> Lines<R> {
             self.ready.extend_from_slice(piece);
             return;
         }
-        // What was passed on of the line is no JSON, which nobody takes for a message.
+        // The part that was passed on is not valid JSON, so it is not taken for a message.
         self.ready.push(b'\n');
         let id = first_id(&self.first);
         self.dropped = Some(id.is_some());
@@ -144,7 +144,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     }
 }
 
-/// The `id` of a message that begins so, where only plain members stand before it.
+/// The `id` in the beginning of a message, if only scalar members precede it.
 fn first_id(text: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(text);
     let mut rest = text.trim_start().strip_prefix('{')?;
@@ -161,7 +161,7 @@ fn first_id(text: &[u8]) -> Option<Value> {
     }
 }
 
-/// The `id` of a message that ends so, where it or `jsonrpc` is its last member.
+/// The `id` in the end of a message, if it or `jsonrpc` is the last member.
 fn last_id(text: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(text);
     let rest = text.trim_end().strip_suffix('}')?;

@@ -1,4 +1,4 @@
-//! The pipes of a server's process, as rmcp wants them.
+//! The pipes of a server's process as an rmcp transport.
 
 use std::io;
 use std::time::Duration;
@@ -9,26 +9,26 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::super::servers::Program;
-use super::super::spawn::{self, Child, GroupLease, ProcessOptions, Started};
+use super::super::spawn::{self, Child, GroupLease, ProcessOptions, RunningProgram};
 use super::lines::Lines;
 
-/// How long a server may take to end once its input has. Who closes a connection gives it less, and
+/// The time for a server to exit after its input is closed. Closing a connection allows less time and
 /// kills what is left.
 const LONGEST_END: Duration = Duration::from_secs(3);
 
-/// A process that speaks over its pipes.
+/// A server's process and its pipes.
 pub(super) struct Pipes {
     child: Child,
     lines: AsyncRwTransport<RoleClient, Lines<ChildStdout>, ChildStdin>,
 }
 
 impl Pipes {
-    /// Starts the program. What it says on stderr must be read, and the lease be held.
+    /// Starts the program. The caller must read its stderr and hold the lease.
     pub fn open(
         program: &Program,
         options: &ProcessOptions,
     ) -> io::Result<(Self, Option<ChildStderr>, GroupLease)> {
-        let Started { mut child, lease } = spawn::start(program, options)?;
+        let RunningProgram { mut child, lease } = spawn::start(program, options)?;
         let pipes = child.stdout().take().zip(child.stdin().take());
         let (stdout, stdin) = pipes.ok_or_else(|| io::Error::other("it has no pipes"))?;
         let stderr = child.stderr().take();
@@ -51,7 +51,7 @@ impl Transport<RoleClient> for Pipes {
         self.lines.receive()
     }
 
-    /// Closes the server's input, by which it knows that it is to end, and sees to it that it does.
+    /// Closes the server's input, which asks it to exit, and kills it after a grace period.
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.lines.close().await?;
         if tokio::time::timeout(LONGEST_END, self.child.wait()).await.is_err() {

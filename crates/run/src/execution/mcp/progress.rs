@@ -1,4 +1,4 @@
-//! Hands on what a server says of how far a call is, in the order in which it says it.
+//! Routes a server's progress messages to the calls that they belong to, in order.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,31 +9,31 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::super::invoker::Progress;
 
-/// Words that are kept for calls whose token is not known yet: it is known once a call is sent, and
-/// a server may be quick.
+/// Messages that are kept for unknown tokens: the token of a call is known after it is sent, and a
+/// server may be faster.
 const EARLY: usize = 64;
 
-/// Words of one call that wait to be heard; of more the oldest are forgotten.
+/// Messages of one call that wait in the queue; the oldest ones are dropped.
 const UNHEARD: usize = 256;
 
-/// Bytes of a name or a message that a server sends without being asked. A message is cut there; a
-/// longer name is none of ours. Words are kept, so their number alone bounds no memory.
+/// The longest token or message in bytes. A longer message is truncated, and a longer token is not
+/// ours. Bounding the number of messages alone would not bound memory.
 pub(super) const LONGEST: usize = 4_096;
 
-/// Who listens to which call of a connection.
+/// The listeners of a connection, by call.
 #[derive(Clone, Default)]
 pub(super) struct Listeners {
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<ProgressRoutes>>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct ProgressRoutes {
     calls: HashMap<ProgressToken, broadcast::Sender<Progress>>,
     early: VecDeque<(ProgressToken, Progress)>,
 }
 
 impl Listeners {
-    /// Hears what is said of a call from now on, and what was said of it already.
+    /// Subscribes to the progress of a call, including messages that came already.
     pub fn listen(&self, token: ProgressToken) -> Listener {
         let (tell, said) = broadcast::channel(UNHEARD);
         let mut heard = self.heard();
@@ -49,7 +49,7 @@ impl Listeners {
         Listener { token, said, listeners: self.clone() }
     }
 
-    /// Whether somebody listens to the call that is meant.
+    /// Delivers a message; whether its call has a listener.
     pub fn note(&self, told: &ProgressNotificationParam) -> bool {
         if is_too_long(&told.progress_token.0) {
             return false;
@@ -69,17 +69,17 @@ impl Listeners {
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, ProgressRoutes> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether a name is longer than any that is kept.
+/// Whether a token is too long to be ours.
 pub(super) fn is_too_long(name: &NumberOrString) -> bool {
     matches!(name, NumberOrString::String(name) if name.len() > LONGEST)
 }
 
-/// As much of a text as is kept.
+/// The text, truncated to the limit.
 fn cut(text: &str) -> &str {
     let mut end = LONGEST.min(text.len());
     while !text.is_char_boundary(end) {
@@ -88,7 +88,7 @@ fn cut(text: &str) -> &str {
     &text[..end]
 }
 
-/// Hears of one call, until it is dropped.
+/// Receives the progress of one call until it is dropped.
 pub(super) struct Listener {
     token: ProgressToken,
     said: broadcast::Receiver<Progress>,
@@ -96,7 +96,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// The next word; it is waited for.
+    /// Waits for the next message.
     pub async fn next(&mut self) -> Option<Progress> {
         loop {
             match self.said.recv().await {
@@ -107,7 +107,7 @@ impl Listener {
         }
     }
 
-    /// What was said and not heard yet.
+    /// The messages that are queued.
     pub fn rest(&mut self) -> impl Iterator<Item = Progress> {
         std::iter::from_fn(|| {
             loop {

@@ -1,6 +1,6 @@
-//! Why a server could not be had, in words that may be told to anybody: nothing of what it said itself.
+//! Descriptions of connection failures that are safe to show: they quote nothing from the server.
 
-/// What is found in the words of the system and of the libraries, and what is told of it.
+/// Patterns in the errors of the system and of libraries, with their descriptions.
 const KNOWN: [(&str, &str); 9] = [
     ("Connection refused", "nothing listens at its address"),
     ("dns error", "its host is not known"),
@@ -13,9 +13,9 @@ const KNOWN: [(&str, &str); 9] = [
     ("connection closed", "it ended before it answered"),
 ];
 
-/// What is told of a start that failed with these words.
+/// The description of a failed start, by its error text.
 pub(super) fn of(said: &str) -> Option<String> {
-    // What follows are the server's own words.
+    // The server's own output follows.
     let ours = said.split("; it said: ").next().unwrap_or(said);
     let known = KNOWN.iter().find(|(words, _)| ours.contains(words));
     known.map(|(_, told)| format!("cannot be reached: {told}"))

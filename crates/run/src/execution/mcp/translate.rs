@@ -1,4 +1,4 @@
-//! From MCP's words to ours.
+//! Conversion of MCP results.
 
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ResourceContents, ServerResult};
 use rmcp::service::ServiceError;
@@ -37,9 +37,8 @@ pub(super) fn fault(error: &ServiceError) -> Fault {
     }
 }
 
-/// A result that rmcp does not know: most often a tool's with a part of a kind that came later, or
-/// with a part that is not quite as it should be. The other parts must not be lost for that one, and
-/// the server is in good health.
+/// A result that rmcp cannot parse, usually a tool result with a content block of a newer or invalid
+/// type. The other blocks must not be lost, and the server is healthy.
 fn of_unknown(mut result: Value) -> Result<Output, Fault> {
     let is_ours = ["content", "structuredContent", "isError"]
         .iter()
@@ -79,7 +78,7 @@ fn of_result(result: CallToolResult) -> Output {
     output
 }
 
-/// The parts of an answer, gathered.
+/// The collected content blocks of an answer.
 #[derive(Default)]
 struct Parts {
     texts: Vec<String>,
@@ -104,7 +103,7 @@ impl Parts {
         }
     }
 
-    /// A part as its server wrote it: one that is not known is its text, or as much as JSON.
+    /// Adds a content block; an unknown one is added as its text or as JSON.
     fn add_value(&mut self, block: &Value) {
         match (ContentBlock::deserialize(block), block["text"].as_str()) {
             (Ok(known), _) => self.add(known),
@@ -119,7 +118,7 @@ impl Parts {
         self.attachments.push(Attachment { kind, mime_type, data });
     }
 
-    /// The answer; where it has no text, its value is it.
+    /// The answer; without text blocks its value becomes the text.
     fn output(self, data: Option<Value>) -> Output {
         let mut text = self.texts.join("\n");
         if let (true, Some(data)) = (text.is_empty(), &data) {
@@ -129,7 +128,7 @@ impl Parts {
     }
 }
 
-/// Whether the text says all that the answer does.
+/// Whether the text contains everything in the answer.
 fn is_one_plain_text(content: &[ContentBlock]) -> bool {
     match content {
         [] => true,

@@ -1,4 +1,4 @@
-//! JSON that is cut and still parses.
+//! Truncation of JSON to valid JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -18,8 +18,8 @@ pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -
     if chars <= most { value.clone() } else { marked(value, most, chars, handle) }
 }
 
-/// The largest of a row of smaller and smaller cuts that fits. What is asked for is near the top of
-/// an answer, so its lists and texts are shortened from their ends, and then its depth.
+/// The largest cut that fits. Lists and texts are shortened from their ends first and nesting
+/// depth last, because the important parts of an answer are near its top.
 fn marked(value: &Value, most: usize, chars: usize, handle: Option<&str>) -> Value {
     let said = json!(marker(most, chars, handle));
     let fits = |cut: &Value| cut.to_string().chars().count() <= most;

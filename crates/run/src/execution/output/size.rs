@@ -1,19 +1,19 @@
-//! How long an answer will be.
+//! Estimates of latency and answer length.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// Characters a token, in English prose and JSON about the same. An estimate, and called one.
+/// Characters in a token: an estimate for English prose and JSON.
 const CHARS_A_TOKEN: usize = 4;
 
-/// What a tool without a past is taken for: a page of text.
+/// The expected length of the answer of an unknown tool: a page of text.
 const UNKNOWN_CHARS: usize = 4_000;
 
-/// How much the newest answer counts for what is expected of the next.
+/// The weight of the newest answer in the moving mean.
 const NEWEST: f64 = 0.2;
 
 /// Tokens of so many characters, estimated.
@@ -43,15 +43,15 @@ impl Estimate {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Past {
+struct PastAnswers {
     latency_ms: f64,
     chars: f64,
 }
 
-/// What was seen of each tool's answers: moving means, the newest counting most.
+/// Moving means of the latency and length of each tool's answers.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    past: Mutex<HashMap<String, Past>>,
+    past: Mutex<HashMap<String, PastAnswers>>,
 }
 
 impl Sizes {
@@ -81,6 +81,6 @@ impl Sizes {
                 past.latency_ms += NEWEST * (latency_ms - past.latency_ms);
                 past.chars += NEWEST * (chars - past.chars);
             })
-            .or_insert(Past { latency_ms, chars });
+            .or_insert(PastAnswers { latency_ms, chars });
     }
 }

@@ -2,13 +2,14 @@
 
 use super::text;
 
-/// Says a long text in few words.
+/// Summarises long texts.
 pub trait Summarizer: Send + Sync {
-    /// At most so many characters on what the question asks; `None` where it cannot.
+    /// Summarises what the text says on the question in at most `most_chars` characters; `None` if
+    /// that fails.
     fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String>;
 }
 
-/// How near each of some texts is to a question; one number a text.
+/// Scores each text by its similarity to a question; one number for each text.
 pub type Score = dyn Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync;
 
 /// Keeps the sentences nearest to the question, in their order. Every word is the tool's own.

@@ -1,8 +1,8 @@
-//! Tables that are cut and keep their header.
+//! Truncation of tables, which keep their header.
 
 use super::{marker, text};
 
-/// Rows that are looked at to tell a table from prose.
+/// Rows that are read to distinguish a table from prose.
 const LOOKED_AT: usize = 6;
 
 const SEPARATORS: [char; 4] = ['|', '\t', ';', ','];

@@ -49,7 +49,9 @@ fn a_text_ends_with_a_sentence() {
 #[test]
 fn the_rest_is_under_the_handle() {
     let folder = tempfile::tempdir().unwrap();
-    for kept in [Kept::in_memory(1 << 20), Kept::in_folder(folder.path(), 1 << 20).unwrap()] {
+    for kept in
+        [AnswerStore::in_memory(1 << 20), AnswerStore::in_folder(folder.path(), 1 << 20).unwrap()]
+    {
         let text = "äbcdefghij".repeat(10);
         let handle = kept.put(&text).unwrap();
         let page = kept.get(&handle, 40, 40).unwrap();
@@ -63,7 +65,7 @@ fn the_rest_is_under_the_handle() {
 #[test]
 fn the_oldest_go_where_there_is_no_room() {
     let folder = tempfile::tempdir().unwrap();
-    for kept in [Kept::in_memory(150), Kept::in_folder(folder.path(), 150).unwrap()] {
+    for kept in [AnswerStore::in_memory(150), AnswerStore::in_folder(folder.path(), 150).unwrap()] {
         let first = kept.put(&"a".repeat(100)).unwrap();
         // Files are told apart by their time.
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -85,7 +87,7 @@ fn a_summary_has_the_nearest_sentences_in_their_order() {
 
 #[test]
 fn sizes_are_learned() {
-    let (sizes, tool) = (Sizes::default(), crate::catalog::Tool::new(None, "a", ""));
+    let (sizes, tool) = (Sizes::default(), toolroute_catalog::Tool::new(None, "a", ""));
     assert!(!sizes.estimate(&tool).learned);
     sizes.learn(&tool, 100.0, 1_000);
     sizes.learn(&tool, 200.0, 2_000);

@@ -1,8 +1,8 @@
-//! Texts that are cut at the end of a sentence.
+//! Truncation of texts at the end of a sentence.
 
 use super::{first_chars, marker};
 
-/// Less than this share of the room is not given up for the sake of a whole sentence.
+/// A truncated text fills at least this share of the limit, even if it ends within a sentence.
 const LEAST_SHARE: f64 = 0.6;
 
 pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&str>) -> String {

@@ -1,15 +1,15 @@
-//! Values of another type that mean the same.
+//! Conversion of values to another type with the same meaning.
 
 use serde_json::{Number, Value};
 
 use super::super::invoker::Arguments;
 use super::{Change, exact, inexact, shown};
 
-/// References are followed so far; a ring of them ends there.
+/// How many references are followed, so that a cycle ends.
 const MOST_REFERENCES: usize = 16;
 
-/// Converts each argument that its schema does not take, where nothing is lost by it; what was lost
-/// already when it was read.
+/// Converts each argument that its schema rejects, if the conversion loses nothing. Returns the
+/// numbers that had already lost digits when they were parsed.
 pub(super) fn members(
     arguments: &mut Arguments,
     root: &Value,
@@ -27,7 +27,7 @@ pub(super) fn members(
 struct Coercion<'a> {
     root: &'a Value,
     changes: &'a mut Vec<Change>,
-    /// Whole numbers that are others than those that were meant.
+    /// Whole numbers that lost digits when they were parsed.
     lost: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl Coercion<'_> {
     }
 }
 
-/// What a reference within the schema points to.
+/// Follows references within the schema.
 pub(in super::super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> &'a Value {
     for _ in 0..MOST_REFERENCES {
         let target = schema["$ref"].as_str().and_then(|to| root.pointer(to.strip_prefix('#')?));
@@ -75,7 +75,7 @@ pub(in super::super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> 
     schema
 }
 
-/// The types that a schema takes, those of its alternatives too; none where it does not say.
+/// The types that a schema and its alternatives name; empty if it names none.
 fn types<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     let mut types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
@@ -123,8 +123,8 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
     typed && allowed
 }
 
-/// The same value as another type that the schema takes. The first that works, in an order in
-/// which a text becomes what it spells rather than a list of itself.
+/// The same value as another type that the schema takes. What a text spells is tried before a list
+/// that contains the text.
 fn convert(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     if let Some(allowed) = schema["enum"].as_array()
         && let Some(one) = one_of(value, allowed)
@@ -148,7 +148,7 @@ fn convert(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     .or_else(|| wrapped(value, schema, root).filter(|_| to("array")))
 }
 
-/// A text that spells a number, and would be spelled so again.
+/// The number that a text spells, if the number would be written in the same way.
 fn number(text: &str, fraction: bool) -> Option<Value> {
     if let Ok(whole) = text.parse::<i64>() {
         return (whole.to_string() == text).then(|| Value::from(whole));
@@ -169,13 +169,13 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// A list or an object that was written into a string.
+/// A list or an object that is encoded in a string.
 fn opened(text: &str) -> Option<Value> {
     let value = serde_json::from_str::<Value>(text).ok().filter(|_| inexact(text).is_none())?;
     (value.is_array() || value.is_object()).then_some(value)
 }
 
-/// A list of the one value, where the list takes it, as it is or converted.
+/// A list of the one value, converted if needed.
 fn wrapped(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     if value.is_null() || value.is_array() {
         return None;

@@ -1,13 +1,13 @@
-//! Whole numbers that JSON can write and a call could not pass on as they are.
+//! Whole numbers that JSON can express and a call cannot pass on exactly.
 
 use serde_json::{Number, Value};
 
-/// What is expected where one was found.
+/// What an error message says was expected.
 pub const WHOLE_NUMBERS: &str =
     "whole numbers from -2^63 to 2^64-1, since others cannot be passed exactly; write it as a text";
 
-/// The first whole number of a JSON text that would be read as another one, if there is one. What
-/// has a point or an exponent is no whole number: its writer means about so much.
+/// The first whole number of a JSON text that would lose digits when parsed. A number with a point
+/// or an exponent is approximate anyway and is ignored.
 pub fn inexact(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     let (mut at, mut is_text) = (0, false);
@@ -41,7 +41,7 @@ fn is_whole(number: &str) -> bool {
 
 /// Whether the value may have been such a number before it was read.
 pub(super) fn may_be_another(value: &Value) -> bool {
-    /// 2^63: what is above is read as a float, or can be told by being none.
+    /// 2^63: larger whole numbers may be parsed as floats.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     let float = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
     float.is_some_and(|float| float.fract() == 0.0 && float.abs() >= BEYOND)

@@ -1,4 +1,4 @@
-//! An example of arguments, for errors: it is valid against the schema, or there is none.
+//! Example arguments for error messages: valid against the schema, or absent.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::invoker::Arguments;
 use super::{coerce, exact, needed};
-use crate::catalog::ParameterHints;
+use toolroute_catalog::ParameterHints;
 
 /// Values of one parameter that are tried.
 const MOST_VALUES: usize = 8;
@@ -18,23 +18,23 @@ const MOST_SCHEMAS: usize = 200;
 /// Items of a list that an example is given.
 const MOST_ITEMS: u64 = 8;
 
-/// What an example is made of.
+/// The inputs for an example.
 pub(super) struct Ask<'a> {
     pub root: &'a Value,
     pub given: &'a Arguments,
     pub hints: &'a ParameterHints,
-    /// `None` for a schema that cannot be used: then nothing is promised of the example.
+    /// `None` for an unusable schema; the example is then not validated.
     pub validator: Option<&'a Validator>,
 }
 
 impl Ask<'_> {
-    /// Arguments that the schema takes: what was given and fits, and for the rest of what is needed
-    /// or was given wrongly the examples of the tool's hints, those of its schema, or a value of the
-    /// type. Null where no such arguments were found.
+    /// Arguments that the schema accepts: the valid given ones, and for other needed or invalid ones
+    /// the examples of the tool's hints, those of its schema, or a value of the type. Null if none
+    /// were found.
     pub fn example(&self) -> Value {
         let names = self.names();
         let mut values: Vec<Vec<Value>> = names.iter().map(|name| self.values(name)).collect();
-        // Each round drops a value that does not fit, or is the last.
+        // Each round either drops a value that does not fit or is the last one.
         for _ in 0..names.len() * MOST_VALUES + 1 {
             let first = names.iter().zip(&values);
             let first = first.filter_map(|(name, values)| {
@@ -70,7 +70,7 @@ impl Ask<'_> {
         names
     }
 
-    /// What may stand for a parameter, the best first.
+    /// Possible values of a parameter, the best first.
     fn values(&self, name: &str) -> Vec<Value> {
         let schema = &self.root["properties"][name];
         let given = self.given.get(name).filter(|value| !exact::may_be_another(value));
@@ -82,7 +82,7 @@ impl Ask<'_> {
         values
     }
 
-    /// The parameters whose values do not fit; `None` where all is well.
+    /// The parameters whose values do not fit; `None` if all fit.
     fn misfits(&self, arguments: &Value) -> Option<BTreeSet<String>> {
         let validator = self.validator?;
         if validator.is_valid(arguments) {
@@ -104,7 +104,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// What the schema says itself, and then a value of its type.
+    /// The values that the schema names, and then a value of its type.
     fn values(&mut self, name: &str, schema: &Value) -> Vec<Value> {
         let schema = coerce::resolved(schema, self.root);
         let mut values: Vec<Value> = schema.get("const").cloned().into_iter().collect();
@@ -122,7 +122,7 @@ impl Maker<'_> {
         self.values(name, schema).into_iter().next().unwrap_or_default()
     }
 
-    /// A value of the type, within the bounds that are usual.
+    /// A value of the type, within the usual bounds.
     fn made(&mut self, name: &str, schema: &Value) -> Value {
         if *self.budget == 0 {
             return Value::Null;
@@ -157,7 +157,7 @@ impl Maker<'_> {
             ]);
         }
         let values = self.values(name, items);
-        // Different ones where there are some: a list may be of unique items.
+        // Different values if possible: the list may require unique items.
         let items = (0..count as usize).map(|at| values[at % values.len()].clone());
         Value::Array(items.collect())
     }

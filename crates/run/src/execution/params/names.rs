@@ -1,4 +1,4 @@
-//! Which parameter an argument was meant for.
+//! Matches the names of arguments to parameters.
 
 use serde_json::Value;
 
@@ -68,8 +68,8 @@ pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>)
     renamed
 }
 
-/// The one parameter among those not given that a name can mean: spelled the same but for case
-/// and separators, or an alias.
+/// The only free parameter that a name can mean: the same name apart from case and separators, or an
+/// alias.
 fn meant<'a>(name: &str, free: Vec<&'a String>) -> Option<&'a String> {
     let wanted = plain(name);
     let spelled: Vec<_> = free.iter().filter(|free| plain(free) == wanted).collect();

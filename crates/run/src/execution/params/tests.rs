@@ -3,7 +3,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
 fn tool(schema: &Value) -> Tool {
     let mut tool = Tool::new(Some("web"), "search", "Searches");

@@ -34,12 +34,12 @@ static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         r"(?x)
         (?P<sign>[-−+\#]|(?i:\b(?:minus|negative)\s+))?
-        (?P<money>[$€£¥₪₹₩₽]\s?|\b[A-Z]{{3}}\s)?
+        (?P<money>(?:(?:US)?[$]|[€£¥₪₹₩₽])\s?|\b[A-Z]{{3}}\s)?
         (?P<inner>[-−])?
         (?P<number>{number})
         (?:\s?[-–—]\s?(?P<to>{number}))?
         (?P<times>[kK]\b|M\b|bn\b|\s(?i:thousand|million|billion)\b)?
-        (?:\s?(?P<unit>[$€£¥₪₹₩₽%]|°\s?[CF]\b|°|(?i:degrees\s+(?:celsius|fahrenheit))|[A-Za-z]+))?",
+        (?:\s?(?P<unit>[$€£¥₪₹₩₽%]|(?i:US\s?(?:[$]|dollars?\b))|°\s?[CF]\b|°|(?i:degrees\s+(?:celsius|fahrenheit))|[A-Za-z]+))?",
     ))
     .expect("the pattern is fixed and compiles. This is a bug.")
 });
@@ -48,6 +48,36 @@ const SPELLED: [&str; 13] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
     "eleven", "twelve",
 ];
+
+/// "an hour and a half", "one and a half hours", and "an hour" after "for".
+static HALVES: LazyLock<Regex> = LazyLock::new(|| {
+    let number = format!(r"an?|\d{{1,2}}|{}", SPELLED.join("|"));
+    let unit = "minute|hour|day|week";
+    let half = r"\s+and\s+(?:a\s+)?half";
+    Regex::new(&format!(
+        r"(?i)\b(?:for\s+)?(?:(?P<number>{number})\s+(?P<unit>{unit})s?{half}|(?P<before>{number}){half}\s+(?P<after>{unit})s?)\b|\bfor\s+(?P<one>an\s+hour|a\s+minute)\b"
+    ))
+    .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+fn halves(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
+    let whole = groups.get(0)?.range();
+    let (span, count, unit) = match groups.name("one") {
+        Some(one) => (one.range(), Decimal::whole(1), one.as_str().split_whitespace().last()?),
+        None => {
+            let said = groups.name("number").or(groups.name("before"))?;
+            let number = said.as_str().to_lowercase();
+            let number = match SPELLED.iter().position(|known| *known == number) {
+                Some(at) => i64::try_from(at).ok()?,
+                None => number.parse().unwrap_or(1),
+            };
+            let unit = groups.name("unit").or(groups.name("after"))?.as_str();
+            (said.start()..whole.end, Decimal::whole(2 * number + 1).times(1, 2)?, unit)
+        }
+    };
+    let amount = Amount { value: Some(count), units: Unit::said(unit), ..Amount::default() };
+    Some((span, amount))
+}
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)\b(?P<number>{})(?:\s(?P<unit>[a-z]+))?\b", SPELLED.join("|")))
@@ -90,6 +120,11 @@ pub(super) fn scan(text: &str) -> Vec<Mention> {
         found.extend(spelled(&groups));
     }
     found.extend(PARTS.captures_iter(text).filter_map(|groups| part(&groups)));
+    for groups in HALVES.captures_iter(text) {
+        let Some((span, amount)) = halves(&groups) else { continue };
+        found.retain(|(other, _)| other.end <= span.start || span.end <= other.start);
+        found.push((span, amount));
+    }
     found.sort_by_key(|(span, _)| span.start);
     let mut joined = join(text, found);
     share_units(text, &mut joined);
@@ -302,7 +337,8 @@ impl Amount {
 }
 
 static CURRENCY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b[A-Za-z]{3,8}\b").expect("the pattern is fixed and compiles. This is a bug.")
+    Regex::new(r"\b(?:(?i:us)\s?(?:[$]|(?i:dollars?)\b)|[A-Za-z]{3,8}\b)")
+        .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
 /// Currencies that stand by themselves: "to EUR", "in euros".

@@ -27,9 +27,6 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns are fixed and compile. This is a bug.")
 }
 
-static UUID: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"));
-
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"));
 
 /// IPv4 addresses.
@@ -52,14 +49,6 @@ pub(super) fn sizes(text: &str) -> Vec<Mention> {
     SIZE.find_iter(text).map(token).collect()
 }
 
-pub(super) fn uuids(text: &str) -> Vec<Mention> {
-    let token = |found: regex::Match<'_>| Mention {
-        span: found.range(),
-        content: Content::Token(found.as_str().to_owned()),
-    };
-    UUID.find_iter(text).map(token).collect()
-}
-
 /// Words between spaces, without the punctuation around them.
 fn spaced(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.split_whitespace().map(|word| {
@@ -68,7 +57,6 @@ fn spaced(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         let start = start + word.len() - opened.len();
         let closed = opened
             .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '”', '…']);
-        let closed = closed.strip_suffix("'s").or(closed.strip_suffix("’s")).unwrap_or(closed);
         start..start + closed.trim_end_matches(['\'', '’']).len()
     })
 }

@@ -1,4 +1,4 @@
-//! Values that the schema lists, and yes or no, given out.
+//! Assigns listed values and booleans.
 
 use std::ops::Range;
 
@@ -7,27 +7,23 @@ use super::super::slot::Kind;
 use super::{Doubt, Fill, Plan};
 
 /// Choices by slot.
-type Found = Vec<(usize, Vec<Choice>)>;
+type ChoicesBySlot = Vec<(usize, Vec<Choice>)>;
 
 impl Plan<'_> {
-    /// The same words are a value of one parameter at most: in "from German to English" each
-    /// language has its own.
+    /// Assigns listed values; the same words go to one parameter at most.
     pub(super) fn choose(&mut self) {
         self.set_truths();
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
         let of_kind = open.filter(|at| self.slots[*at].kind == Kind::Choice);
-        let mut found: Found = of_kind
-            .map(|at| (at, self.surroundings.choices(&self.slots[at], self.slots)))
+        let mut found: ChoicesBySlot = of_kind
+            .map(|at| (at, self.surroundings.choices(&self.slots[at])))
             .filter(|(_, choices)| !choices.is_empty())
             .collect();
         while let Some(at) = self.surest(&found) {
             let (slot, choices) = found.remove(at);
             let best = choices.iter().map(|choice| choice.strength).max().unwrap_or(0);
-            // Of what is required, a preposition alone decides nothing between two values.
-            let is_weak = best <= INTRODUCED && self.slots[slot].required;
-            let least = if is_weak { 1 } else { best };
             let choices: Vec<Choice> =
-                choices.into_iter().filter(|choice| choice.strength >= least).collect();
+                choices.into_iter().filter(|choice| choice.strength == best).collect();
             for (_, others) in &mut found {
                 others.retain(|other| choices.iter().all(|c| !overlap(&c.span, &other.span)));
             }
@@ -59,7 +55,7 @@ impl Plan<'_> {
     }
 
     /// The slot whose choice is introduced most surely, if no other slot can have it as surely.
-    fn surest(&self, found: &Found) -> Option<usize> {
+    fn surest(&self, found: &ChoicesBySlot) -> Option<usize> {
         let strength = |choices: &[Choice]| choices.iter().map(|c| c.strength).max().unwrap_or(0);
         let mut order: Vec<usize> = (0..found.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(strength(&found[*at].1)));
@@ -96,8 +92,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What looks like a place or an id and is a choice is not both; an amount of a chosen unit
-    /// still is an amount.
+    /// Marks mentions within a choice as taken, except an amount whose unit is the choice.
     fn take_within(&mut self, span: &Range<usize>) {
         for (at, mention) in self.surroundings.mentions.iter().enumerate() {
             if overlap(&mention.span, span) && mention.content.kind() != "number" {

@@ -1,15 +1,18 @@
-//! One value for two parameters: `owner/name`, 800x600, "next month", "tomorrow at 19:30".
+//! Splits one value between two parameters: `owner/name`, 800x600, "next month", "tomorrow at 19:30".
 
 use std::ops::Range;
 
 use jiff::civil::Date;
 use serde_json::Value;
 
+use super::super::decimal::Decimal;
+use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention};
-use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
-use super::{Cue, Fill, Plan, Wish};
+use super::super::time::PartialDateTime;
+use super::super::unit::Unit;
+use super::{Claim, Cue, Fill, Plan};
 
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
@@ -65,12 +68,7 @@ impl Plan<'_> {
             (width, first.0.into(), span.start..span.start + first.1),
             (height, second.0.into(), span.end - second.1..span.end),
         ];
-        let misfits = |(slot, value, _): &(usize, Value, Range<usize>)| {
-            self.reader.checker.misfit(&self.slots[*slot].path, false, value).is_some()
-        };
-        if !parts.iter().any(misfits) {
-            self.give_parts(at, parts);
-        }
+        self.give_parts(at, parts);
     }
 
     /// Gives the parts of a mention to two slots.
@@ -85,11 +83,44 @@ impl Plan<'_> {
         self.spent.push(span);
     }
 
+    /// Assigns the duration of "from 14:00 to 15:30".
+    pub(super) fn give_length(&mut self) {
+        let Some(slot) = self.only(Slot::is_duration) else { return };
+        let time = |at: usize| match &self.mention(at).content {
+            Content::When(PartialDateTime { times, .. }) if times.len() == 1 => Some(times[0]),
+            _ => None,
+        };
+        for at in 1..self.taken.len() {
+            let (first, second) = (&self.mention(at - 1).span, &self.mention(at).span);
+            let gap = self.surroundings.text.get(first.end..second.start).unwrap_or_default();
+            let (Some(from), Some(to), "to" | "until" | "till") =
+                (time(at - 1), time(at), gap.trim())
+            else {
+                continue;
+            };
+            let minutes = from.duration_until(to).as_mins();
+            let unit = self.slots[slot].unit.unwrap_or(Unit::MINUTES);
+            let value = Unit::MINUTES.convert(Decimal::whole(minutes), unit);
+            if let Some(value) = value.and_then(Decimal::to_json).filter(|_| minutes > 0) {
+                let span = first.start..second.end;
+                let source = self.source(&span);
+                self.fills[slot].push(Fill {
+                    value,
+                    source,
+                    how: "from the one to the other".into(),
+                });
+                self.taken[at] = true;
+                self.spent.push(second.clone());
+                return;
+            }
+        }
+    }
+
     /// "next month" is the first day and the last.
     fn give_periods(&mut self) {
         for at in 0..self.taken.len() {
             let Content::Period(period) = &self.mention(at).content else { continue };
-            // A period is from its first day to its last; "after" and "before" leave these out.
+            // A period includes its first and last day, which `after` and `before` exclude.
             let end_of = |role| {
                 move |slot: &Slot| {
                     let is_edge = slot.has_word(&["after", "before"]);
@@ -104,7 +135,7 @@ impl Plan<'_> {
                 [(start, firsts, "its first day"), (end, lasts, "its last day")]
             {
                 let reading = self.reading_of(slot, days, how);
-                self.give(slot, Wish { mention: at, cue: self.preceded(at), reading });
+                self.give(slot, Claim { mention: at, cue: self.preceded(at), reading });
             }
         }
     }
@@ -118,7 +149,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The function word right before a mention goes with it.
+    /// A cue that spans the function word before a mention.
     fn preceded(&self, at: usize) -> Cue {
         let span = &self.mention(at).span;
         let before = self.surroundings.before(span.start);
@@ -138,12 +169,12 @@ impl Plan<'_> {
         let Some(at) = self.only_free(is_moment) else { return };
         for slot in [day, time] {
             let reading = self.reader.read(self.mention(at), &self.slots[slot], true);
-            self.give(slot, Wish { mention: at, cue: self.preceded(at), reading });
+            self.give(slot, Claim { mention: at, cue: self.preceded(at), reading });
         }
     }
 }
 
-/// One slash between two names, neither a root nor an ending of a file.
+/// Whether a path is two names with one slash between them.
 pub(super) fn is_slug(mention: &Mention) -> bool {
     let Content::Path(path) = &mention.content else { return false };
     let starts = path.starts_with(|c: char| c.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! What kind of value a parameter holds, by its type, format, name and description.
+//! The kind of a parameter's value, by type, format, name and description.
 
 use serde_json::Value;
 
@@ -22,12 +22,12 @@ pub(crate) enum Kind {
     Currency,
     /// An id or a code.
     Id,
-    /// Words in the user's own language that say what is looked for or made.
+    /// A search query or a question in the user's words.
     Query,
-    /// A text that is passed on: a message, a document.
+    /// A text to pass on: a message, a document.
     Message,
     Text,
-    /// What no prompt spells: lists of objects, code.
+    /// A value that prompts do not contain: lists of objects, code.
     Other,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn sole_alternative<'a>(schema: &'a Value, root: &'a Value) -> &'a Va
         let mut others =
             alternatives.map(|one| params::resolved(one, root)).filter(|one| one["type"] != "null");
         if let Some(one) = others.next() {
-            // Constants one by one are a choice, which is read from the whole.
+            // Several constants are a choice, which needs the whole schema.
             return if others.next().is_none() { one } else { schema };
         }
     }
@@ -86,8 +86,8 @@ pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
     values.into_iter().filter_map(words).filter(|(words, _)| !words.is_empty()).collect()
 }
 
-/// What is known of a parameter beside its schema.
-pub(super) struct Given<'a> {
+/// Properties of a parameter that determine its kind.
+pub(super) struct ParameterTraits<'a> {
     /// The words of its name.
     pub words: &'a [String],
     /// Its description in lower case.
@@ -99,7 +99,7 @@ pub(super) struct Given<'a> {
     pub about_tool: &'a str,
 }
 
-impl Given<'_> {
+impl ParameterTraits<'_> {
     fn last(&self) -> &str {
         self.words.last().map_or("", String::as_str)
     }
@@ -112,25 +112,20 @@ impl Given<'_> {
         phrases.iter().any(|phrase| has_phrase(self.about, phrase))
     }
 
-    /// The same, of the tool where nothing is said of the parameter.
+    /// The same, with the tool's description if the parameter has none.
     fn suggests(&self, phrases: &[&str]) -> bool {
         let about = if self.about.is_empty() { self.about_tool } else { self.about };
         phrases.iter().any(|phrase| has_phrase(about, phrase))
     }
 }
 
-/// Whether it takes the name of a time zone.
-pub(super) fn is_zone(words: &[String], about: &str) -> bool {
-    words.iter().any(|word| word == "zone") || has_phrase(&about.to_lowercase(), "iana")
-}
-
-pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
+pub(super) fn of(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if given.has_choices {
         return Kind::Choice;
     }
     match type_of(schema) {
         Some("boolean") => Kind::Boolean,
-        // Seconds since 1970 are written by no one.
+        // Nobody writes seconds since 1970.
         Some("integer" | "number") if given.tells(&["unix", "epoch"]) => Kind::Other,
         Some("integer") => Kind::Integer,
         Some("number") => Kind::Number,
@@ -139,7 +134,7 @@ pub(super) fn of(given: &Given<'_>, schema: &Value) -> Kind {
     }
 }
 
-fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
+fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     const PEOPLE: &[&str] = &[
         "to",
         "cc",
@@ -155,8 +150,7 @@ fn of_string(given: &Given<'_>, schema: &Value) -> Kind {
     if let Some(kind) = schema["format"].as_str().and_then(of_format) {
         return kind;
     }
-    let is_code_of_currency = given.has_pattern && given.tells(&["iso 4217", "currency"]);
-    if given.any(&["currency", "currencies"]) || is_code_of_currency {
+    if given.any(&["currency", "currencies"]) {
         return Kind::Currency;
     }
     if let Some(kind) = of_time(given) {
@@ -195,8 +189,8 @@ fn of_format(format: &str) -> Option<Kind> {
     })
 }
 
-/// Days and times that no format marks: by their name, where the description contradicts nothing.
-fn of_time(given: &Given<'_>) -> Option<Kind> {
+/// Days and times without a format, by name and description.
+fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
     const MOMENTS: &[&str] = &[
         "rfc 3339",
         "rfc3339",
@@ -205,13 +199,9 @@ fn of_time(given: &Given<'_>) -> Option<Kind> {
         "iso 8601 timestamp",
         "hh:mm:ss",
     ];
-    const FREE: &[&str] = &["natural language", "relative", "tomorrow", "cron", "either"];
     let is_moment = given.tells(MOMENTS);
     let has_day_form = super::day_form(given.about).is_some();
     let is_day = has_day_form || matches!(given.last(), "date" | "due" | "deadline" | "birthday");
-    if given.tells(FREE) {
-        return (is_day || is_moment).then_some(Kind::Other);
-    }
     if is_moment {
         return Some(Kind::Moment);
     }
@@ -219,7 +209,7 @@ fn of_time(given: &Given<'_>) -> Option<Kind> {
     if is_day { Some(Kind::Day) } else { is_time() }
 }
 
-fn is_path(given: &Given<'_>) -> bool {
+fn is_path(given: &ParameterTraits<'_>) -> bool {
     const NOUNS: &[&str] =
         &["path", "file", "filename", "filepath", "directory", "dir", "folder", "paths", "files"];
     let last = given.last();
@@ -238,17 +228,15 @@ fn is_id(last: &str) -> bool {
     NOUNS.contains(&last)
 }
 
-fn is_place(given: &Given<'_>) -> bool {
+fn is_place(given: &ParameterTraits<'_>) -> bool {
     const WAYS: &[&str] = &["location", "place", "origin", "destination", "from", "to", "where"];
     const TELLING: &[&str] =
         &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
-    let is_bare_location = given.any(&["location"]) && given.about.is_empty();
     given.any(&["city", "cities", "town", "country"])
         || (given.any(WAYS) && given.suggests(TELLING))
-        || is_bare_location
 }
 
-/// Phrases by which a description says that a parameter takes code.
+/// Phrases in descriptions of parameters that take code.
 const CODE: [&str; 34] = [
     "sql",
     "graphql",
@@ -311,8 +299,8 @@ const OF_SEARCH: [&str; 6] = [
     "natural language",
 ];
 
-fn of_text(given: &Given<'_>) -> Kind {
-    // Code is passed on as it is quoted, and never made of the prompt's words.
+fn of_text(given: &ParameterTraits<'_>) -> Kind {
+    // Code is taken from quotes only, never from the prompt's words.
     if given.tells(&CODE) || given.any(&OF_CODE) {
         return Kind::Text;
     }

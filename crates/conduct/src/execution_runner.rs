@@ -6,32 +6,34 @@ use serde_json::{Value, json};
 
 use super::builtin::Builtins;
 use super::runner::{Call, Effect, Outcome, Runner};
-use crate::execution::{Answer, Blocking, Candidate, Order, Outcome as Told, Output, Report};
+use toolroute_run::execution::{
+    Answer, Blocking, Candidate, Order, Outcome as ExecutionOutcome, Output, Report,
+};
 
-/// Runs the built-in tools by themselves and all others on their servers.
+/// Runs built-in tools here and all others on their servers.
 ///
-/// Nothing falls back underneath: the conductor knows better which tool comes next, and has to
-/// write down each that runs. What may be repeated is repeated with the same key.
-pub struct Executed<'a> {
+/// There are no fallbacks at this level: the conductor chooses the next tool, and records each run.
+/// Retries use the same idempotency key.
+pub struct ExecutionRunner<'a> {
     first: Builtins,
     calls: Blocking,
     confirmed: bool,
     on_report: Option<&'a (dyn Fn(&Report) + Send + Sync)>,
 }
 
-impl<'a> Executed<'a> {
+impl<'a> ExecutionRunner<'a> {
     pub fn new(first: Builtins, calls: Blocking) -> Self {
         Self { first, calls, confirmed: false, on_report: None }
     }
 
-    /// A person agreed to what may destroy something.
+    /// A person has agreed to a destructive call.
     #[must_use]
     pub fn confirmed(mut self, confirmed: bool) -> Self {
         self.confirmed = confirmed;
         self
     }
 
-    /// Who is told of each call: a log of what tools did.
+    /// Sets a callback for the report of each call.
     #[must_use]
     pub fn on_report(mut self, told: &'a (dyn Fn(&Report) + Send + Sync)) -> Self {
         self.on_report = Some(told);
@@ -39,7 +41,7 @@ impl<'a> Executed<'a> {
     }
 }
 
-impl Runner for Executed<'_> {
+impl Runner for ExecutionRunner<'_> {
     fn run(&self, call: &Call<'_>) -> Outcome {
         let has_server = || self.calls.executor().servers().of(call.tool).is_some();
         if self.first.has(call.tool) || !has_server() {
@@ -65,7 +67,7 @@ impl Runner for Executed<'_> {
 fn outcome(report: Report) -> Outcome {
     let effect = if report.reached() { Effect::Unknown } else { Effect::None };
     match report.outcome {
-        Told::Answered(answer) => Outcome::Done(value(*answer)),
+        ExecutionOutcome::Answered(answer) => Outcome::Done(value(*answer)),
         other => {
             let said = other.message().unwrap_or_default().to_owned();
             Outcome::Failed { said, effect }
@@ -73,8 +75,7 @@ fn outcome(report: Report) -> Outcome {
     }
 }
 
-/// An answer as conditions and templates see it: always an object or a list, so that `outputs` has
-/// something to ask for.
+/// An answer as conditions and templates see it: always an object or a list.
 fn value(answer: Answer) -> Value {
     let Output { text, data, attachments, .. } = answer.output;
     let parsed = || serde_json::from_str(&text).ok().filter(is_structured);
@@ -100,8 +101,8 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::catalog::Tool;
-    use crate::execution::{Closures, Executor, ExecutorOptions, Servers};
+    use toolroute_catalog::Tool;
+    use toolroute_run::execution::{Closures, Executor, ExecutorOptions, Servers};
 
     fn answer(output: Output) -> Value {
         let tool = "t".into();
@@ -130,7 +131,7 @@ mod tests {
         let told = Mutex::new(Vec::new());
         let note = |report: &Report| told.lock().unwrap().push(report.attempts.len());
         let calls = Blocking::with_threads(executor).unwrap();
-        let runner = Executed::new(Builtins::default(), calls).on_report(&note);
+        let runner = ExecutionRunner::new(Builtins::default(), calls).on_report(&note);
         let run = |tool: &Tool| runner.run(&Call { tool, arguments: &json!({}), key: "k" });
         assert_eq!(run(&tool("good")), Outcome::Done(json!({"n": 1})));
         let effect = |tool: &Tool| match run(tool) {

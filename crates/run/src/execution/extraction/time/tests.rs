@@ -11,9 +11,9 @@ fn now() -> Zoned {
 /// What is found, as a line: days and times joined by `|` where several are possible.
 fn read(text: &str, tense: Tense) -> Vec<String> {
     let joined = |parts: Vec<String>| parts.join("|");
-    let line = |(span, said): (Range<usize>, Said)| {
+    let line = |(span, said): (Range<usize>, TimeExpression)| {
         let said = match said {
-            Said::When(when) => {
+            TimeExpression::When(when) => {
                 let days = joined(when.days.iter().map(ToString::to_string).collect());
                 let times = joined(
                     when.times.iter().map(|time| time.strftime("%H:%M").to_string()).collect(),
@@ -29,10 +29,10 @@ fn read(text: &str, tense: Tense) -> Vec<String> {
                     .collect::<Vec<_>>()
                     .join(" ")
             }
-            Said::Period(period) => {
+            TimeExpression::Period(period) => {
                 joined(period.readings.iter().map(|(a, b)| format!("{a}..{b}")).collect())
             }
-            Said::Unclear => "?".to_owned(),
+            TimeExpression::Unclear => "?".to_owned(),
         };
         format!("{}: {said}", &text[span])
     };
@@ -130,7 +130,7 @@ fn a_day_without_a_year_follows_the_tense_or_the_calendar() {
 fn a_moment_is_written_once_or_not_at_all() {
     let moment = |text: &str, zone: &TimeZone| {
         let said = scan(text, &now(), Tense::Ahead).remove(0).1;
-        let Said::When(when) = said else { panic!("{text}") };
+        let TimeExpression::When(when) = said else { panic!("{text}") };
         when.moment(zone)
     };
     let two = TimeZone::fixed(Offset::constant(2));

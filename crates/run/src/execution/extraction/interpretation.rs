@@ -1,4 +1,4 @@
-//! A mention as the value of a parameter: what JSON it becomes, or why it cannot.
+//! The interpretation of a mention as the value of a parameter.
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -6,37 +6,37 @@ use serde_json::Value;
 use super::super::params::Checker;
 use super::mention::{Amount, Content, Mention, is_path, is_telling_id};
 use super::slot::{Kind, Slot};
+use super::time::{PartialDateTime, Period, Zone};
 use super::unit::{Dimension, Unit};
-use super::when::{Period, When, Zone};
 
-/// What a mention is to a slot.
+/// The meaning of a mention for a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Interpretation {
-    /// Something else.
+    /// The mention is no value for the slot.
     No,
     Value {
         value: Value,
         how: String,
     },
-    /// Of the right kind, and yet no value that may be sent: why.
+    /// The mention has the right kind but is invalid: why.
     Unfit(String),
-    /// One of several values.
+    /// The mention can mean several values.
     Several(Vec<String>),
 }
 
-/// What the readings of one prompt share.
-pub(super) struct Reader<'a> {
+/// Interprets the mentions of one prompt.
+pub(super) struct Interpreter<'a> {
     pub zone: &'a TimeZone,
     pub checker: &'a Checker,
-    /// The tool has a parameter for the unit or the currency of its amounts.
+    /// Whether the tool has a parameter for the unit or the currency of its amounts.
     pub has_unit: bool,
-    /// It has one for the time of the day.
+    /// Whether the tool has a parameter for the time of the day.
     pub has_time: bool,
 }
 
-impl Reader<'_> {
-    /// `named` where the words beside the mention name the slot; a mention alone is read more
-    /// strictly.
+impl Interpreter<'_> {
+    /// Interprets a mention for a slot. `named` says that the words beside the mention name the slot;
+    /// without a name the rules are stricter.
     pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Interpretation {
         let reading = match (slot.kind, &mention.content) {
             (Kind::Integer | Kind::Number, Content::Amount(amount)) => {
@@ -45,14 +45,13 @@ impl Reader<'_> {
             (Kind::Day, Content::When(when)) => self.day(when, slot),
             (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
             (Kind::Moment, Content::When(when)) => self.moment(when),
-            (Kind::Time, Content::When(when)) => self.time(when, slot),
+            (Kind::Time, Content::When(when)) => self.time(when),
             (_, content) => text(content, slot, named),
         };
         match reading {
             Interpretation::Value { value, how } => {
                 match self.checker.misfit(&slot.path, slot.is_list, &value) {
                     None => Interpretation::Value { value, how },
-                    Some(_) if !named && slot.kind == Kind::Id => Interpretation::No,
                     Some(why) => Interpretation::Unfit(why),
                 }
             }
@@ -104,7 +103,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The amount in the slot's unit, and what was converted.
+    /// Converts the amount to the slot's unit, with a description of the conversion.
     fn in_unit(
         &self,
         amount: &Amount,
@@ -126,7 +125,7 @@ impl Reader<'_> {
         Ok((value, how))
     }
 
-    /// A unit, and a parameter that tells none.
+    /// An amount with a unit for a parameter without one.
     fn without_unit(
         &self,
         amount: &Amount,
@@ -148,33 +147,14 @@ impl Reader<'_> {
             };
         }
         if has(Dimension::Percent) {
-            return match (
-                slot.is_fraction,
-                slot.is_hundred
-                    || slot.says("percent")
-                    || slot.has_word(&["percent", "percentage"]),
-            ) {
-                (true, _) => {
-                    let value = said.times(1, 100).ok_or(Interpretation::No)?;
-                    Ok((value, format!("{said} % are {value}")))
-                }
-                (_, true) => plain,
-                _ => Err(self.foreign(amount, slot, named)),
-            };
+            let counts_percents = slot.is_hundred || slot.has_word(&["percent", "percentage"]);
+            return if counts_percents { plain } else { Err(self.foreign(amount, slot, named)) };
         }
-        let is_counted = slot
-            .nouns()
-            .any(|noun| amount.units.iter().any(|unit| Unit::said(noun).contains(unit)));
-        if self.has_unit
-            || is_counted
-            || (has(Dimension::Temperature) && slot.has_word(&["temperature"]))
-        {
-            return plain;
-        }
-        Err(self.foreign(amount, slot, named))
+        let is_warmth = has(Dimension::Temperature) && slot.has_word(&["temperature"]);
+        if self.has_unit || is_warmth { plain } else { Err(self.foreign(amount, slot, named)) }
     }
 
-    /// An amount of something that the slot does not measure.
+    /// An amount whose unit does not fit the slot.
     fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         if !named {
             return Interpretation::No;
@@ -184,7 +164,7 @@ impl Reader<'_> {
         Interpretation::Unfit(format!("expected {unit}, found {}", units.join(" or ")))
     }
 
-    fn day(&self, when: &When, slot: &Slot) -> Interpretation {
+    fn day(&self, when: &PartialDateTime, slot: &Slot) -> Interpretation {
         if when.is_instant || (!when.times.is_empty() && !self.has_time) {
             return Interpretation::No;
         }
@@ -199,7 +179,7 @@ impl Reader<'_> {
         }
     }
 
-    /// "since January" begins on its first day; elsewhere a month is no day.
+    /// The first day of a period, for parameters such as `since`; others need a day.
     fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Interpretation {
         if !named {
             return Interpretation::No;
@@ -208,10 +188,13 @@ impl Reader<'_> {
             return Interpretation::Unfit("one day of it is needed".to_owned());
         }
         let days = period.readings.iter().map(|(first, _)| *first).collect();
-        self.day(&When { days, times: Vec::new(), zone: Zone::Local, is_instant: false }, slot)
+        self.day(
+            &PartialDateTime { days, times: Vec::new(), zone: Zone::Local, is_instant: false },
+            slot,
+        )
     }
 
-    fn moment(&self, when: &When) -> Interpretation {
+    fn moment(&self, when: &PartialDateTime) -> Interpretation {
         if let Zone::Unread(zone) = &when.zone {
             return Interpretation::Unfit(format!(
                 "\"{zone}\" names several time zones; give an offset such as +02:00"
@@ -235,16 +218,15 @@ impl Reader<'_> {
         }
     }
 
-    fn time(&self, when: &When, slot: &Slot) -> Interpretation {
+    fn time(&self, when: &PartialDateTime) -> Interpretation {
         if !when.days.is_empty() && !self.has_time {
             return Interpretation::No;
         }
-        // The format `time` has an offset, which only a day tells for certain.
-        let form = if slot.says("hh:mm:ss") { "%H:%M:%S" } else { "%H:%M" };
+        // Without an offset, which the format `time` has, because it depends on the day.
         match when.times[..] {
             [] => Interpretation::No,
             [time] => Interpretation::Value {
-                value: Value::String(time.strftime(form).to_string()),
+                value: Value::String(time.strftime("%H:%M").to_string()),
                 how: "by the clock".to_owned(),
             },
             _ => Interpretation::Several(when.times.iter().map(ToString::to_string).collect()),
@@ -256,7 +238,7 @@ fn unsaid(said: super::decimal::Decimal, unit: &str) -> Interpretation {
     Interpretation::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
-/// Values that are sent as they stand.
+/// Values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::Value {
         value: Value::String(text.to_owned()),
@@ -278,7 +260,6 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             as_said(text)
         }
         (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
-        (Kind::Text, Content::Path(text)) if named => as_said(text),
         (Kind::Text, Content::Token(text))
             if text.contains('*') && slot.has_word(&["pattern", "glob"]) =>
         {
@@ -303,21 +284,18 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             if can_be { as_said(text) } else { Interpretation::No }
         }
         Content::Quoted(text) if fits(text) => as_said(text),
-        Content::Amount(Amount { digits: Some(digits), has_hash, .. }) => {
-            match (named, fits(digits)) {
-                (_, true) => as_said(digits),
-                (true, _) if *has_hash => {
-                    Interpretation::Several(vec![format!("#{digits}"), digits.clone()])
-                }
-                (true, _) => as_said(digits),
-                _ => Interpretation::No,
+        Content::Amount(Amount { digits: Some(digits), .. }) => {
+            if named || fits(digits) {
+                as_said(digits)
+            } else {
+                Interpretation::No
             }
         }
         _ => Interpretation::No,
     }
 }
 
-/// Whether a quoted text, with or without spaces, is made like a path.
+/// Whether a quoted text looks like a path.
 fn has_path_form(text: &str) -> bool {
     let starts = ["/", "~/", "./", "../"].iter().any(|root| text.starts_with(root));
     let joined: String = text.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();

@@ -1,7 +1,7 @@
-//! Days, times and periods as prose says them.
+//! Days, times and periods in prose.
 //!
-//! What can be one of two days is both of them: "03/04/2026", "5 May" far from any 5 May, "next
-//! Friday" on a Monday. Whoever needs one day then has to ask.
+//! An ambiguous day has several readings: "03/04/2026", "5 May" far from any 5 May, "next Friday" on
+//! a Monday. A parameter for one day then needs a question.
 
 mod clock;
 mod days;
@@ -18,13 +18,13 @@ pub(super) use days::Tense;
 
 /// A day, a time or both, as far as they are said.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct When {
+pub(super) struct PartialDateTime {
     /// Days that can be meant; none where only a time is said.
     pub days: Vec<Date>,
     /// Times of the day that can be meant; none where only a day is said.
     pub times: Vec<Time>,
     pub zone: Zone,
-    /// It is a distance from now in hours or less, and so no day.
+    /// It is relative to now in hours or minutes, and so not a day.
     pub is_instant: bool,
 }
 
@@ -45,15 +45,15 @@ pub(super) struct Period {
 
 /// What a part of a prompt says of time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
-    When(When),
+pub(super) enum TimeExpression {
+    When(PartialDateTime),
     Period(Period),
     /// It is about time, and no value can be made of it.
     Unclear,
 }
 
 /// All that a text says of time, in its order; no two overlap.
-pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, Said)> {
+pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, TimeExpression)> {
     let mut found = days::scan(text, now, tense);
     let clock = clock::scan(text, &found);
     found.extend(clock);
@@ -62,10 +62,14 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
 }
 
 /// Brings a day and the time beside it together: "tomorrow at 15:00", "9:30 on 7 May".
-fn join(text: &str, found: Vec<(Range<usize>, Said)>) -> Vec<(Range<usize>, Said)> {
-    let mut joined: Vec<(Range<usize>, Said)> = Vec::new();
+fn join(
+    text: &str,
+    found: Vec<(Range<usize>, TimeExpression)>,
+) -> Vec<(Range<usize>, TimeExpression)> {
+    let mut joined: Vec<(Range<usize>, TimeExpression)> = Vec::new();
     for (span, said) in found {
-        if let (Some((before, Said::When(first))), Said::When(second)) = (joined.last_mut(), &said)
+        if let (Some((before, TimeExpression::When(first))), TimeExpression::When(second)) =
+            (joined.last_mut(), &said)
             && is_joint(&text[before.end..span.start])
             && let Some(both) = first.with(second)
         {
@@ -76,16 +80,16 @@ fn join(text: &str, found: Vec<(Range<usize>, Said)>) -> Vec<(Range<usize>, Said
         joined.push((span, said));
     }
     // An hour without anything else is a time only beside a day; alone it is a number.
-    joined.retain(|(_, said)| !matches!(said, Said::When(when) if when.is_bare_hour()));
+    joined.retain(|(_, said)| !matches!(said, TimeExpression::When(when) if when.is_bare_hour()));
     joined
 }
 
 fn is_joint(gap: &str) -> bool {
     let gap = gap.trim_matches(|c: char| c.is_whitespace() || c == ',').to_lowercase();
-    matches!(gap.as_str(), "" | "at" | "on" | "@")
+    matches!(gap.as_str(), "" | "at" | "from" | "on" | "@")
 }
 
-impl When {
+impl PartialDateTime {
     fn day(days: Vec<Date>) -> Self {
         Self { days, times: Vec::new(), zone: Zone::Local, is_instant: false }
     }

@@ -1,4 +1,4 @@
-//! What is asked of a prompt, and what comes of it.
+//! The inputs and the result of the extraction.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,19 +8,19 @@ use super::super::message;
 use super::super::params::{Clarification, Parameters};
 use super::super::report::{Outcome, Report};
 use super::LocalTime;
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// What arguments may be taken from.
+/// The sources of arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentSources<'a> {
     pub prompt: &'a str,
-    /// Arguments that are settled; nothing is read for them.
+    /// Given arguments, which are not read from the prompt.
     pub given: Option<&'a Arguments>,
-    /// The user's earlier prompts, the latest last. They count where the prompt refers back.
+    /// The user's earlier prompts, the latest last. Used if the prompt refers back.
     pub earlier: &'a [&'a str],
-    /// What the last tool answered. It counts where the prompt refers to it.
+    /// The last tool's answer. Used if the prompt refers to it.
     pub last_result: Option<&'a Value>,
-    /// What "tomorrow" and "in 2 hours" are relative to.
+    /// The time to which "tomorrow" and "in 2 hours" are relative.
     pub now: &'a LocalTime,
 }
 
@@ -31,27 +31,26 @@ impl<'a> ArgumentSources<'a> {
     }
 }
 
-/// The arguments that a prompt gives, and what has to be asked.
+/// The arguments from a prompt, and the questions that remain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreparedArguments {
     pub arguments: Arguments,
-    /// Where each value comes from; items of a list one by one.
+    /// The source of each value; items of a list have one each.
     pub sources: Vec<TakenValue>,
-    /// What is needed and not said, or not said for certain. Nothing should be called before it
-    /// is answered.
+    /// Questions about missing or ambiguous values. The tool should not be called before they are
+    /// answered.
     #[serde(rename = "questions", skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Question>,
-    /// What the prompt mentions and no parameter took.
+    /// Values in the prompt that no parameter took.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedMention>,
 }
 
-/// Why a question is asked about which the prompt says nothing.
+/// The reason of a question about a parameter that the prompt does not mention.
 pub(super) const NOT_SAID: &str = "it is needed, and not said";
 
 impl PreparedArguments {
-    /// The report of a call that is not made because something has to be asked first; nothing where
-    /// nothing has.
+    /// The report of a call that is not made because of questions; `None` without questions.
     pub fn clarify(&self, tool: &Tool) -> Option<Report> {
         if self.missing.is_empty() {
             return None;
@@ -80,7 +79,7 @@ impl PreparedArguments {
     }
 }
 
-/// A value of the arguments, and where it was found.
+/// A value and its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TakenValue {
     /// The parameter: `limit`, `location/latitude`, `to/0`.
@@ -88,17 +87,17 @@ pub struct TakenValue {
     pub value: Value,
     #[serde(flatten)]
     pub source: Source,
-    /// How it was read, where it is not sent as it stands.
+    /// How the value was derived, if it differs from the text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub how: String,
 }
 
-/// Where a value was found. Places in prompts are bytes.
+/// The source of a value. Places in prompts are byte offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Source {
-    /// It was settled before.
+    /// The caller gave it.
     Given,
     Prompt {
         start: usize,
@@ -135,7 +134,7 @@ impl std::fmt::Display for TakenValue {
     }
 }
 
-/// What has to be asked before the tool can be called.
+/// A question to answer before the tool can be called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Question {
     /// The parameter.
@@ -146,7 +145,7 @@ pub struct Question {
     pub kind: Option<Value>,
     /// Why it is asked.
     pub why: String,
-    /// What can be meant.
+    /// Possible meanings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
 }
@@ -168,9 +167,9 @@ impl std::fmt::Display for Question {
     }
 }
 
-/// A value of the prompt that went nowhere.
+/// A value in the prompt that no parameter took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unused {
+pub struct UnusedMention {
     pub text: String,
     /// `number`, `path`, `date or time` and so on.
     pub kind: &'static str,

@@ -7,7 +7,7 @@ use jiff::civil::Time;
 use jiff::tz::Offset;
 use regex::{Captures, Regex};
 
-use super::{Said, When, Zone};
+use super::{PartialDateTime, TimeExpression, Zone};
 
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -24,7 +24,10 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The times of a text outside what is known to be days.
-pub(super) fn scan(text: &str, taken: &[(Range<usize>, Said)]) -> Vec<(Range<usize>, Said)> {
+pub(super) fn scan(
+    text: &str,
+    taken: &[(Range<usize>, TimeExpression)],
+) -> Vec<(Range<usize>, TimeExpression)> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(groups) = CLOCK.captures_at(text, from) {
@@ -40,7 +43,7 @@ pub(super) fn scan(text: &str, taken: &[(Range<usize>, Said)]) -> Vec<(Range<usi
             continue;
         }
         if let Some(when) = read(&groups).filter(|_| stands_alone(text, start..whole.end)) {
-            found.push((start..whole.end, Said::When(when)));
+            found.push((start..whole.end, TimeExpression::When(when)));
         }
     }
     found
@@ -61,12 +64,17 @@ fn stands_alone(text: &str, span: Range<usize>) -> bool {
     !before.is_some_and(|c| is_glued(c) || c == '.' || c == ',') && !goes_on
 }
 
-fn read(groups: &Captures<'_>) -> Option<When> {
+fn read(groups: &Captures<'_>) -> Option<PartialDateTime> {
     let number = |name: &str| groups.name(name).and_then(|found| found.as_str().parse::<i8>().ok());
     let zone = zone(groups)?;
     if groups.name("noon").is_some() {
         let noon = Time::new(12, 0, 0, 0).ok()?;
-        return Some(When { days: Vec::new(), times: vec![noon], zone, is_instant: false });
+        return Some(PartialDateTime {
+            days: Vec::new(),
+            times: vec![noon],
+            zone,
+            is_instant: false,
+        });
     }
     let hour = number("hour")?;
     let (minute, second) = (number("minute"), number("second").unwrap_or(0));
@@ -83,7 +91,7 @@ fn read(groups: &Captures<'_>) -> Option<When> {
     };
     let at = |hour| Time::new(hour, minute.unwrap_or(0), second, 0).ok();
     let times: Option<Vec<Time>> = hours.into_iter().map(at).collect();
-    Some(When { days: Vec::new(), times: times?, zone, is_instant: false })
+    Some(PartialDateTime { days: Vec::new(), times: times?, zone, is_instant: false })
 }
 
 fn zone(groups: &Captures<'_>) -> Option<Zone> {

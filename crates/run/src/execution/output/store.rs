@@ -1,7 +1,6 @@
-//! Whole answers, kept for those who want the rest.
+//! A store of complete answers, from which the rest of a truncated answer is read.
 //!
-//! A handle is made of the answer's content: who has it has seen its beginning, and nobody can
-//! guess that of another call.
+//! A handle is a hash of the answer, so the handle of another call cannot be guessed.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -9,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::super::error::Error;
 
-const HANDLE_BYTES: usize = 12;
+const HANDLE_DIGITS: usize = 24;
 
-/// A part of a kept answer.
+/// A part of a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
     pub text: String,
@@ -27,17 +25,17 @@ pub struct Page {
     pub next_offset: Option<usize>,
 }
 
-/// A store of whole answers: in memory, or in a folder where other processes find them.
+/// A store of complete answers: in memory, or in a folder that other processes can read.
 #[derive(Debug)]
-pub struct Kept {
+pub struct AnswerStore {
     folder: Option<PathBuf>,
     /// The latest last.
     memory: Mutex<VecDeque<(String, String)>>,
     most_bytes: usize,
 }
 
-impl Kept {
-    /// So many bytes at most; the oldest go first.
+impl AnswerStore {
+    /// Stores at most `most_bytes`; the oldest answers are removed first.
     pub fn in_memory(most_bytes: usize) -> Self {
         Self { folder: None, memory: Mutex::default(), most_bytes }
     }
@@ -50,14 +48,12 @@ impl Kept {
         Ok(Self { folder: Some(folder.to_owned()), memory: Mutex::default(), most_bytes })
     }
 
-    /// Keeps a text; `None` where there is no room for it.
+    /// Stores a text and returns its handle; `None` if it is too long.
     pub fn put(&self, text: &str) -> Option<String> {
         if text.len() > self.most_bytes {
             return None;
         }
-        let hash = Sha256::digest(text.as_bytes());
-        let handle: String =
-            hash.iter().take(HANDLE_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        let handle = crate::execution::sha256_hex(text.as_bytes())[..HANDLE_DIGITS].to_owned();
         match &self.folder {
             Some(folder) => {
                 let written = self.write(folder, &handle, text);
@@ -85,8 +81,8 @@ impl Kept {
     }
 
     fn write(&self, folder: &Path, handle: &str, text: &str) -> std::io::Result<()> {
-        // Readable by its owner only, and whole or not there. Not `durable`: it is a cache, and a call
-        // would wait for the disk.
+        // Readable by the owner only, and written atomically. Not `durable`: this is a cache, and a
+        // call must not wait for the disk.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.persist(folder.join(format!("{handle}.txt")))?;
@@ -106,7 +102,7 @@ impl Kept {
             if bytes <= self.most_bytes as u64 {
                 break;
             }
-            // Another process may have been quicker.
+            // Another process may have removed it already.
             std::fs::remove_file(path).ok();
             bytes -= size;
         }
@@ -115,8 +111,8 @@ impl Kept {
 
     /// A part of what is kept under a handle.
     pub fn get(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
-        // A handle comes from outside, and becomes the name of a file.
-        let is_handle = handle.len() == HANDLE_BYTES * 2;
+        // A handle is untrusted and becomes a file name.
+        let is_handle = handle.len() == HANDLE_DIGITS;
         if !is_handle || !handle.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
@@ -144,13 +140,13 @@ mod tests {
     fn where_the_folder_takes_nothing_answers_are_kept_in_memory() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("outputs");
-        let kept = Kept::in_folder(&folder, 1_000).unwrap();
+        let kept = AnswerStore::in_folder(&folder, 1_000).unwrap();
         let written = kept.put("first").unwrap();
         std::fs::rename(&folder, place.path().join("away")).unwrap();
         std::fs::write(&folder, "in the way").unwrap();
         let remembered = kept.put("second").unwrap();
         assert_eq!(kept.get(&remembered, 0, 100).unwrap().text, "second");
         assert_eq!(kept.get(&written, 0, 100), None);
-        assert!(Kept::in_folder(&folder.join("below"), 1_000).is_err());
+        assert!(AnswerStore::in_folder(&folder.join("below"), 1_000).is_err());
     }
 }

@@ -1,29 +1,28 @@
-//! Values that only one parameter can hold, and what is left when nothing more is certain.
+//! Assigns values that no word names but that fit only one parameter, and notes doubts about the rest.
 
+use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
-use super::super::reading::Interpretation;
 use super::super::slot::{Kind, Slot};
-use super::super::text::stem;
 use super::super::unit::Unit;
 use super::pairs::is_slug;
-use super::{Cue, Doubt, Plan, Wish};
+use super::{Claim, Cue, Doubt, Plan};
 
-/// A slot that can hold a mention, and as what.
+/// A slot that a mention fits, and its interpretation.
 type Holder = (usize, Interpretation);
 
-/// Prepositions that go with a value out of the prompt's own words.
+/// Prepositions that belong to the value after them.
 const LEADS: [&str; 10] = ["in", "on", "at", "for", "from", "to", "by", "near", "with", "of"];
 
 impl Plan<'_> {
-    /// Gives out one value, or one list of them, that can go nowhere else; whether there was one.
-    pub(super) fn give_lone(&mut self) -> bool {
+    /// Assigns one value or one list that fits a single parameter; whether there was one.
+    pub(super) fn give_unnamed(&mut self) -> bool {
         let (free, open) = (self.free(), self.open());
         let holders: Vec<Vec<Holder>> = free.iter().map(|at| self.holders(*at, &open)).collect();
         for &slot in &open {
             let reading = |at: usize| holders[at].iter().find(|(other, _)| *other == slot);
             let mut held: Vec<usize> =
                 (0..free.len()).filter(|at| reading(*at).is_some()).collect();
-            // A bare number beside "2 km" is none for a parameter in kilometres.
+            // With "2 km" in the prompt, a bare number is no value for a parameter in kilometres.
             let fits = |at: &usize| !matches!(reading(*at), Some((_, Interpretation::Unfit(_))));
             let in_list_of = |a: usize, b: usize| self.chains[free[a]] == self.chains[free[b]];
             if let Some(one) = held.iter().copied().find(fits) {
@@ -31,7 +30,7 @@ impl Plan<'_> {
             }
             let is_one_list =
                 self.slots[slot].is_list && held.iter().all(|at| in_list_of(*at, held[0]));
-            // A list of which one is no value is not understood.
+            // A list with an invalid item is not used in part.
             let is_whole = held.iter().all(|at| {
                 let in_list = |other: &usize| self.chains[*other] == self.chains[free[*at]];
                 free.iter().filter(|other| in_list(other)).count() == held.len()
@@ -44,7 +43,7 @@ impl Plan<'_> {
                 let reading = holders[at].iter().find(|(other, _)| *other == slot);
                 let reading = reading.map_or(Interpretation::No, |(_, reading)| reading.clone());
                 let cue = self.lead(free[at]);
-                self.give(slot, Wish { mention: free[at], cue, reading });
+                self.give(slot, Claim { mention: free[at], cue, reading });
             }
             return true;
         }
@@ -72,14 +71,14 @@ impl Plan<'_> {
         Cue { span: lead.map(|word| word.span.start..span.end), ..Cue::default() }
     }
 
-    /// The open slots that can hold a mention that no word names.
+    /// The open slots that an unnamed mention fits.
     fn holders(&self, at: usize, open: &[usize]) -> Vec<Holder> {
         let mention = self.mention(at);
         let mut holders: Vec<Holder> = Vec::new();
         for &index in open {
             let slot = &self.slots[index];
-            // The prompt's own words may be meant rather than a quote in them, and nobody quotes
-            // a label or an owner without saying so.
+            // A query may be meant as a whole rather than a quote in it, and labels and owners are
+            // quoted only with a name.
             let is_text = slot.kind == Kind::Text && matches!(mention.content, Content::Quoted(_));
             let needs_name = slot.is_list || slot.is_owner() || slot.is_repository();
             let is_never_lone = slot.kind == Kind::Query || (is_text && needs_name);
@@ -101,15 +100,11 @@ impl Plan<'_> {
                 holders.push((index, reading));
             }
         }
-        let is_special = |(slot, _): &Holder| !self.slots[*slot].kind.is_text();
-        if matches!(mention.content, Content::Quoted(_)) && holders.iter().any(is_special) {
-            holders.retain(is_special);
-        }
         holders
     }
 
-    /// The same; a period or an unclear day is held, and yet no value, by each slot for a
-    /// day.
+    /// The same, with every slot for a day as a holder of periods and unclear days, which are invalid
+    /// values for it.
     fn holders_of_any(&self, at: usize, open: &[usize]) -> Vec<Holder> {
         let why = match self.mention(at).content {
             Content::Period(_) => "one day of it is needed",
@@ -123,20 +118,15 @@ impl Plan<'_> {
             .collect()
     }
 
-    /// Whether a mention that only some slots can hold is meant for this one.
+    /// Whether a mention is meant for this slot rather than for another that it fits.
     fn is_only(&self, slot: usize, at: usize, holders: &[Holder]) -> bool {
         let (this, mention) = (&self.slots[slot], self.mention(at));
-        let is_unfit = |reading: &Interpretation| matches!(reading, Interpretation::Unfit(_));
-        // Whoever counts in another unit is no rival for a number.
-        let is_rival = |(other, reading): &&Holder| {
-            *other != slot && !(is_unfit(reading) && self.slots[*other].kind.is_number())
-        };
-        let rivals: Vec<usize> = holders.iter().filter(is_rival).map(|(other, _)| *other).collect();
-        let is_unfit_here = holders.iter().any(|(other, it)| *other == slot && is_unfit(it));
+        let rivals: Vec<usize> =
+            holders.iter().map(|(other, _)| *other).filter(|other| *other != slot).collect();
         if let Content::Amount(amount) = &mention.content {
             let is_typed = !amount.units.is_empty() || amount.has_hash || this.is_money();
             let is_meant = this.required || (is_typed && !this.is_bound());
-            return rivals.is_empty() && is_meant && !(is_unfit_here && holders.len() > 1);
+            return rivals.is_empty() && is_meant;
         }
         if !this.required && (this.is_bound() || !self.is_led(mention)) {
             return false;
@@ -144,8 +134,8 @@ impl Plan<'_> {
         rivals.iter().all(|other| this.required && !self.slots[*other].required)
     }
 
-    /// Whether a mention stands where the value of an optional parameter stands, rather than tell
-    /// more of something else: "the mail of 5 May".
+    /// Whether a mention can be the value of an optional parameter, rather than an attribute of
+    /// something else as in "the mail of 5 May".
     fn is_led(&self, mention: &Mention) -> bool {
         let before = self.surroundings.before(mention.span.start);
         let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
@@ -162,7 +152,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a number stands for itself rather than count or number something else.
+    /// Whether a number is a value, rather than the count or number of something else.
     fn is_free(&self, mention: &Mention, slot: &Slot) -> bool {
         let Content::Amount(amount) = &mention.content else { return true };
         let after = self.surroundings.after(mention.span.end);
@@ -172,19 +162,14 @@ impl Plan<'_> {
         }
         let before = self.surroundings.before(mention.span.start);
         let Some(word) = before.first() else { return true };
-        let first = self.surroundings.words.first();
-        let is_command = first.is_some_and(|first| first.span == word.span);
+        let is_command = self.surroundings.words[0].span == word.span;
         let is_measured = slot.unit.is_some_and(|unit| {
             amount.units.iter().any(|said| said.dimension() == unit.dimension())
         });
-        amount.has_hash
-            || is_measured
-            || is_command
-            || slot.is_about(&word.lower)
-            || self.tool_words.contains(&stem(&word.lower))
+        amount.has_hash || is_measured || is_command || slot.is_about(&word.lower)
     }
 
-    /// Whether two words with a slash between them stand where a path stands.
+    /// Whether two words with a slash between them are used as a path.
     fn is_placed(&self, mention: &Mention, path: &str) -> bool {
         if !is_slug(mention) {
             return true;
@@ -195,7 +180,7 @@ impl Plan<'_> {
             || matches!(before.as_str(), "in" | "from" | "of" | "at" | "to" | "into" | "under")
     }
 
-    /// "20 EUR plus 19 % tax" is not 20 EUR.
+    /// Turns an amount of money with a part or a percentage into a doubt: "20 EUR plus 19 % tax".
     fn doubt_parts(&mut self) {
         let is_part = |at: &usize| {
             matches!(&self.mention(*at).content, Content::Amount(amount)
@@ -212,8 +197,8 @@ impl Plan<'_> {
         }
     }
 
-    /// A value that a parameter could hold, and that none took for certain, must not be dropped:
-    /// events "on 5 May" are not all events. Of numbers and ids this holds for what is required.
+    /// Notes a doubt for each value that fits a parameter and was not assigned: events "on 5 May" are
+    /// not all events. Numbers and ids only count for required parameters.
     pub fn doubt_unused(&mut self) {
         self.doubt_parts();
         let (free, open) = (self.free(), self.open());
@@ -232,15 +217,12 @@ impl Plan<'_> {
                         | Content::Period(_)
                         | Content::Unclear
                 );
-                // A refund of a half must not become a whole one.
-                let is_part = matches!(content, Content::Amount(amount)
-                    if amount.is_part || amount.units.contains(&Unit::Percent));
                 let before = self.word_before(self.mention(free[*at]));
                 let is_time =
                     !matches!(content, Content::Url(_) | Content::Email(_) | Content::Path(_));
                 let is_near = !matches!(before.as_str(), "of" | "about" | "than" | "like")
                     && (is_time || before != "from");
-                is_part || self.slots[slot].required || (tells && is_near)
+                self.slots[slot].required || (tells && is_near)
             };
             let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
             let Some(&first) = held.first() else { continue };
@@ -261,7 +243,7 @@ impl Plan<'_> {
     }
 }
 
-/// A part of the prompt within quotes, of which it may bring its own.
+/// A part of the prompt in quotes, which are not doubled.
 fn quoted(said: &str) -> String {
     let has_own = said.starts_with(['"', '\'', '“', '„', '«', '‘', '`', '״']);
     if has_own { said.to_owned() } else { format!("\"{said}\"") }

@@ -8,7 +8,7 @@ use jiff::{Span, Zoned};
 use regex::{Captures, Regex};
 
 use super::clock::read_offset;
-use super::{Period, Said, When, Zone};
+use super::{PartialDateTime, Period, TimeExpression, Zone};
 
 /// Whether a tool is about what will be or about what was, which tells a day without a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ const NEAR_DAYS: i32 = 120;
 const MONTHS: &str = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
 const WEEKDAYS: &str = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day";
 
-type Read = fn(&Captures<'_>, &Reader<'_>) -> Option<Said>;
+type Read = fn(&Captures<'_>, &Reader<'_>) -> Option<TimeExpression>;
 
 /// In the order in which they are looked for: what one has found, no later one sees.
 static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
@@ -92,8 +92,8 @@ fn ending(text: &str) -> &str {
     &text[from..]
 }
 
-fn unclear(_: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
-    Some(Said::Unclear)
+fn unclear(_: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
+    Some(TimeExpression::Unclear)
 }
 
 struct Reader<'a> {
@@ -102,9 +102,9 @@ struct Reader<'a> {
     text: &'a str,
 }
 
-pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, Said)> {
+pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, TimeExpression)> {
     let reader = Reader { now, tense, text };
-    let mut found: Vec<(Range<usize>, Said)> = Vec::new();
+    let mut found: Vec<(Range<usize>, TimeExpression)> = Vec::new();
     for (form, read) in FORMS.iter() {
         for groups in form.captures_iter(text) {
             let Some(whole) = groups.get(0) else { continue };
@@ -114,7 +114,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
                 continue;
             }
             if DISTANT.is_match(ending(&text[..whole.start()])) {
-                found.push((whole.range(), Said::Unclear));
+                found.push((whole.range(), TimeExpression::Unclear));
             } else if let Some(said) = read(&groups, &reader) {
                 found.push((whole.range(), said));
             }
@@ -124,7 +124,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
         let Some(month) = groups.name("month") else { continue };
         let is_taken = |span: &Range<usize>| span.start < month.end() && month.start() < span.end;
         if !found.iter().any(|(span, _)| is_taken(span)) {
-            found.push((month.range(), Said::Unclear));
+            found.push((month.range(), TimeExpression::Unclear));
         }
     }
     found.sort_by_key(|(span, _)| span.start);
@@ -148,10 +148,10 @@ fn stands_alone(text: &str, span: Range<usize>) -> bool {
 }
 
 /// "from 3 May to 9 May 2026": the year holds for both.
-fn share_year(text: &str, found: &mut [(Range<usize>, Said)]) {
+fn share_year(text: &str, found: &mut [(Range<usize>, TimeExpression)]) {
     for at in 1..found.len() {
         let (before, after) = found.split_at_mut(at);
-        let (Some((first_span, Said::When(first))), (span, Said::When(second))) =
+        let (Some((first_span, TimeExpression::When(first))), (span, TimeExpression::When(second))) =
             (before.last_mut(), &after[0])
         else {
             continue;
@@ -190,7 +190,7 @@ fn month_of(groups: &Captures<'_>) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
-fn written_moment(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
+fn written_moment(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
     let day: Date = group(groups, "day")?.parse().ok()?;
     let time = group(groups, "time")?;
     let zone = match group(groups, "offset") {
@@ -200,20 +200,25 @@ fn written_moment(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
     };
     let seconds = if time.len() == 5 { ":00" } else { "" };
     let time = format!("{time}{seconds}").parse().ok()?;
-    Some(Said::When(When { days: vec![day], times: vec![time], zone, is_instant: false }))
+    Some(TimeExpression::When(PartialDateTime {
+        days: vec![day],
+        times: vec![time],
+        zone,
+        is_instant: false,
+    }))
 }
 
-fn written_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
+fn written_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
     let day = Date::new(number(groups, "y")?, number(groups, "m")?, number(groups, "d")?).ok()?;
-    Some(Said::When(When::day(vec![day])))
+    Some(TimeExpression::When(PartialDateTime::day(vec![day])))
 }
 
 /// "3.5.2026" is the 3rd of May wherever days are written with points; "3/5/2026" is that or the 5th
 /// of March.
-fn numeric_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
+fn numeric_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
     let (a, b): (i8, i8) = (number(groups, "a")?, number(groups, "b")?);
     if group(groups, "y")?.len() == 2 {
-        return Some(Said::Unclear);
+        return Some(TimeExpression::Unclear);
     }
     let year = number(groups, "y")?;
     let mut days: Vec<Date> = Date::new(year, b, a).into_iter().collect();
@@ -222,25 +227,31 @@ fn numeric_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
     }
     days.sort();
     days.dedup();
-    Some(if days.is_empty() { Said::Unclear } else { Said::When(When::day(days)) })
+    Some(if days.is_empty() {
+        TimeExpression::Unclear
+    } else {
+        TimeExpression::When(PartialDateTime::day(days))
+    })
 }
 
-fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
+fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
     let (month, day) = (month_of(groups)?, number(groups, "day")?);
     let days = match number(groups, "year") {
         Some(year) => Date::new(year, month, day).into_iter().collect(),
         None => reader.days_of_any_year(month, day, groups).unwrap_or_default(),
     };
     // "31 February" is no day, and no month either.
-    Some(if days.is_empty() { Said::Unclear } else { Said::When(When::day(days)) })
+    Some(if days.is_empty() {
+        TimeExpression::Unclear
+    } else {
+        TimeExpression::When(PartialDateTime::day(days))
+    })
 }
 
-fn days_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
+fn days_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
     let month = month_of(groups)?;
     let (first, last): (i8, i8) = (number(groups, "first")?, number(groups, "last")?);
-    let end = groups.get(0)?.end();
-    let names_a_month = Regex::new(&format!(r"(?i)^\s+(?:of\s+)?{MONTHS}\b")).ok()?;
-    if last <= first || names_a_month.is_match(&reader.text[end..]) {
+    if last <= first {
         return None;
     }
     let starts = match number(groups, "year") {
@@ -249,15 +260,15 @@ fn days_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
     };
     let period = |start: Date| Some((start, Date::new(start.year(), month, last).ok()?));
     let readings: Option<Vec<(Date, Date)>> = starts.into_iter().map(period).collect();
-    Some(Said::Period(Period { readings: readings? }))
+    Some(TimeExpression::Period(Period { readings: readings? }))
 }
 
-fn whole_month(groups: &Captures<'_>, _: &Reader<'_>) -> Option<Said> {
+fn whole_month(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
     let first = Date::new(number(groups, "year")?, month_of(groups)?, 1).ok()?;
-    Some(Said::Period(Period { readings: vec![(first, first.last_of_month())] }))
+    Some(TimeExpression::Period(Period { readings: vec![(first, first.last_of_month())] }))
 }
 
-fn near_day(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
+fn near_day(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
     let which = group(groups, "which")?.to_lowercase();
     let days = match which.split_whitespace().next()? {
         "tomorrow" => 1,
@@ -267,10 +278,10 @@ fn near_day(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
         _ => 0,
     };
     let day = reader.now.date().checked_add(Span::new().days(days)).ok()?;
-    Some(Said::When(When::day(vec![day])))
+    Some(TimeExpression::When(PartialDateTime::day(vec![day])))
 }
 
-fn distance(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
+fn distance(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
     const WORDS: [&str; 11] =
         ["a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
     let count = group(groups, "number")?.to_lowercase();
@@ -294,12 +305,16 @@ fn distance(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
     }
     .ok()?;
     if matches!(unit.as_str(), "minute" | "hour") {
-        return Some(Said::When(When::instant(&reader.now.checked_add(span).ok()?)));
+        return Some(TimeExpression::When(PartialDateTime::instant(
+            &reader.now.checked_add(span).ok()?,
+        )));
     }
-    Some(Said::When(When::day(vec![reader.now.date().checked_add(span).ok()?])))
+    Some(TimeExpression::When(PartialDateTime::day(vec![
+        reader.now.date().checked_add(span).ok()?,
+    ])))
 }
 
-fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
+fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
     let name = group(groups, "weekday")?.to_lowercase();
     let weekday = match name.as_str() {
         "monday" => Weekday::Monday,
@@ -331,10 +346,10 @@ fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
     };
     days.sort();
     days.dedup();
-    Some(Said::When(When::day(days)))
+    Some(TimeExpression::When(PartialDateTime::day(days)))
 }
 
-fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
+fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
     let today = reader.now.date();
     let way = match group(groups, "which")?.to_lowercase().as_str() {
         "next" => 1,
@@ -363,7 +378,7 @@ fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<Said> {
             vec![week(sunday)?, week(monday)?]
         }
     };
-    Some(Said::Period(Period { readings }))
+    Some(TimeExpression::Period(Period { readings }))
 }
 
 impl Reader<'_> {

@@ -1,4 +1,4 @@
-//! The prompt's own words as a value: what is searched for, asked or drawn.
+//! The prompt's own words as the value of a query parameter.
 
 use std::ops::Range;
 
@@ -38,11 +38,8 @@ impl Plan<'_> {
             let fill = Fill { value: quote.clone().into(), source, how: String::new() };
             return self.fills[slot].push(fill);
         }
-        let is_only_reference =
-            reference::is_named(self.surroundings.words, self.surroundings.text)
-                && self.is_only_commands(&[]);
         let words = self.remaining();
-        if words.is_empty() || is_only_reference || self.is_only_commands(&[]) {
+        if words.is_empty() || self.is_only_commands(&[]) {
             return;
         }
         let text = self.surroundings.text;
@@ -91,12 +88,7 @@ impl Plan<'_> {
         let mut words: Vec<&str> = Vec::new();
         let mut from = 0;
         for span in spent.iter().chain([&(text.len()..text.len())]) {
-            let part: Vec<&str> =
-                text[from.min(span.start)..span.start].split_whitespace().collect();
-            // Between two values that went elsewhere, "and" joins nothing any more.
-            if !part.iter().all(|word| is_loose(word)) {
-                words.extend(part);
-            }
+            words.extend(text[from.min(span.start)..span.start].split_whitespace());
             from = from.max(span.end);
         }
         while words.first().is_some_and(|word| is_loose(word)) {

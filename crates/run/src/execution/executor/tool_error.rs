@@ -1,4 +1,4 @@
-//! What a tool answers that says of itself that it failed: with all its parts, and without secrets.
+//! The answer of a tool that reports a failure, with all its parts and without secrets.
 
 use serde_json::Value;
 
@@ -6,17 +6,17 @@ use super::super::invoker::Output;
 use super::super::redact::Redactor;
 use super::super::report::Answer;
 use super::{Executor, Request};
-use crate::catalog::Tool;
+use toolroute_catalog::Tool;
 
-/// Bytes of an error's text that is looked through for secrets; of a longer one its first words do.
+/// Longer error texts, in bytes, are not searched for secrets and not passed on.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Members of MCP's parts that hold no words.
+/// Members of MCP's content blocks that hold binary data.
 const BYTES: [&str; 2] = ["data", "blob"];
 
 impl Executor {
-    /// The tool's own answer, for those who pass it on to an agent; `None` where there is nothing in
-    /// it, or too much.
+    /// The tool's own error answer, for callers that pass it on to an agent; `None` if it is empty or
+    /// too long.
     pub(super) fn own(
         &self,
         request: &Request<'_>,
@@ -34,7 +34,7 @@ impl Executor {
     }
 }
 
-/// Cleans all texts but those under some names.
+/// Removes secrets from all texts except those under the names in `but`.
 fn clean(redactor: &Redactor, value: &mut Value, but: &[&str]) {
     match value {
         Value::String(text) => *text = redactor.clean(text),
