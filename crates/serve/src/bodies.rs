@@ -34,7 +34,7 @@ const RETRY_AFTER: u64 = 1;
 
 /// The budget of a server. Cloning shares it.
 #[derive(Clone)]
-pub struct Bodies {
+pub struct BodyBudget {
     taken: Arc<AtomicUsize>,
     budget: usize,
     still: Duration,
@@ -42,7 +42,7 @@ pub struct Bodies {
 
 /// Why a body came to no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum BodyFailure {
     /// All bodies together are larger than is taken.
     Budget,
     /// It brought nothing for so long.
@@ -51,15 +51,15 @@ pub enum Ended {
     Slow(Duration),
 }
 
-impl From<Ended> for ApiError {
-    fn from(ended: Ended) -> Self {
+impl From<BodyFailure> for ApiError {
+    fn from(ended: BodyFailure) -> Self {
         match ended {
-            Ended::Budget => Self::busy(RETRY_AFTER),
-            Ended::Still(limit) => {
+            BodyFailure::Budget => Self::busy(RETRY_AFTER),
+            BodyFailure::Still(limit) => {
                 let said = format!("the body brought nothing for {} s", limit.as_secs());
                 Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
             }
-            Ended::Slow(limit) => {
+            BodyFailure::Slow(limit) => {
                 let said = format!("the body was not whole after {} s", limit.as_secs());
                 Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
             }
@@ -67,7 +67,7 @@ impl From<Ended> for ApiError {
     }
 }
 
-impl Bodies {
+impl BodyBudget {
     /// All bodies together may have so many bytes.
     pub fn new(budget: usize) -> Self {
         Self { taken: Arc::default(), budget, still: STILL }
@@ -89,7 +89,7 @@ impl Bodies {
     pub fn parts(
         &self,
         body: Body,
-    ) -> impl Stream<Item = Result<Result<Bytes, axum::Error>, Ended>> + Send + use<> {
+    ) -> impl Stream<Item = Result<Result<Bytes, axum::Error>, BodyFailure>> + Send + use<> {
         let state = Some(Reading::new(self.still, body));
         let next = |state: Option<Reading>| async move {
             let mut reading = state?;
@@ -120,14 +120,18 @@ impl Reading {
         Self { parts, still, length, came: 0, waited: Duration::ZERO }
     }
 
-    async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Ended> {
+    async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, BodyFailure> {
         let bytes = self.length.unwrap_or(self.came);
         let most = self.still.saturating_add(Duration::from_secs(bytes / LEAST_RATE));
         let left = most.saturating_sub(self.waited);
         let start = Instant::now();
         let part = tokio::time::timeout(self.still.min(left), self.parts.next()).await;
         self.waited = self.waited.saturating_add(start.elapsed());
-        let ended = if left < self.still { Ended::Slow(most) } else { Ended::Still(self.still) };
+        let ended = if left < self.still {
+            BodyFailure::Slow(most)
+        } else {
+            BodyFailure::Still(self.still)
+        };
         let part = part.map_err(|_| ended)?;
         if let Some(Ok(bytes)) = &part {
             self.came += bytes.len() as u64;
@@ -138,17 +142,17 @@ impl Reading {
 
 /// What one body takes of the budget; it is given back when this is dropped.
 pub struct Share {
-    bodies: Bodies,
+    bodies: BodyBudget,
     bytes: AtomicUsize,
 }
 
 impl Share {
     /// # Errors
-    /// [`Ended::Budget`], and then nothing more was taken.
-    pub fn take(&self, bytes: usize) -> Result<(), Ended> {
+    /// [`BodyFailure::Budget`], and then nothing more was taken.
+    pub fn take(&self, bytes: usize) -> Result<(), BodyFailure> {
         let more = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bodies.budget);
         let taken = self.bodies.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        taken.map_err(|_| Ended::Budget)?;
+        taken.map_err(|_| BodyFailure::Budget)?;
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
         Ok(())
     }
@@ -163,7 +167,7 @@ impl Drop for Share {
 /// For [`axum::middleware::from_fn_with_state`]: whoever reads the request's body reads no more than
 /// there is room for.
 pub async fn bounded(
-    State(bodies): State<Bodies>,
+    State(bodies): State<BodyBudget>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
@@ -205,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    async fn sent(bodies: &Bodies, body: Body) -> StatusCode {
+    async fn sent(bodies: &BodyBudget, body: Body) -> StatusCode {
         let reads = async |body: Bytes| body.len().to_string();
         let router = Router::new().route("/", post(reads));
         let router = router.layer(from_fn_with_state(bodies.clone(), bounded));
@@ -214,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_share_one_budget_and_give_it_back() {
-        let bodies = Bodies::new(1_000);
+        let bodies = BodyBudget::new(1_000);
         assert_eq!(sent(&bodies, Body::from(vec![0; 1_000])).await, StatusCode::OK);
         assert_eq!(
             sent(&bodies, Body::from(vec![0; 1_001])).await,
@@ -230,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_that_stands_still_is_given_up() {
-        let bodies = Bodies::new(1_000).still_for(Duration::from_millis(20));
+        let bodies = BodyBudget::new(1_000).still_for(Duration::from_millis(20));
         let first = stream::once(std::future::ready(Ok::<_, axum::Error>(Bytes::from("x"))));
         let body = Body::from_stream(first.chain(stream::pending()));
         assert_eq!(sent(&bodies, body).await, StatusCode::REQUEST_TIMEOUT);
@@ -251,10 +255,10 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_comes_in_drops_is_given_up() {
         let still = Duration::from_millis(500);
-        let bodies = Bodies::new(1_000).still_for(still);
+        let bodies = BodyBudget::new(1_000).still_for(still);
         let body = drops(Bytes::from("x"), Duration::from_millis(20));
         let parts: Vec<_> = bodies.parts(body).collect().await;
         assert!(parts.len() > 1);
-        assert_eq!(parts.last().unwrap().as_ref().unwrap_err(), &Ended::Slow(still));
+        assert_eq!(parts.last().unwrap().as_ref().unwrap_err(), &BodyFailure::Slow(still));
     }
 }

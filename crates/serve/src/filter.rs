@@ -7,25 +7,25 @@
 
 mod body;
 mod conversation;
-mod listed;
+mod element;
+mod skip_reason;
 #[cfg(test)]
 mod tests;
-mod uncut;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use element::ListElement;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use thiserror::Error as ThisError;
+use toolroute_catalog::{Catalog, Tool};
+use toolroute_rank::engine::{self, Context, Engine, SelectRequest};
 
-use crate::catalog::{Catalog, Tool};
-use crate::engine::{self, Context, Engine, SelectRequest};
 use body::Outline;
 use conversation::Conversation;
-use listed::Listed;
-pub use uncut::Uncut;
+pub use skip_reason::SkipReason;
 
 /// Tools that are kept for the prompt where nobody says how many.
 pub const DEFAULT_KEEP: usize = 10;
@@ -54,7 +54,7 @@ pub struct FilterReport {
     pub dropped: Vec<String>,
     /// Why none was looked at, where that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub untouched: Option<Uncut>,
+    pub untouched: Option<SkipReason>,
 }
 
 #[derive(Debug, ThisError)]
@@ -82,11 +82,11 @@ pub fn filter<'a>(
     let outline = Outline::parse(text);
     let outline = outline.map_err(|error| FilterError::NotARequest(body::told(&error)))?;
     let Some(list) = LISTS.iter().find_map(|name| outline.list(name)) else {
-        return Ok(untouched(body, 0, Uncut::NoTools));
+        return Ok(untouched(body, 0, SkipReason::NoTools));
     };
     match dropped(engine, &outline, &list, keep.max(1))? {
         Err(because) => Ok(untouched(body, list.len(), because)),
-        Ok(Dropped { rows, names }) => {
+        Ok(Cut { rows, names }) => {
             let cut = body::without(text, &list, &rows);
             let report = FilterReport {
                 tools: list.len(),
@@ -99,13 +99,13 @@ pub fn filter<'a>(
     }
 }
 
-fn untouched<'a>(body: &'a [u8], tools: usize, because: Uncut) -> Filtered<'a> {
+fn untouched<'a>(body: &'a [u8], tools: usize, because: SkipReason) -> Filtered<'a> {
     let report = FilterReport { tools, kept: tools, dropped: Vec::new(), untouched: Some(because) };
     Filtered { body: Cow::Borrowed(body), report }
 }
 
 /// Elements of the list that go, ascending.
-struct Dropped {
+struct Cut {
     rows: BTreeSet<usize>,
     names: Vec<String>,
 }
@@ -116,19 +116,19 @@ fn dropped(
     outline: &Outline<'_>,
     list: &[&RawValue],
     keep: usize,
-) -> Result<Result<Dropped, Uncut>, engine::Error> {
+) -> Result<Result<Cut, SkipReason>, engine::Error> {
     if list.len() > MOST_TOOLS {
-        return Ok(Err(Uncut::ManyTools));
+        return Ok(Err(SkipReason::ManyTools));
     }
     let keep = capped(engine, outline, keep);
-    let listed: Vec<Listed> = list.iter().map(|raw| Listed::read(raw)).collect();
-    let functions: BTreeSet<&str> = listed.iter().filter_map(Listed::function).collect();
+    let listed: Vec<ListElement> = list.iter().map(|raw| ListElement::read(raw)).collect();
+    let functions: BTreeSet<&str> = listed.iter().filter_map(ListElement::function).collect();
     if functions.len() <= keep {
-        return Ok(Err(Uncut::FewTools));
+        return Ok(Err(SkipReason::FewTools));
     }
     let conversation = Conversation::read(outline);
     let Some(prompt) = conversation.prompt() else {
-        return Ok(Err(Uncut::NoPrompt));
+        return Ok(Err(SkipReason::NoPrompt));
     };
     let context = Context { conversation: conversation.history(), ..Context::default() };
     let request = SelectRequest::new(prompt).limit(keep).adaptive(false).context(context);
@@ -140,7 +140,7 @@ fn dropped(
     let rows = listed.iter().enumerate();
     let gone = rows.filter_map(|(row, tool)| tool.function().filter(goes).map(|name| (row, name)));
     let (rows, names) = gone.map(|(row, name)| (row, name.to_owned())).unzip();
-    Ok(Ok(Dropped { rows, names }))
+    Ok(Ok(Cut { rows, names }))
 }
 
 /// The number of tools for the model that the request names: a small one gets fewer.
@@ -150,7 +150,7 @@ fn capped(engine: &Engine, outline: &Outline<'_>, keep: usize) -> usize {
 }
 
 /// Tells lists apart by what is ranked of them.
-fn key(list: &[&RawValue], listed: &[Listed]) -> String {
+fn key(list: &[&RawValue], listed: &[ListElement]) -> String {
     let mut hash = Sha256::new();
     for (raw, _) in list.iter().zip(listed).filter(|(_, tool)| tool.function().is_some()) {
         hash.update((raw.get().len() as u64).to_le_bytes());
@@ -160,7 +160,7 @@ fn key(list: &[&RawValue], listed: &[Listed]) -> String {
 }
 
 /// The functions of a list as tools; of two of one name the first.
-fn tools(list: &[&RawValue], listed: &[Listed]) -> Vec<Tool> {
+fn tools(list: &[&RawValue], listed: &[ListElement]) -> Vec<Tool> {
     let rows = list.iter().zip(listed);
     rows.filter_map(|(raw, tool)| tool.function().map(|name| read(raw, name))).collect()
 }

@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use toolroute_rank::engine::HealthReport;
 use utoipa::ToSchema;
 
 use super::http::{ApiError, App};
-use crate::engine::HealthReport;
 
 /// Whether the program lives.
 #[derive(Serialize, ToSchema)]

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Present;
-use crate::engine::{Engine, Error};
-use crate::feedback::{ExecutionStore, StoreOptions};
+use toolroute_rank::engine::{Engine, Error};
+use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
+
+use super::CurrentService;
 
 /// How often what the log says is learned anew, and where it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct LearnEvery {
 
 /// Learns again and again until it is dropped. What fails is told in the log, and tried again at the
 /// next time.
-pub async fn learn_every(present: Present, plan: LearnEvery) {
+pub async fn learn_every(present: CurrentService, plan: LearnEvery) {
     loop {
         tokio::time::sleep(plan.every).await;
         let (engine, plan) = (Arc::clone(present().engine()), plan.clone());

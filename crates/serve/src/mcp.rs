@@ -8,17 +8,17 @@
 
 mod answer;
 mod arguments;
-mod calling;
+mod call;
 mod definition;
-mod found;
+mod find_tools;
 mod hint;
 mod http;
 mod listing;
 mod meta;
-mod passing;
-mod resource;
+mod notifications;
+mod prompts;
+mod resources;
 mod sessions;
-mod telling;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,12 +34,12 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
+use toolroute_rank::engine::Session;
 
 use super::{Error, Service};
-use crate::engine::Session;
 
 pub use hint::catalog_hint;
-pub use http::{McpHttpOptions, Present, mcp_router, serve_mcp};
+pub use http::{CurrentService, McpHttpOptions, mcp_router, serve_mcp};
 pub use listing::SELECTED;
 
 /// How long a client is given to read the last answers.
@@ -76,9 +76,9 @@ pub struct Gateway {
     /// Resources whose changes the client wants to hear of.
     wanted: Arc<Mutex<BTreeSet<String>>>,
     /// The tools that the client was listed last.
-    seen: Arc<Mutex<Option<listing::Listed>>>,
+    seen: Arc<Mutex<Option<listing::ToolList>>>,
     /// What happened since the client shook hands or asked to listen, until somebody tells it.
-    unheard: Arc<Mutex<VecDeque<telling::Notices>>>,
+    unheard: Arc<Mutex<VecDeque<notifications::NoticeReceiver>>>,
 }
 
 /// What all clients of a profile have in common.
@@ -91,7 +91,7 @@ struct Shared {
     /// Characters of all definitions, of one version of the catalog.
     baseline: Mutex<Option<(u64, usize)>>,
     /// The tools that are listed by themselves, of one version of the catalog.
-    listed: Mutex<Option<(u64, listing::Listed)>>,
+    listed: Mutex<Option<(u64, listing::ToolList)>>,
 }
 
 impl Gateway {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use toolroute_conduct::OBLIGATIONS_SCHEMA;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -13,7 +14,6 @@ use super::http::{
     ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, map, outputs,
     reload, rerank, run, select, tools, watch,
 };
-use crate::conductor::OBLIGATIONS_SCHEMA;
 
 #[derive(OpenApi)]
 #[openapi(

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use toolroute_catalog::Tool;
+use toolroute_rank::engine::Context;
+use toolroute_run::execution::Patterns;
 
 use super::Error;
-use crate::catalog::Tool;
-use crate::engine::Context;
-use crate::execution::Patterns;
 
 /// Profiles by name. The empty name is the one that counts where none is named.
 pub type Profiles = BTreeMap<String, Profile>;
@@ -159,9 +159,10 @@ fn exactly(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Catalog;
+    use toolroute_rank::engine::{Engine, SelectRequest};
+
     use super::*;
-    use crate::catalog::Catalog;
-    use crate::engine::{Engine, SelectRequest};
 
     fn catalog() -> Catalog {
         let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");

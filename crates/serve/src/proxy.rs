@@ -25,13 +25,13 @@ use axum::routing::get;
 use futures_util::stream::{self, StreamExt as _};
 use reqwest::Url;
 use tokio::net::TcpListener;
+use toolroute_rank::engine::Engine;
 
 use super::Shutdown;
-use super::bodies::{BODY_BUDGET, Bodies, Ended, Share};
-use super::filter::{self, DEFAULT_KEEP, FilterReport, Uncut};
+use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
+use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::guard::{Gate, Guard, Token, admit};
 use super::http::{ApiError, Limits, accept};
-use crate::engine::Engine;
 
 /// Where a client shows the proxy's token: `Authorization` is the upstream's.
 const TOKEN_HEADER: &str = "x-toolroute-token";
@@ -67,7 +67,7 @@ pub struct ProxyOptions {
     pub keep: usize,
     /// Bytes of a body that is looked into; a larger one goes on uncut.
     pub max_body: usize,
-    /// Bodies that are looked into at a time, and those that may wait for it.
+    /// BodyBudget that are looked into at a time, and those that may wait for it.
     pub workers: usize,
     pub queue: usize,
     pub hosts: Vec<String>,
@@ -100,7 +100,7 @@ pub struct Proxy {
     upstream: Url,
     client: reqwest::Client,
     gate: Gate,
-    bodies: Bodies,
+    bodies: BodyBudget,
     options: ProxyOptions,
 }
 
@@ -109,7 +109,7 @@ impl Proxy {
     /// An upstream that is no address of HTTP, or a system without certificates.
     pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, String> {
         let upstream = upstream(&options.upstream)?;
-        crate::execution::prepare_tls();
+        toolroute_run::execution::prepare_tls();
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(SILENCE)
@@ -118,7 +118,7 @@ impl Proxy {
         let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
         let gate = Gate::new(options.workers, options.queue);
-        let bodies = Bodies::new(BODY_BUDGET.max(options.max_body));
+        let bodies = BodyBudget::new(BODY_BUDGET.max(options.max_body));
         Ok(Arc::new(Self { engine, upstream, client, gate, bodies, options }))
     }
 
@@ -197,7 +197,7 @@ impl Proxy {
             let has_room = share.take(chunk.len()).is_ok();
             // One that did not say how long it is.
             if read.len() > self.options.max_body || !has_room {
-                let because = if has_room { Uncut::TooLarge } else { Uncut::NoRoom };
+                let because = if has_room { SkipReason::TooLarge } else { SkipReason::NoRoom };
                 let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
                 let all = read.chain(rest.map(passed_on));
                 return Ok((reqwest::Body::wrap_stream(all), Tools::Uncut(because)));
@@ -215,10 +215,10 @@ impl Proxy {
         self: &Arc<Self>,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<(Vec<u8>, FilterReport), Uncut> {
+    ) -> Result<(Vec<u8>, FilterReport), SkipReason> {
         let asked = headers.get(LIMIT_HEADER).and_then(|limit| limit.to_str().ok());
         let keep = asked.and_then(|limit| limit.trim().parse().ok()).unwrap_or(self.options.keep);
-        let permit = self.gate.enter().await.map_err(|_| Uncut::Busy)?;
+        let permit = self.gate.enter().await.map_err(|_| SkipReason::Busy)?;
         let engine = Arc::clone(&self.engine);
         let cutting = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -227,13 +227,13 @@ impl Proxy {
         });
         match cutting.await {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(filter::FilterError::NotARequest(_))) => Err(Uncut::NotJson),
+            Ok(Err(filter::FilterError::NotARequest(_))) => Err(SkipReason::NotJson),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the tools of a request could not be ranked");
-                Err(Uncut::Failed)
+                Err(SkipReason::Failed)
             }
             // The panic is logged where it happened.
-            Err(_) => Err(Uncut::Failed),
+            Err(_) => Err(SkipReason::Failed),
         }
     }
 
@@ -241,7 +241,7 @@ impl Proxy {
     /// of one request has to find it there.
     fn note(&self, tools: &Tools) {
         let Some(result) = tools.result() else { return };
-        self.engine.count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
+        self.engine.count_proxied(result.map_or_else(SkipReason::label, |()| "cut"));
         let Err(because) = result else { return };
         let reason = because.label();
         if because.is_loss() {
@@ -253,7 +253,7 @@ impl Proxy {
 }
 
 /// A part of a body that goes on as it comes.
-fn passed_on(part: Result<Result<Bytes, axum::Error>, Ended>) -> std::io::Result<Bytes> {
+fn passed_on(part: Result<Result<Bytes, axum::Error>, BodyFailure>) -> std::io::Result<Bytes> {
     match part {
         Ok(part) => part.map_err(std::io::Error::other),
         Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
@@ -289,13 +289,13 @@ fn is_loopback(url: &Url) -> bool {
 enum Tools {
     /// It is no request to a model.
     Elsewhere,
-    Uncut(Uncut),
+    Uncut(SkipReason),
     Read(FilterReport),
 }
 
 impl Tools {
     /// Whether tools were cut, or why none was; `None` where it is no request to a model.
-    fn result(&self) -> Option<Result<(), Uncut>> {
+    fn result(&self) -> Option<Result<(), SkipReason>> {
         match self {
             Self::Elsewhere => None,
             Self::Uncut(because) => Some(Err(*because)),
@@ -320,7 +320,7 @@ impl Tools {
 enum Look {
     /// It is no request to a model.
     Elsewhere,
-    Uncut(Uncut),
+    Uncut(SkipReason),
     Into,
 }
 
@@ -337,9 +337,9 @@ fn look(parts: &Parts, most: usize) -> Look {
     let is_to_a_model = parts.method == Method::POST && paths.iter().any(|end| path.ends_with(end));
     match is_to_a_model {
         false => Look::Elsewhere,
-        true if !is_json => Look::Uncut(Uncut::NotJson),
-        true if !is_bare => Look::Uncut(Uncut::Encoded),
-        true if !fits => Look::Uncut(Uncut::TooLarge),
+        true if !is_json => Look::Uncut(SkipReason::NotJson),
+        true if !is_bare => Look::Uncut(SkipReason::Encoded),
+        true if !fits => Look::Uncut(SkipReason::TooLarge),
         true => Look::Into,
     }
 }
@@ -429,8 +429,9 @@ async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Catalog;
+
     use super::*;
-    use crate::catalog::Catalog;
 
     fn url(base: &str, path: &str) -> String {
         let engine = Arc::new(Engine::builder(Catalog::default()).build().unwrap());

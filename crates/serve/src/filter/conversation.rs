@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use toolroute_rank::engine::{Speaker, Turn};
 
 use super::body::Outline;
-use crate::engine::{Speaker, Turn};
 
 /// Characters of a message that are read: its beginning, and its end, where the question often is.
 const MOST_BEGINNING: usize = 6_000;

@@ -7,11 +7,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use toolroute_run::execution::{ArgumentSources, LocalTime, NoLocalTime};
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::execution::{ArgumentSources, LocalTime, NoLocalTime};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -8,12 +8,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, events};
-use crate::CallTool;
-use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use crate::CallRequest;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,7 +83,7 @@ pub async fn call(
     service.describe(&asked.tool, asked.profile.as_deref())?;
     let work = move |on_event: events::Tell| -> events::Work<_> {
         Box::pin(async move {
-            let call = CallTool {
+            let call = CallRequest {
                 id: &asked.tool,
                 arguments: &arguments,
                 session: &session,

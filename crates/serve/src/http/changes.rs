@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::catalog::{Catalog, Change, Error, Tool};
+use toolroute_catalog::{Catalog, Change, Error, Tool};
 
 /// Keeps the text of [`Changes`] where it is read at the next start.
 pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;

@@ -7,14 +7,14 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_conduct::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
+use toolroute_rank::engine::Session;
+use toolroute_run::execution::{Blocking, Report};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
 use crate::Service;
-use crate::conductor::{Answer, Begin, Builtins, Conductor, Executed, Ledger, Scope};
-use crate::engine::Session;
-use crate::execution::{Blocking, Report};
 
 /// Where the conductor's state is, and how tools are run for it that are on no server.
 #[derive(Clone)]

@@ -8,11 +8,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_rank::engine::{Role, TextVectors};
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Role, TextVectors};
 
 /// Texts of one request, as OpenAI has it.
 const MOST_TEXTS: usize = 2_048;

@@ -5,10 +5,12 @@ use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use toolroute_catalog as catalog;
+use toolroute_conduct as conductor;
+use toolroute_rank::engine;
 use utoipa::ToSchema;
 
 use crate::Error;
-use crate::{catalog, conductor, engine};
 
 /// An answer that says what is wrong: `{"error": {"type": …, "message": …}}`, which is also where
 /// the clients of other APIs look.

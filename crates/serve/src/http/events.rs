@@ -11,10 +11,10 @@ use futures_util::stream;
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::mpsc;
+use toolroute_run::execution::Event as Happened;
 
 use super::{ApiError, json as whole};
 use crate::Error;
-use crate::execution::Event as Happened;
 
 /// Who is told what happens.
 pub type Tell = Arc<dyn Fn(Happened) + Send + Sync>;

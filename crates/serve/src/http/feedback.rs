@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolroute_rank::feedback::Execution;
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, json};
-use crate::feedback::Execution;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -66,7 +66,7 @@ pub async fn add(
     let service = app.service();
     let engine = service.engine();
     if engine.feedback_counts().is_none() {
-        return Err(crate::engine::Error::NoFeedback.into());
+        return Err(toolroute_rank::engine::Error::NoFeedback.into());
     }
     let mut resolved = Vec::with_capacity(executions.len());
     for mut execution in executions {

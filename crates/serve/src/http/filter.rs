@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson};
 use super::{ApiError, App, ErrorBody, json_text};
-use crate::filter::{self, FilterError, FilterReport, Uncut};
+use crate::filter::{self, FilterError, FilterReport, SkipReason};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -94,7 +94,7 @@ pub fn tell(headers: &mut HeaderMap, report: &FilterReport) {
 }
 
 /// Why no tool was cut.
-pub fn tell_uncut(headers: &mut HeaderMap, because: Uncut) {
+pub fn tell_uncut(headers: &mut HeaderMap, because: SkipReason) {
     headers.insert("x-toolroute-untouched", HeaderValue::from_static(because.as_str()));
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use toolroute_rank::engine::MapPoint;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::Params;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::MapPoint;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

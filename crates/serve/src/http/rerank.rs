@@ -7,11 +7,11 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolroute_rank::engine::RankedText;
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::RankedText;
 
 /// Texts of one request; each goes through the model.
 const MOST_TEXTS: usize = 1_000;

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::arguments::moment;
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, events};
-use crate::RunPrompt;
+use crate::RunRequest;
 
 /// Bytes of a prompt that is cut into steps.
 const MOST_BYTES: usize = 32_768;
@@ -89,7 +89,7 @@ pub async fn run(
     let service = app.service();
     let work = move |on_event: events::Tell| -> events::Work<_> {
         Box::pin(async move {
-            let run = RunPrompt {
+            let run = RunRequest {
                 prompt: &asked.prompt,
                 session: &session,
                 now: &now,

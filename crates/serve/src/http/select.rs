@@ -7,12 +7,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use toolroute_rank::engine::{Context, Policy, SelectRequest, Session, Strategy, Timings};
 use utoipa::ToSchema;
 
 use super::extract::{Body, object};
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Context, Policy, SelectRequest, Session, Strategy, Timings};
-use crate::{Find, Found};
+use crate::{FindRequest, FindResult};
 
 /// What is wanted.
 #[derive(Deserialize, ToSchema)]
@@ -283,7 +283,7 @@ struct ExcludedDoc {
 struct Answer {
     prompt: String,
     #[serde(flatten)]
-    found: Found,
+    found: FindResult,
     #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<Map<String, Value>>,
 }
@@ -329,7 +329,7 @@ pub async fn select(
 }
 
 impl SelectBody {
-    fn find(self, session: Arc<Session>) -> Result<Find, ApiError> {
+    fn find(self, session: Arc<Session>) -> Result<FindRequest, ApiError> {
         if let Some(context) = &self.context {
             let is_good = context.agrees_with(&self.prompt).and_then(|()| context.check());
             is_good.map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -339,7 +339,7 @@ impl SelectBody {
             Some(Limit::Most(limit)) => (Some(limit), None),
             Some(Limit::Auto(Auto::Auto)) => (Some(MOST_BY_ITSELF), Some(true)),
         };
-        Ok(Find {
+        Ok(FindRequest {
             session,
             request: SelectRequest {
                 prompt: self.prompt,

@@ -7,13 +7,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_catalog::{Catalog, Change, Problem, Tool};
+use toolroute_rank::engine::{self, ChangeReport, Engine};
 use utoipa::{IntoParams, ToSchema};
 
 use super::changes::{Changes, Persist};
 use super::extract::{Params, Part, RawJson};
 use super::{ApiError, App, ErrorBody, json};
-use crate::catalog::{Catalog, Change, Problem, Tool};
-use crate::engine::{self, ChangeReport, Engine};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -190,7 +190,7 @@ impl App {
         let _one_at_a_time = self.changing.lock().await;
         let present = self.service();
         // What a server lists is put under the changes that are noted, so none may come between.
-        let _still = present.still().await;
+        let _paused = present.pause_lists().await;
         let before = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut after = before.clone();
         let ids = note(&mut after, &changes);

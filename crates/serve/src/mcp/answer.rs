@@ -3,9 +3,8 @@
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-
-use crate::catalog::Tool;
-use crate::execution::{Answer, Attempt, Ending, Outcome, Report};
+use toolroute_catalog::Tool;
+use toolroute_run::execution::{Answer, Attempt, Ending, Outcome, Report};
 
 /// What is done with a structured content that is too long to be read by an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! What an agent says in a call, understood also where it is not quite as the schema has it.
 
 use serde_json::Value;
+use toolroute_rank::engine::{Context, SelectRequest};
+use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
-use super::super::Find;
 use super::meta::{MOST_CHARS, MOST_TOOLS};
+use crate::FindRequest;
 use crate::PAGE_CHARS;
-use crate::engine::{Context, SelectRequest};
-use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
 /// Members by which a tool is named.
 const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];
@@ -24,8 +24,8 @@ pub enum Detail {
 
 /// What `find_tools` was asked.
 #[derive(Debug)]
-pub struct Asked {
-    pub find: Find,
+pub struct FindToolsCall {
+    pub find: FindRequest,
     pub detail: Detail,
     /// Tokens that the answer may have.
     pub budget_tokens: Option<usize>,
@@ -33,7 +33,7 @@ pub struct Asked {
 
 /// What `call_tool` was asked.
 #[derive(Debug, PartialEq)]
-pub struct Called {
+pub struct ToolCall {
     pub tool: String,
     pub arguments: Arguments,
     pub confirmed: bool,
@@ -43,7 +43,7 @@ pub struct Called {
 
 /// # Errors
 /// What is wrong, for the agent to put right.
-pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
+pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
     let query = text(given, &["query", "q", "prompt"]);
     let query = query.filter(|query| !query.trim().is_empty());
     let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
@@ -76,8 +76,8 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
     let profile = profile.map(str::to_owned);
     #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
     let min_score = min_score.map(|least| least as f32);
-    let find = Find { request, profile, server, min_score, ..Find::default() };
-    Ok(Asked { find, detail, budget_tokens: budget })
+    let find = FindRequest { request, profile, server, min_score, ..FindRequest::default() };
+    Ok(FindToolsCall { find, detail, budget_tokens: budget })
 }
 
 /// What the agent knows around the query: an object, or its text.
@@ -123,7 +123,7 @@ pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
 
 /// # Errors
 /// What is wrong, for the agent to put right.
-pub fn call(mut given: Arguments) -> Result<Called, String> {
+pub fn call(mut given: Arguments) -> Result<ToolCall, String> {
     let budget_tokens = match take(&mut given, &["budget_tokens"]) {
         None => None,
         Some(value) => budget(&Arguments::from_iter([("budget_tokens".to_owned(), value)]))?,
@@ -144,7 +144,7 @@ pub fn call(mut given: Arguments) -> Result<Called, String> {
         }
         (None, None) => return Err(no_name("call_tool")),
     };
-    Ok(Called { tool, arguments, confirmed, budget_tokens })
+    Ok(ToolCall { tool, arguments, confirmed, budget_tokens })
 }
 
 /// An object, or a text that holds one; nothing is an empty one.
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_call_is_understood_however_it_is_spelled() {
-        let wanted = Called {
+        let wanted = ToolCall {
             tool: "fs__read".into(),
             arguments: members(json!({"path": "x"})),
             confirmed: false,

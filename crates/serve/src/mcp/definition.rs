@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
+use toolroute_catalog::{MCP_MEMBERS, Tool};
 
-use super::super::About;
-use crate::catalog::{MCP_MEMBERS, Tool};
+use crate::About;
 
 /// What a tool without a schema takes: anything.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
@@ -54,19 +54,19 @@ impl Definition<'_> {
 }
 
 /// A definition, and what is known of the tool beside it.
-pub struct Described<'a> {
+pub struct ToolDescription<'a> {
     pub tool: &'a Tool,
     pub about: About,
 }
 
-impl Described<'_> {
+impl ToolDescription<'_> {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self)
             .expect("a tool has string keys and its schemas are JSON. This is a bug.")
     }
 }
 
-impl Serialize for Described<'_> {
+impl Serialize for ToolDescription<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_map(None)?;
         Definition(self.tool).members(&mut out)?;
@@ -144,8 +144,9 @@ fn kind(schema: &serde_json::Value) -> String {
 mod tests {
     use std::path::Path;
 
+    use toolroute_catalog::{Catalog, LoadOptions};
+
     use super::*;
-    use crate::catalog::{Catalog, LoadOptions};
 
     fn tool(text: &str) -> Tool {
         let dir = tempfile::tempdir().unwrap();

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Error, ServerState, Service, Status};
-use crate::catalog::{Tool, split_identifier};
+use toolroute_catalog::{Tool, split_identifier};
+
+use crate::{Error, ServerState, Service, Status};
 
 /// Characters of a hint at most: about 150 tokens, paid for with every request.
 const MOST_CHARS: usize = 600;
@@ -26,12 +27,12 @@ const EMPTY_WORDS: [&str; 28] = [
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
-    let seen = service.seen_servers(profile)?.into_iter();
+    let visible = service.visible_servers(profile)?.into_iter();
     // What has nothing to find, and will have nothing, is not worth a word here.
     let may_have = |state: &ServerState| {
         !matches!(state.status, Status::LeftOut { .. }) && (state.tools > 0 || state.held_back == 0)
     };
-    for state in seen.filter(may_have) {
+    for state in visible.filter(may_have) {
         by_server.entry(state.name).or_default();
     }
     for tool in catalog.iter() {
@@ -95,8 +96,9 @@ fn subjects(server: &str, tools: &[&Tool]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Catalog;
+
     use super::*;
-    use crate::catalog::Catalog;
 
     fn hint(tools: &[(&str, &str)]) -> String {
         let tools: Vec<Tool> =

@@ -8,11 +8,11 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
-use super::super::bodies::{self, BODY_BUDGET, Bodies};
-use super::super::http::{Limits, accept};
-use super::super::{Error, Service, Shutdown, Token, guard};
-use super::sessions::Bounded;
+use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
+use crate::bodies::{self, BODY_BUDGET, BodyBudget};
+use crate::http::{Limits, accept};
+use crate::{Error, Service, Shutdown, Token, guard};
 
 /// How long a session may be silent. Agents pause while people think, and not every client begins
 /// anew where its session is gone.
@@ -33,7 +33,7 @@ pub struct McpHttpOptions {
 }
 
 /// Gives the service as it is now: a server may come to have another.
-pub type Present = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
+pub type CurrentService = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
 
 /// The routes of the gateway, to be served beside others. A session stays with the service that it
 /// began with; the profiles are those of the first.
@@ -43,7 +43,7 @@ pub type Present = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
 ///
 /// # Errors
 /// What [`Gateway::new`] may raise.
-pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router, Error> {
+pub fn mcp_router(present: &CurrentService, options: &McpHttpOptions) -> Result<Router, Error> {
     let config = StreamableHttpServerConfig::default();
     let config = if options.guarded {
         config.disable_allowed_hosts().disable_allowed_origins()
@@ -60,7 +60,7 @@ pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router,
         let fresh = move || gateways.fresh().map_err(std::io::Error::other);
         Ok::<_, Error>(StreamableHttpService::new(
             fresh,
-            Arc::new(Bounded::new(sessions)),
+            Arc::new(BoundedSessions::new(sessions)),
             config.clone(),
         ))
     };
@@ -75,13 +75,13 @@ pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router,
 
 /// Gateways of one profile: what they share is made once a service.
 struct Gateways {
-    present: Present,
+    present: CurrentService,
     options: GatewayOptions,
     latest: Mutex<(Arc<Service>, Gateway)>,
 }
 
 impl Gateways {
-    fn new(present: Present, options: GatewayOptions) -> Result<Self, Error> {
+    fn new(present: CurrentService, options: GatewayOptions) -> Result<Self, Error> {
         let service = present();
         let gateway = Gateway::new(Arc::clone(&service), &options)?;
         Ok(Self { present, options, latest: Mutex::new((service, gateway)) })
@@ -116,9 +116,9 @@ pub async fn serve_mcp(
     });
     let options = McpHttpOptions { guarded: true, ..options };
     let service = Arc::clone(service);
-    let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as Present), &options)?;
+    let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as CurrentService), &options)?;
     let router = router
-        .layer(middleware::from_fn_with_state(Bodies::new(BODY_BUDGET), bodies::bounded))
+        .layer(middleware::from_fn_with_state(BodyBudget::new(BODY_BUDGET), bodies::bounded))
         .layer(middleware::from_fn_with_state(guard, guard::admit));
     accept(listener, router, Limits::default(), &options.shutdown).await;
     Ok(())

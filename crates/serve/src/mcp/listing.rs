@@ -3,21 +3,21 @@
 use std::sync::{Arc, PoisonError};
 
 use rmcp::model::Tool as McpTool;
+use toolroute_catalog::{Tool, ToolId};
 
-use super::super::{Error, Find, Service};
 use super::definition::Definition;
 use super::meta::READ_MORE;
 use super::{Expose, Gateway, Shared};
-use crate::catalog::{Tool, ToolId};
+use crate::{Error, FindRequest, Service};
 
 /// Tools that are listed by themselves where a profile names no limit.
 pub const SELECTED: usize = 10;
 
 /// The tools of a list, shared by all who ask while the catalog stays.
 #[derive(Clone, PartialEq)]
-pub(super) struct Listed(Arc<Vec<McpTool>>);
+pub(super) struct ToolList(Arc<Vec<McpTool>>);
 
-impl Listed {
+impl ToolList {
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|tool| tool.name == name)
     }
@@ -39,14 +39,14 @@ impl Gateway {
     }
 
     /// What is listed now: the same until the catalog changes.
-    pub(super) async fn listed(&self) -> Result<Listed, Error> {
+    pub(super) async fn listed(&self) -> Result<ToolList, Error> {
         let shared = Arc::clone(&self.shared);
-        super::super::service::off_thread(move || shared.listed()).await?
+        crate::service::off_thread(move || shared.listed()).await?
     }
 }
 
 impl Shared {
-    fn listed(&self) -> Result<Listed, Error> {
+    fn listed(&self) -> Result<ToolList, Error> {
         let version = self.service.engine().version();
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, listed)) = known.filter(|(of, _)| *of == version) {
@@ -61,7 +61,7 @@ impl Shared {
             }
         };
         tools.extend(self.direct()?.iter().filter_map(|tool| defined(tool)));
-        let listed = Listed(Arc::new(tools));
+        let listed = ToolList(Arc::new(tools));
         let kept = (version, listed.clone());
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         Ok(listed)
@@ -98,7 +98,7 @@ impl Shared {
             let sees = |tool: &&Arc<Tool>| self.service.sees(tool, profile).unwrap_or(false);
             return Ok(catalog.tools().iter().filter(sees).cloned().collect());
         };
-        let mut find = Find::new(query);
+        let mut find = FindRequest::new(query);
         find.request.limit = Some(most);
         find.profile = self.profile.clone();
         let found = self.service.select(&find)?;

@@ -21,14 +21,14 @@ const BEGINNING: u32 = 1;
 
 /// Sessions in memory, of which the longest idle is closed where there are too many. A client that
 /// comes back to it is told that it is gone, and begins anew.
-pub(super) struct Bounded {
+pub(super) struct BoundedSessions {
     sessions: LocalSessionManager,
     most: usize,
     /// How many messages each has brought.
     used: Mutex<LruCache<SessionId, u32>>,
 }
 
-impl Bounded {
+impl BoundedSessions {
     pub fn new(sessions: LocalSessionManager) -> Self {
         Self { sessions, most: MOST, used: Mutex::new(LruCache::unbounded()) }
     }
@@ -63,7 +63,7 @@ impl Bounded {
     }
 }
 
-impl SessionManager for Bounded {
+impl SessionManager for BoundedSessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
@@ -135,7 +135,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_only_begins_sessions_closes_their_own() {
-        let bounded = Bounded { most: 3, ..Bounded::new(LocalSessionManager::default()) };
+        let bounded =
+            BoundedSessions { most: 3, ..BoundedSessions::new(LocalSessionManager::default()) };
         let mut open = Vec::new();
         for _ in 0..2 {
             open.push(bounded.create_session().await.unwrap());
@@ -156,7 +157,8 @@ mod tests {
 
     #[tokio::test]
     async fn where_all_sessions_are_at_work_the_longest_idle_makes_room_for_a_new_one() {
-        let bounded = Bounded { most: 3, ..Bounded::new(LocalSessionManager::default()) };
+        let bounded =
+            BoundedSessions { most: 3, ..BoundedSessions::new(LocalSessionManager::default()) };
         let mut open = Vec::new();
         for _ in 0..3 {
             open.push(bounded.create_session().await.unwrap());

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use toolroute_catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
+use toolroute_run::execution::tokens_of;
 
 use super::Service;
-use crate::catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
-use crate::execution::tokens_of;
 
 /// What a call of a tool does, takes and gives, and what it needs. What is not known is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,9 +96,9 @@ fn cut(text: &str) -> String {
 mod tests {
     use serde_json::json;
     use serde_json::value::to_raw_value;
+    use toolroute_catalog::Schema;
 
     use super::*;
-    use crate::catalog::Schema;
 
     #[test]
     fn a_required_parameter_has_an_example_or_a_hint() {

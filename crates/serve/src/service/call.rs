@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use super::{Error, Service, off_thread};
-use crate::catalog::{Tool, ToolId};
-use crate::engine::Session;
-use crate::execution::{
+use toolroute_catalog::{Tool, ToolId};
+use toolroute_rank::engine::Session;
+use toolroute_run::execution::{
     Arguments, Candidate, Event, Neighbor, Page, Report, Request, StandIns, candidates,
 };
+
+use super::{Error, Service, off_thread};
 
 /// Tools that are named where one could not be called.
 const NEAREST: usize = 3;
 
 /// A tool to call.
 #[derive(Clone, Copy)]
-pub struct CallTool<'a> {
+pub struct CallRequest<'a> {
     /// The tool's id, `server:tool`, or a name that only one tool has.
     pub id: &'a str,
     pub arguments: &'a Arguments,
@@ -40,7 +41,7 @@ impl Service {
     /// # Errors
     /// [`Error::UnknownTool`], [`Error::UnknownProfile`], and [`Error::NoExecutor`] where nothing
     /// can be called. What goes wrong in the call itself is in the report.
-    pub async fn call(self: &Arc<Self>, call: CallTool<'_>) -> Result<Report, Error> {
+    pub async fn call(self: &Arc<Self>, call: CallRequest<'_>) -> Result<Report, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let tool = self.describe(call.id, call.profile)?;
         let candidates = self.candidates(&tool, &call).await?;
@@ -78,7 +79,7 @@ impl Service {
     async fn candidates(
         self: &Arc<Self>,
         tool: &Arc<Tool>,
-        call: &CallTool<'_>,
+        call: &CallRequest<'_>,
     ) -> Result<Vec<Candidate>, Error> {
         if self.options.no_fallback || call.alone {
             return Ok(vec![Candidate::asked(Arc::clone(tool))]);

@@ -4,14 +4,14 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
+use toolroute_rank::engine::{NoTools, SelectRequest, Selection, Session};
 
-use super::recent::{Recent, now_ms};
+use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};
-use crate::engine::{NoTools, SelectRequest, Selection, Session};
 
 /// What to find.
 #[derive(Clone, Debug, Default)]
-pub struct Find {
+pub struct FindRequest {
     pub request: SelectRequest,
     /// The conversation that it belongs to: it is read with what was asked before, and what is
     /// offered is remembered there.
@@ -23,7 +23,7 @@ pub struct Find {
     pub min_score: Option<f32>,
 }
 
-impl Find {
+impl FindRequest {
     pub fn new(query: impl Into<String>) -> Self {
         Self { request: SelectRequest::new(query), ..Self::default() }
     }
@@ -31,19 +31,19 @@ impl Find {
 
 /// What was found, and what could not be looked at.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct FindResult {
     #[serde(flatten)]
     pub selection: Selection,
     /// Servers whose tools are not in the answer, or cannot be called now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unavailable: Vec<Unavailable>,
+    pub unavailable: Vec<UnavailableServer>,
     #[serde(skip)]
     pub took_ms: f64,
 }
 
 /// A server that cannot be had now, or not all of its tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unavailable {
+pub struct UnavailableServer {
     pub server: String,
     pub because: String,
     /// It is starting: the same question may have another answer soon.
@@ -56,12 +56,12 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and what a selection may raise.
-    pub async fn find(self: &Arc<Self>, find: Find) -> Result<Found, Error> {
+    pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         let began = Instant::now();
         let unavailable = self.unavailable(&find)?;
         let service = Arc::clone(self);
         let (selection, find) = off_thread(move || (service.select(&find), find)).await?;
-        let found = Found {
+        let found = FindResult {
             selection: selection?,
             unavailable,
             took_ms: began.elapsed().as_secs_f64() * 1_000.0,
@@ -74,7 +74,7 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::find`].
-    pub fn select(&self, find: &Find) -> Result<Selection, Error> {
+    pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
         let view = self.view(find.profile.as_deref())?;
         let mut request = find.session.request(find.request.clone());
         let mut context = request.context.take().unwrap_or_default();
@@ -97,7 +97,7 @@ impl Service {
         Ok(selection)
     }
 
-    fn unavailable(&self, find: &Find) -> Result<Vec<Unavailable>, Error> {
+    fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
         if find.server.is_none() && states.iter().all(|state| state.lacking().is_none()) {
@@ -122,14 +122,14 @@ impl Service {
         Ok(meant
             .filter_map(|state| {
                 let (because, is_starting) = (state.lacking()?, state.is_awaited());
-                Some(Unavailable { server: state.name, because, is_starting })
+                Some(UnavailableServer { server: state.name, because, is_starting })
             })
             .collect())
     }
 
-    fn remember(&self, find: &Find, found: &Found) {
+    fn remember(&self, find: &FindRequest, found: &FindResult) {
         let tools = found.selection.tools.iter();
-        let recent = Recent {
+        let recent = RecentSelection {
             number: 0,
             at_ms: now_ms(),
             query: find.request.prompt.clone(),

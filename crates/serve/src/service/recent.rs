@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use serde::Serialize;
-
-use crate::catalog::ToolId;
+use toolroute_catalog::ToolId;
 
 /// Answers that are remembered.
 const MOST: usize = 100;
@@ -16,7 +15,7 @@ const MOST_CHARS: usize = 2_000;
 /// One answer of the recent past. It holds the prompt, so it is for the user's own eyes: it is in
 /// memory alone, and in no log.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recent {
+pub struct RecentSelection {
     /// Counts up from 1 with each answer.
     pub number: u64,
     /// Milliseconds since 1970.
@@ -32,12 +31,12 @@ pub struct Recent {
 
 #[derive(Default)]
 pub(super) struct Ring {
-    latest: VecDeque<Recent>,
+    latest: VecDeque<RecentSelection>,
     count: u64,
 }
 
 impl Ring {
-    pub fn push(&mut self, mut recent: Recent) {
+    pub fn push(&mut self, mut recent: RecentSelection) {
         self.count += 1;
         recent.number = self.count;
         if let Some((end, _)) = recent.query.char_indices().nth(MOST_CHARS) {
@@ -50,7 +49,7 @@ impl Ring {
         self.latest.push_front(recent);
     }
 
-    pub fn newest_first(&self) -> Vec<Recent> {
+    pub fn newest_first(&self) -> Vec<RecentSelection> {
         self.latest.iter().cloned().collect()
     }
 }
@@ -71,7 +70,7 @@ mod tests {
         for query in ["short".to_owned(), "é".repeat(1_000_000)] {
             let (number, at_ms, took_ms) = (0, 0, 0.0);
             let tools = Vec::new();
-            ring.push(Recent {
+            ring.push(RecentSelection {
                 number,
                 at_ms,
                 query,

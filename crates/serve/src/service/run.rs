@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{CallTool, Error, Find, Service, off_thread};
-use crate::engine::{Plan, PlanReport, Session};
-use crate::execution::{Event, LocalTime};
+use toolroute_rank::engine::{Plan, PlanReport, Session};
+use toolroute_run::execution::{Event, LocalTime};
+
+use super::{CallRequest, Error, FindRequest, Service, off_thread};
 
 /// A prompt to run.
 #[derive(Clone, Copy)]
-pub struct RunPrompt<'a> {
+pub struct RunRequest<'a> {
     pub prompt: &'a str,
     /// The conversation that it belongs to. Results of one step are available to the next in it.
     pub session: &'a Arc<Session>,
@@ -28,7 +29,7 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::find`] and [`Service::call`]. What goes wrong in a call is in the report.
-    pub async fn run(self: &Arc<Self>, run: RunPrompt<'_>) -> Result<PlanReport, Error> {
+    pub async fn run(self: &Arc<Self>, run: RunRequest<'_>) -> Result<PlanReport, Error> {
         if !run.draft {
             self.executor().ok_or(Error::NoExecutor)?;
         }
@@ -41,11 +42,11 @@ impl Service {
         let mut plan = if run.draft { plan.draft() } else { plan };
         let mut is_first = true;
         while let Some(request) = plan.next_request() {
-            let find = Find {
+            let find = FindRequest {
                 request,
                 session: Arc::clone(session),
                 profile: run.profile.map(str::to_owned),
-                ..Find::default()
+                ..FindRequest::default()
             };
             let found = match self.find(find).await {
                 Ok(found) => found,
@@ -57,7 +58,7 @@ impl Service {
             };
             is_first = false;
             let Some(planned) = plan.prepare(&found.selection) else { continue };
-            let call = CallTool {
+            let call = CallRequest {
                 id: planned.tool.id.as_str(),
                 arguments: &planned.arguments,
                 session,

@@ -4,11 +4,11 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
+use toolroute_rank::engine::Session;
+use toolroute_rank::feedback::client_session;
+use toolroute_run::execution::CallLimits;
 
 use super::Error;
-use crate::engine::Session;
-use crate::execution::CallLimits;
-use crate::feedback::client_session;
 
 /// Sessions that are remembered; the longest unused are forgotten. One takes some kilobytes, most of
 /// it the latest prompts.

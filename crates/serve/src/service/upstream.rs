@@ -1,16 +1,18 @@
 //! The servers behind: which can be had, and taking in what they list.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
+use toolroute_catalog::{Catalog, Change, Tool, ToolId};
+use toolroute_rank::engine::Engine;
+use toolroute_run::execution::LeftOut;
 
 use super::recent::now_ms;
-use super::{Admitted, Error, Notice, Service, ServiceOptions, off_thread};
-use crate::catalog::{Catalog, Change, Tool, ToolId};
-use crate::engine::Engine;
-use crate::execution::LeftOut;
+use super::visibility::Admission;
+use super::{Error, Notice, Service, ServiceOptions, off_thread};
+use crate::assembly::FirstLists;
 
 /// What is known of one server.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +139,7 @@ const FIRST_LISTS: Duration = Duration::from_secs(5);
 impl Service {
     /// Waits for the first lists of servers whose tools are not known from another time, though not
     /// beyond the first seconds of the program: an agent that asks at once would find nothing.
-    pub async fn first_lists(&self) {
+    pub(crate) async fn first_lists(&self) {
         if self.began.elapsed() >= FIRST_LISTS {
             return;
         }
@@ -177,9 +179,44 @@ impl Service {
         states
     }
 
+    /// Watches the servers for changes, and asks those for tools whose lists are missing or old. Their
+    /// state is [`Status::Starting`] from the call on. The future ends when each has answered or failed,
+    /// and the new vectors are stored. Call it once, within a runtime.
+    pub fn start(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
+        self.watch();
+        self.ask_first(self.options.first_lists.clone())
+    }
+
+    pub(crate) fn ask_first(
+        self: &Arc<Self>,
+        lists: FirstLists,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let FirstLists { mut stale, vectors } = lists;
+        // A start or a reload before this one may still be asking some of them.
+        let states = self.servers().into_iter();
+        let asked = states.filter(|state| state.status == Status::Starting);
+        let asked: BTreeSet<String> = asked.map(|state| state.name).collect();
+        stale.retain(|name| !asked.contains(name));
+        self.announce(&stale);
+        let service = Arc::clone(self);
+        async move {
+            if stale.is_empty() {
+                return;
+            }
+            service.connect(stale).await;
+            let Some(path) = vectors else { return };
+            let engine = Arc::clone(&service.engine);
+            let saved = tokio::task::spawn_blocking(move || engine.save_vectors(&path)).await;
+            if let Ok(Err(error)) = saved {
+                let said = crate::error::with_causes(&error);
+                tracing::warn!("the next start will take longer: {said}");
+            }
+        }
+    }
+
     /// Says of servers that they are being asked: all of them before any is, and before who asks them has
     /// come to it, so that whoever looks knows what may still come.
-    pub fn announce(&self, names: &[String]) {
+    fn announce(&self, names: &[String]) {
         for name in names {
             self.set_status(name, Status::Starting).ok();
         }
@@ -187,7 +224,7 @@ impl Service {
 
     /// Asks servers for their tools at the same time, and takes in what each of them says as soon
     /// as it says it. One that does not answer keeps the tools that are known of it.
-    pub async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
+    pub(super) async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
         let names: Vec<String> = names.into_iter().collect();
         self.announce(&names);
         let mut asked = tokio::task::JoinSet::new();
@@ -204,7 +241,7 @@ impl Service {
     /// # Errors
     /// [`Error::UnknownServer`]; [`Error::Unavailable`] where it does not answer, and its tools
     /// stay as they were, or where it cannot be started as the servers file has it.
-    pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
+    async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         if let Some(because) = self.options.left_out.get(name) {
             let because = because.to_string();
@@ -262,13 +299,13 @@ impl Service {
     async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
-        let before = self.standing(name);
+        let before = self.presence(name);
         let (count, changed) = off_thread(move || service.replace_tools(&server, tools)).await??;
         if changed {
             self.tell(Notice::Tools);
         }
         // With its tools the rest of the server comes or goes.
-        if self.standing(name) != before {
+        if self.presence(name) != before {
             self.tell(Notice::Prompts);
             self.tell(Notice::Resources);
         }
@@ -281,7 +318,7 @@ impl Service {
             Some(keep) => keep(server, tools),
             None => tools,
         };
-        let Admitted { tools, hidden } = Self::admitted(&self.options, server, tools);
+        let Admission { tools, hidden } = Self::admitted(&self.options, server, tools);
         let tools = match self.edit() {
             Some(edit) => edit(server, tools),
             None => tools,

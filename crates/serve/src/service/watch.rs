@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use toolroute_run::execution::Changed;
 
 use super::{Notice, Service, Status};
-use crate::execution::Changed;
 
 /// How often servers that cannot be had are tried anew.
 const RETRY: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ const LONGEST_URI: usize = 4_096;
 
 /// What a server has said since somebody looked.
 #[derive(Default)]
-struct Marks {
+struct PendingChanges {
     connected: bool,
     tools: bool,
     prompts: bool,
@@ -38,7 +38,7 @@ struct Marks {
     dropped: Option<String>,
 }
 
-impl Marks {
+impl PendingChanges {
     fn note(&mut self, changed: Changed) {
         match changed {
             Changed::Connected => self.connected = true,
@@ -57,14 +57,13 @@ impl Marks {
 }
 
 impl Service {
-    /// Has servers say what changes, from now on until the service is dropped. To be called once,
-    /// within a runtime.
-    pub fn watch(self: &Arc<Self>) {
+    /// Watches the servers for changes until the service is dropped.
+    pub(super) fn watch(self: &Arc<Self>) {
         let Some(executor) = self.executor() else { return };
         let mut renewals = Vec::new();
         for name in executor.servers().names() {
             let Some(invoker) = executor.servers().get(name) else { continue };
-            let marks = Arc::new(Mutex::new(Marks::default()));
+            let marks = Arc::new(Mutex::new(PendingChanges::default()));
             // A place for one word, which is all that there is to say.
             let (wake, woken) = mpsc::channel(1);
             let (renew, renewed) = mpsc::channel(1);
@@ -82,8 +81,8 @@ impl Service {
     }
 
     /// Tells what a server said; whether its tools are to be asked for.
-    fn heard(&self, name: &str, marks: Marks) -> bool {
-        let Marks { connected, tools, prompts, resources, changed, dropped } = marks;
+    fn heard(&self, name: &str, marks: PendingChanges) -> bool {
+        let PendingChanges { connected, tools, prompts, resources, changed, dropped } = marks;
         if prompts || connected {
             self.tell(Notice::Prompts);
         }
@@ -107,7 +106,7 @@ impl Service {
 
 async fn hear(
     (service, name): (Weak<Service>, String),
-    marks: Arc<Mutex<Marks>>,
+    marks: Arc<Mutex<PendingChanges>>,
     mut woken: mpsc::Receiver<()>,
     renew: mpsc::Sender<()>,
 ) {
@@ -152,7 +151,7 @@ mod tests {
 
     #[test]
     fn of_a_uri_that_is_too_long_only_the_list_is_told() {
-        let mut marks = Marks::default();
+        let mut marks = PendingChanges::default();
         marks.note(Changed::Resource { uri: "a".repeat(LONGEST_URI) });
         assert!(marks.changed.len() == 1 && !marks.resources);
         marks.note(Changed::Resource { uri: "b".repeat(LONGEST_URI + 1) });

@@ -8,15 +8,15 @@ use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, ServiceError, SubscriptionContext};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::super::Notice;
 use super::Gateway;
-use super::listing::Listed;
+use super::listing::ToolList;
+use crate::Notice;
 
 /// How often it is looked whether a client that hears of nothing is still there.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// What happens, for one client to hear.
-pub(super) type Notices = tokio::sync::broadcast::Receiver<Notice>;
+pub(super) type NoticeReceiver = tokio::sync::broadcast::Receiver<Notice>;
 
 /// Requests to listen at most that are accepted and not begun.
 const MOST_UNHEARD: usize = 8;
@@ -26,63 +26,63 @@ const MOST_UNHEARD: usize = 8;
 const TOGETHER: Duration = Duration::from_millis(150);
 
 /// What a client is to be told.
-enum Word {
-    List(List),
+enum Notification {
+    List(ListKind),
     Resource(String),
 }
 
 /// A list that a client may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum List {
+enum ListKind {
     Tools,
     Prompts,
     Resources,
 }
 
-/// Notices as they concern one client.
-struct Ear {
+/// NoticeReceiver as they concern one client.
+struct ClientFeed {
     gateway: Gateway,
-    notices: Notices,
+    notices: NoticeReceiver,
     /// What a client knows that lists and listens in different requests.
-    listed: Option<Listed>,
+    listed: Option<ToolList>,
     /// The resources that a client named when it began to listen; those of a session are the gateway's.
     named: Vec<String>,
     /// Lists that are others now, which is told once it is due.
-    changed: BTreeSet<List>,
+    changed: BTreeSet<ListKind>,
     due: Option<Instant>,
 }
 
-impl Ear {
-    fn new(gateway: Gateway, notices: Notices) -> Self {
+impl ClientFeed {
+    fn new(gateway: Gateway, notices: NoticeReceiver) -> Self {
         let (listed, named, changed, due) = Default::default();
         Self { gateway, notices, listed, named, changed, due }
     }
 
     /// What the client was listed last. A client that was listed nothing yet is told once too often
     /// rather than once too little: it may be about to be listed what is old already.
-    fn seen(&self) -> Option<Listed> {
+    fn seen(&self) -> Option<ToolList> {
         let seen = self.gateway.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
         seen.or_else(|| self.listed.clone())
     }
 
     /// What the client is to be told next; `None` where there will be no more. What was heard is kept
     /// where nobody waits for the answer.
-    async fn next(&mut self) -> Option<Vec<Word>> {
+    async fn next(&mut self) -> Option<Vec<Notification>> {
         loop {
             let due = self.due.unwrap_or_else(Instant::now);
             tokio::select! {
                 heard = self.notices.recv() => match heard {
-                    Ok(Notice::Tools) => self.note([List::Tools]),
-                    Ok(Notice::Prompts) => self.note([List::Prompts]),
-                    Ok(Notice::Resources) => self.note([List::Resources]),
-                    Ok(Notice::Resource { uri }) => return Some(vec![Word::Resource(uri)]),
+                    Ok(Notice::Tools) => self.note([ListKind::Tools]),
+                    Ok(Notice::Prompts) => self.note([ListKind::Prompts]),
+                    Ok(Notice::Resources) => self.note([ListKind::Resources]),
+                    Ok(Notice::Resource { uri }) => return Some(vec![Notification::Resource(uri)]),
                     Ok(Notice::Server { .. }) => {}
                     // Something was missed: it may have been anything.
                     Err(RecvError::Lagged(_)) => {
-                        self.note([List::Tools, List::Prompts, List::Resources]);
+                        self.note([ListKind::Tools, ListKind::Prompts, ListKind::Resources]);
                         let wanted = self.gateway.wanted().clone();
                         let all = self.named.iter().cloned().chain(wanted);
-                        return Some(all.map(Word::Resource).collect());
+                        return Some(all.map(Notification::Resource).collect());
                     }
                     Err(RecvError::Closed) => return None,
                 },
@@ -97,16 +97,16 @@ impl Ear {
         }
     }
 
-    fn note(&mut self, lists: impl IntoIterator<Item = List>) {
+    fn note(&mut self, lists: impl IntoIterator<Item = ListKind>) {
         self.changed.extend(lists);
         self.due.get_or_insert_with(|| Instant::now() + TOGETHER);
     }
 
     /// The lists that are others now than the client has them.
-    async fn lists(&mut self) -> Vec<Word> {
+    async fn lists(&mut self) -> Vec<Notification> {
         let mut is_other = false;
         // Most changes of the catalog change nothing of what the client has in its prompt.
-        if self.changed.contains(&List::Tools) {
+        if self.changed.contains(&ListKind::Tools) {
             let now = self.gateway.listed().await.ok();
             is_other = now != self.seen();
             if self.listed.is_some() {
@@ -115,8 +115,8 @@ impl Ear {
         }
         self.due = None;
         let changed = std::mem::take(&mut self.changed).into_iter();
-        let told = changed.filter(|list| *list != List::Tools || is_other);
-        told.map(Word::List).collect()
+        let told = changed.filter(|list| *list != ListKind::Tools || is_other);
+        told.map(Notification::List).collect()
     }
 }
 
@@ -134,7 +134,7 @@ impl Gateway {
     }
 
     /// What was kept first, or else what happens from now on.
-    fn kept_notices(&self) -> Notices {
+    fn kept_notices(&self) -> NoticeReceiver {
         let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         kept.unwrap_or_else(|| self.shared.service.notices())
     }
@@ -144,7 +144,7 @@ impl Gateway {
         let gateway = self.clone();
         let notices = self.kept_notices();
         tokio::spawn(async move {
-            let mut ear = Ear::new(gateway, notices);
+            let mut ear = ClientFeed::new(gateway, notices);
             let mut look = tokio::time::interval(LOOK);
             loop {
                 let words = tokio::select! {
@@ -161,15 +161,15 @@ impl Gateway {
         });
     }
 
-    async fn say(&self, peer: &Peer<RoleServer>, word: Word) -> Result<(), ServiceError> {
+    async fn say(&self, peer: &Peer<RoleServer>, word: Notification) -> Result<(), ServiceError> {
         match word {
-            Word::List(List::Tools) => peer.notify_tool_list_changed().await,
-            Word::List(List::Prompts) => peer.notify_prompt_list_changed().await,
-            Word::List(List::Resources) => peer.notify_resource_list_changed().await,
-            Word::Resource(uri) if self.wanted().contains(&uri) => {
+            Notification::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
+            Notification::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
+            Notification::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
+            Notification::Resource(uri) if self.wanted().contains(&uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
             }
-            Word::Resource(_) => Ok(()),
+            Notification::Resource(_) => Ok(()),
         }
     }
 
@@ -185,7 +185,7 @@ impl Gateway {
         for uri in &named {
             self.subscribe_to(uri).await.ok();
         }
-        let mut ear = Ear { listed, named, ..Ear::new(self.clone(), notices) };
+        let mut ear = ClientFeed { listed, named, ..ClientFeed::new(self.clone(), notices) };
         loop {
             let words = tokio::select! {
                 words = ear.next() => words,
@@ -195,10 +195,16 @@ impl Gateway {
             let sink = context.sink();
             for word in words {
                 match word {
-                    Word::List(List::Tools) => sink.notify_tool_list_changed().await.ok(),
-                    Word::List(List::Prompts) => sink.notify_prompt_list_changed().await.ok(),
-                    Word::List(List::Resources) => sink.notify_resource_list_changed().await.ok(),
-                    Word::Resource(uri) => sink.notify_resource_updated(uri).await.ok(),
+                    Notification::List(ListKind::Tools) => {
+                        sink.notify_tool_list_changed().await.ok()
+                    }
+                    Notification::List(ListKind::Prompts) => {
+                        sink.notify_prompt_list_changed().await.ok()
+                    }
+                    Notification::List(ListKind::Resources) => {
+                        sink.notify_resource_list_changed().await.ok()
+                    }
+                    Notification::Resource(uri) => sink.notify_resource_updated(uri).await.ok(),
                 };
             }
         }

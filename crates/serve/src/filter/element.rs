@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// What an element is.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum ListElement {
     /// A function that the caller runs, by its name. It may go.
     Function(String),
     /// A tool of the provider's, one that carries a mark for its cache or that is loaded only when
@@ -38,7 +38,7 @@ struct Named<'a> {
     name: Cow<'a, str>,
 }
 
-impl Listed {
+impl ListElement {
     pub fn read(raw: &RawValue) -> Self {
         let Ok(shape) = serde_json::from_str::<Shape<'_>>(raw.get()) else { return Self::Other };
         if shape.cache_control.is_some() || shape.defer_loading == Some(true) {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolroute_run::execution::{Fault, FaultKind, Invoker};
 
 use super::{Error, Service};
-use crate::execution::{Fault, FaultKind, Invoker};
 
 /// How long a client waits for all servers together: those that take longer are left out.
 const LONGEST: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 /// Why no tool of a request was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Uncut {
+pub enum SkipReason {
     /// The request has no list of tools.
     NoTools,
     /// All of them may stay.
@@ -28,7 +28,7 @@ pub enum Uncut {
     Failed,
 }
 
-impl Uncut {
+impl SkipReason {
     /// For people, and for the header `x-toolroute-untouched`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -67,13 +67,13 @@ impl Uncut {
     }
 }
 
-impl std::fmt::Display for Uncut {
+impl std::fmt::Display for SkipReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl Serialize for Uncut {
+impl Serialize for SkipReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
