@@ -31,7 +31,7 @@ use hints::KeptHints;
 const MOST_PER_SERVER: usize = 3;
 
 /// A gateway before any server was asked.
-struct Opened {
+struct Setup {
     service: Arc<Service>,
     hints: KeptHints,
     gateway: GatewayOptions,
@@ -109,7 +109,7 @@ async fn start(service: Arc<Service>, hints: KeptHints) {
     }
 }
 
-fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
+fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
     let Some(path) = args.catalog.live.servers() else {
         return Err(servers::none_named().into());
     };
@@ -152,7 +152,7 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
     };
     let service = assembly.build().map_err(serve::failure)?;
     setup::tell_scanned(service.engine(), global);
-    Ok(Opened { service, hints, gateway })
+    Ok(Setup { service, hints, gateway })
 }
 
 /// The tools of files, and those that the servers listed last time; without those of servers that the

@@ -22,12 +22,12 @@ use toolroute_run::pins::{Pins, screen_catalog};
 use toolroute_vectors::embedding::Embedder;
 
 use crate::http::Changes;
-use crate::service::{Hidden, Service, ServiceOptions, Sessions};
+use crate::service::{HiddenTools, Service, ServiceOptions, Sessions};
 use crate::{Error, Profiles};
 
 pub use reload::Sources;
-pub(crate) use reload::{Rebuilt, rebuild};
-pub use screening::Screening;
+pub(crate) use reload::{RebuildResult, rebuild};
+pub use screening::{Notes, Screening};
 
 /// What a service is made of. Each value has a default that leaves the part out.
 ///
@@ -172,26 +172,6 @@ impl Upstreams {
 /// such as tiers.
 pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
-/// Takes lines for the user, such as warnings of pins. The default writes them to the program's log.
-#[derive(Clone)]
-pub struct Notes(Arc<dyn Fn(&str) + Send + Sync>);
-
-impl Notes {
-    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
-    }
-
-    pub(crate) fn tell(&self, line: &str) {
-        (self.0)(line);
-    }
-}
-
-impl Default for Notes {
-    fn default() -> Self {
-        Self::new(|line| tracing::warn!("{line}"))
-    }
-}
-
 /// What [`Service::start`] does first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstLists {
@@ -220,7 +200,7 @@ impl PartialEq for Parts {
 
 /// What a service takes over from the one in whose place it comes.
 #[derive(Default)]
-struct Inherited {
+struct Inheritance {
     executor: Option<Arc<Executor>>,
     sessions: Option<Arc<Sessions>>,
 }
@@ -232,7 +212,7 @@ impl Assembly {
     /// # Errors
     /// What building an engine may raise, an invalid profile, and usage vectors that cannot be read.
     pub fn build(self) -> Result<Arc<Service>, Error> {
-        self.build_with(Inherited::default())
+        self.build_with(Inheritance::default())
     }
 
     /// The engine alone, for a program that calls no tools.
@@ -244,18 +224,18 @@ impl Assembly {
         self.engine_over(catalog.map_err(toolroute_rank::engine::Error::from)?)
     }
 
-    fn build_with(self, inherited: Inherited) -> Result<Arc<Service>, Error> {
+    fn build_with(self, inheritance: Inheritance) -> Result<Arc<Service>, Error> {
         let screened = self.screened()?;
-        self.build_over(screened, inherited)
+        self.build_over(screened, inheritance)
     }
 
     fn build_over(
         self,
-        (catalog, hidden): (Catalog, BTreeMap<String, Hidden>),
-        inherited: Inherited,
+        (catalog, hidden): (Catalog, BTreeMap<String, HiddenTools>),
+        inheritance: Inheritance,
     ) -> Result<Arc<Service>, Error> {
         let engine = Arc::new(self.engine_over(catalog)?);
-        let sessions = inherited.sessions;
+        let sessions = inheritance.sessions;
         let mut options = ServiceOptions {
             hidden,
             profiles: self.profiles.clone(),
@@ -268,7 +248,7 @@ impl Assembly {
             ..self.screening_options()
         };
         if let Some(servers) = &self.servers {
-            let executor = inherited.executor.unwrap_or_else(|| Arc::new(self.open(servers)));
+            let executor = inheritance.executor.unwrap_or_else(|| Arc::new(self.open(servers)));
             engine.join(&executor);
             options.executor = Some(executor);
             options.keep = servers.keep.clone();
@@ -330,7 +310,7 @@ impl Assembly {
     }
 
     /// The tools that can be found and called, with the changes applied, and what is hidden of each server.
-    fn screened(&self) -> Result<(Catalog, BTreeMap<String, Hidden>), Error> {
+    fn screened(&self) -> Result<(Catalog, BTreeMap<String, HiddenTools>), Error> {
         let (mut catalog, mut hidden) = (self.catalog.clone(), BTreeMap::new());
         if let Some(servers) = &self.servers {
             let options = self.screening_options();

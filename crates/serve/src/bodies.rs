@@ -1,8 +1,8 @@
-//! What the bodies of all requests may take together, and how long one may stand still.
+//! Limits the memory of all request bodies together, and the time that a body may take.
 //!
-//! A body is kept until it is whole. Each has a limit of its own, but a thousand connections may each
-//! send the most of it and then nothing more: so all of them share one budget, and one that stands
-//! still is given up.
+//! A body is buffered until it is complete. The limit of a single body is not enough, because a thousand
+//! connections may each send most of one and then nothing more. So all bodies share one budget, and a body
+//! that is too slow is dropped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,21 +18,20 @@ use tokio::time::Instant;
 
 use super::http::ApiError;
 
-/// Bytes of all bodies that are being read, where nothing else is said: four of the largest that the
-/// proxy looks into.
+/// The default budget in bytes: four of the largest bodies that the proxy reads.
 pub const BODY_BUDGET: usize = 256 << 20;
 
-/// How long a body may bring nothing: as long as headers may take to come.
+/// How long a body may pause: as long as headers may take.
 const STILL: Duration = Duration::from_secs(30);
 
-/// Bytes a second that a body must bring beside that, all in all: one that brings a byte now and then
-/// would keep its connection and its share for ever.
+/// The least average rate of a body in bytes per second. Without it a body that sends a byte now and then
+/// would hold its connection and its share forever.
 const LEAST_RATE: u64 = 64 << 10;
 
-/// Seconds after which a client that was turned away may ask again.
+/// The seconds of `Retry-After`.
 const RETRY_AFTER: u64 = 1;
 
-/// The budget of a server. Cloning shares it.
+/// The budget of all bodies of a server. Clones share it.
 #[derive(Clone)]
 pub struct BodyBudget {
     taken: Arc<AtomicUsize>,
@@ -40,14 +39,14 @@ pub struct BodyBudget {
     still: Duration,
 }
 
-/// Why a body came to no end.
+/// Why a body was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFailure {
-    /// All bodies together are larger than is taken.
+    /// All bodies together exceed the budget.
     Budget,
-    /// It brought nothing for so long.
+    /// It paused for this long.
     Still(Duration),
-    /// It was not whole after so long.
+    /// It was incomplete after this long.
     Slow(Duration),
 }
 
@@ -68,7 +67,7 @@ impl From<BodyFailure> for ApiError {
 }
 
 impl BodyBudget {
-    /// All bodies together may have so many bytes.
+    /// A budget of this number of bytes.
     pub fn new(budget: usize) -> Self {
         Self { taken: Arc::default(), budget, still: STILL }
     }
@@ -78,20 +77,20 @@ impl BodyBudget {
         Self { still, ..self }
     }
 
-    /// A share of the budget, of nothing yet.
+    /// An empty share of the budget.
     pub fn share(&self) -> Share {
         Share { bodies: self.clone(), bytes: AtomicUsize::new(0) }
     }
 
-    /// A body's parts, each waited for so long and no longer, and so all of them together: 30 s, and one
-    /// for each 64 KiB of its length, or of what has come where it does not say how long it is. Time in
-    /// which nobody asks for a part does not count: the client cannot help it.
+    /// The chunks of a body, with time limits: 30 s for each chunk, and for the whole body 30 s and one more
+    /// second for each 64 KiB of its length (of what has come, where the length is unknown). Time in which
+    /// the stream is not polled does not count, because it is not the client's fault.
     pub fn parts(
         &self,
         body: Body,
     ) -> impl Stream<Item = Result<Result<Bytes, axum::Error>, BodyFailure>> + Send + use<> {
-        let state = Some(Reading::new(self.still, body));
-        let next = |state: Option<Reading>| async move {
+        let state = Some(BodyReader::new(self.still, body));
+        let next = |state: Option<BodyReader>| async move {
             let mut reading = state?;
             match reading.next().await {
                 Ok(Some(part)) => Some((Ok(part), Some(reading))),
@@ -103,17 +102,17 @@ impl BodyBudget {
     }
 }
 
-/// A body that is being read.
-struct Reading {
+/// Reads a body and measures its time.
+struct BodyReader {
     parts: Box<BodyDataStream>,
     still: Duration,
-    /// Where it said so.
+    /// The declared length in bytes.
     length: Option<u64>,
     came: u64,
     waited: Duration,
 }
 
-impl Reading {
+impl BodyReader {
     fn new(still: Duration, body: Body) -> Self {
         let length = body.size_hint().exact();
         let parts = Box::new(body.into_data_stream());
@@ -140,7 +139,7 @@ impl Reading {
     }
 }
 
-/// What one body takes of the budget; it is given back when this is dropped.
+/// The part of the budget that one body takes, released on drop.
 pub struct Share {
     bodies: BodyBudget,
     bytes: AtomicUsize,
@@ -148,7 +147,7 @@ pub struct Share {
 
 impl Share {
     /// # Errors
-    /// [`BodyFailure::Budget`], and then nothing more was taken.
+    /// [`BodyFailure::Budget`]; then nothing is taken.
     pub fn take(&self, bytes: usize) -> Result<(), BodyFailure> {
         let more = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bodies.budget);
         let taken = self.bodies.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
@@ -164,8 +163,7 @@ impl Drop for Share {
     }
 }
 
-/// For [`axum::middleware::from_fn_with_state`]: whoever reads the request's body reads no more than
-/// there is room for.
+/// For [`axum::middleware::from_fn_with_state`]: limits the body that the handlers inside read.
 pub async fn bounded(
     State(bodies): State<BodyBudget>,
     request: Request,
@@ -189,7 +187,7 @@ pub async fn bounded(
         }))
     });
     let response = next.run(request).await;
-    // Until here the bytes are kept by who read them.
+    // The handlers hold the bytes until here.
     drop(share);
     match ended.get() {
         Some(ended) => {

@@ -30,7 +30,6 @@ pub(super) mod filter;
 mod log_limit;
 pub(super) mod map;
 pub(super) mod outputs;
-mod page;
 pub(super) mod reload;
 pub(super) mod rerank;
 pub(super) mod run;
@@ -42,7 +41,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -62,7 +63,7 @@ pub use connections::Limits;
 pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, nowhere, with_json};
-pub(super) use filter::{tell, tell_uncut};
+pub(super) use filter::{add_counts, add_reason};
 pub(super) use log_limit::LogLimit;
 
 /// Answers requests until the shutdown begins, then finishes those that are in progress.
@@ -159,9 +160,9 @@ fn other_routes() -> Router<Arc<App>> {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
-        .route("/", get(page::index))
-        .route("/page.css", get(page::style))
-        .route("/page.js", get(page::script))
+        .route("/", get(page))
+        .route("/page.css", get(page_style))
+        .route("/page.js", get(page_script))
 }
 
 /// Waits for the first lists of servers, during the first seconds of the program.
@@ -221,4 +222,31 @@ fn json_text(text: impl Into<axum::body::Body>) -> Response {
 
 fn json(value: impl serde::Serialize) -> Response {
     Json(value).into_response()
+}
+
+/// The page runs no script in a tool's text, and loads nothing from elsewhere.
+const PAGE_POLICY: &str = "default-src 'self'; img-src data:; style-src 'self'; script-src 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+async fn page() -> Response {
+    page_file("text/html; charset=utf-8", include_str!("page/index.html"))
+}
+
+async fn page_style() -> Response {
+    page_file("text/css; charset=utf-8", include_str!("page/page.css"))
+}
+
+async fn page_script() -> Response {
+    page_file("text/javascript; charset=utf-8", include_str!("page/page.js"))
+}
+
+fn page_file(kind: &'static str, text: &'static str) -> Response {
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, PAGE_POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        // Checked at each visit: a new version of the program has a new page.
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, text).into_response()
 }

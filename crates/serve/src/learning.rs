@@ -1,4 +1,4 @@
-//! Learns from the log of executions while a program serves.
+//! Learns from the log of executions while a program serves: usage vectors are computed at intervals.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,18 +9,19 @@ use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
 
 use super::CurrentService;
 
-/// How often what the log says is learned anew, and where it is kept.
+/// The options of [`learn_every`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearnEvery {
+    /// The time between two rounds.
     pub every: Duration,
     /// The log of executions.
     pub log: PathBuf,
-    /// The file that keeps what was learned.
+    /// The file of usage vectors.
     pub usage: PathBuf,
 }
 
-/// Learns again and again until it is dropped. What fails is told in the log, and tried again at the
-/// next time.
+/// Learns at intervals until the future is dropped. A failure goes to the program's log, and the next round
+/// tries again.
 pub async fn learn_every(present: CurrentService, plan: LearnEvery) {
     loop {
         tokio::time::sleep(plan.every).await;
@@ -34,7 +35,7 @@ pub async fn learn_every(present: CurrentService, plan: LearnEvery) {
     }
 }
 
-/// Reads the whole log, which says it all each time; how many tools and prompts there were.
+/// Learns from the whole log. Returns the numbers of tools and prompts.
 fn learn(engine: &Engine, plan: &LearnEvery) -> Result<(usize, usize), Error> {
     engine.flush_feedback()?;
     let log = ExecutionStore::open(&plan.log, StoreOptions::default())?;

@@ -35,7 +35,7 @@ pub use recent::RecentSelection;
 pub use run::RunRequest;
 pub use sessions::Sessions;
 pub use upstream::{ServerState, Status};
-pub(crate) use visibility::Hidden;
+pub(crate) use visibility::HiddenTools;
 
 /// Applies the changes that clients made over HTTP to the list of a server: removed tools stay removed,
 /// added and changed ones stay as they are.
@@ -60,7 +60,7 @@ pub(crate) struct ServiceOptions {
     /// By server, how many tools it lists only to clients with sampling, elicitation or roots.
     pub withheld: BTreeMap<String, usize>,
     /// By server, the tools of its last known list that are hidden.
-    pub hidden: BTreeMap<String, Hidden>,
+    pub hidden: BTreeMap<String, HiddenTools>,
     /// The sessions of clients that name one. A service that replaces another takes over its sessions.
     pub sessions: Arc<Sessions>,
     pub parts: Parts,
@@ -97,7 +97,7 @@ pub struct Service {
     /// The state of each server, by name.
     upstreams: RwLock<BTreeMap<String, ServerState>>,
     /// By server, the listed tools that no client gets.
-    hidden: RwLock<BTreeMap<String, Hidden>>,
+    hidden: RwLock<BTreeMap<String, HiddenTools>>,
     edit: RwLock<Option<Edit>>,
     /// Held during a change of the catalog: each change starts from the result of the one before.
     refreshing: tokio::sync::Mutex<()>,
@@ -218,7 +218,7 @@ impl Service {
         self.notices.subscribe()
     }
 
-    fn tell(&self, notice: Notice) {
+    fn notify(&self, notice: Notice) {
         // An error means that there is no receiver.
         self.notices.send(notice).ok();
     }

@@ -15,7 +15,7 @@ use crate::server::{Assembly, Service, Sources, Upstreams};
 
 /// The files, and what need not be read again while they stay the same.
 pub struct SourceFiles {
-    loaded: Mutex<Loaded>,
+    loaded: Mutex<LastRead>,
     /// What is watched for changes, with `--watch`.
     watched: Option<stamp::Sources>,
     /// The global options of the latest reload.
@@ -24,7 +24,7 @@ pub struct SourceFiles {
 
 /// What a reload compares the files with.
 #[derive(Clone)]
-struct Loaded {
+struct LastRead {
     /// Files in directories that could not be understood.
     broken: BTreeSet<PathBuf>,
     /// The name and precision of the model.
@@ -80,9 +80,9 @@ impl Sources for SourceFiles {
 /// understood `before` is an error, and the present catalog stays: the file may be half written.
 fn assembly(
     args: &ServeArgs,
-    before: Option<&Loaded>,
+    before: Option<&LastRead>,
     global: &Global,
-) -> anyhow::Result<(Assembly, Loaded)> {
+) -> anyhow::Result<(Assembly, LastRead)> {
     let from = &args.catalog;
     setup::expect_sources(from)?;
     let file = from.live.servers().map(|path| servers::read(path)).transpose()?;
@@ -119,7 +119,7 @@ fn assembly(
         profiles: mcp::configured(global),
         ..super::shared(&args.record, &args.stand_ins, (rights, pinning))?
     };
-    Ok((assembly, Loaded { broken, model_key, model }))
+    Ok((assembly, LastRead { broken, model_key, model }))
 }
 
 /// The files that could not be understood.
@@ -134,7 +134,7 @@ fn broken(
     let mut broken = BTreeSet::new();
     for file in suspect {
         let options = LoadOptions::default();
-        // Loaded alone, such a file is an error.
+        // LastRead alone, such a file is an error.
         let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
         if before.is_some_and(|before| !before.contains(&file)) {
             return Err(error.into());

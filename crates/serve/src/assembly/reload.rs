@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use toolroute_catalog::{Catalog, Change, Tool, ToolId};
 use toolroute_rank::engine::Engine;
 
-use super::{Assembly, Inherited};
+use super::{Assembly, Inheritance};
 use crate::error::with_causes;
 use crate::service::Service;
 
@@ -30,7 +30,7 @@ pub trait Sources: Send + Sync {
 }
 
 /// What a reload did.
-pub(crate) enum Rebuilt {
+pub(crate) enum RebuildResult {
     /// The present service has this number of tools that were added, changed or removed.
     InPlace { changed: usize },
     /// A new service comes in the place of the present one.
@@ -42,18 +42,18 @@ pub(crate) enum Rebuilt {
 ///
 /// # Errors
 /// What is wrong with the assembly. Then the present service is as before.
-pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebuilt, String> {
+pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<RebuildResult, String> {
     let screened = assembly.screened().map_err(|error| with_causes(&error))?;
     let parts = assembly.parts();
     if *present.engine().config() == assembly.config && *present.parts() == parts {
         let changed = replace_catalog(present.engine(), &screened.0)?;
         Handle::current().spawn(present.ask_first(assembly.first_lists()));
-        return Ok(Rebuilt::InPlace { changed });
+        return Ok(RebuildResult::InPlace { changed });
     }
     // Running servers are kept where their entries and the options of their calls are the same.
     let executor = present.executor().filter(|_| parts.servers == present.parts().servers).cloned();
-    let inherited = Inherited { executor, sessions: Some(Arc::clone(present.sessions())) };
-    let next = assembly.build_over(screened, inherited).map_err(|error| with_causes(&error))?;
+    let inheritance = Inheritance { executor, sessions: Some(Arc::clone(present.sessions())) };
+    let next = assembly.build_over(screened, inheritance).map_err(|error| with_causes(&error))?;
     // Before it takes in the first list.
     if let Some(edit) = present.edit() {
         next.edited_by(edit);
@@ -62,7 +62,7 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
     runtime.spawn(next.start());
     // The present service answers meanwhile.
     runtime.block_on(next.first_lists());
-    Ok(Rebuilt::Service(next))
+    Ok(RebuildResult::Service(next))
 }
 
 /// Makes the engine's catalog equal to `wanted`; returns how many tools that touches.
@@ -124,10 +124,10 @@ mod tests {
         };
         let second = Assembly { catalog: catalog(&["a", "b"]), ..first };
         let done = rebuilt(second.clone(), &service).await.unwrap().unwrap();
-        assert!(matches!(done, Rebuilt::InPlace { changed: 1 }));
+        assert!(matches!(done, RebuildResult::InPlace { changed: 1 }));
         let mut third = second;
         third.config.limit += 1;
-        let Rebuilt::Service(next) = rebuilt(third, &service).await.unwrap().unwrap() else {
+        let RebuildResult::Service(next) = rebuilt(third, &service).await.unwrap().unwrap() else {
             panic!("a service is built where the configuration differs")
         };
         assert_eq!(next.catalog().len(), 2);

@@ -1,4 +1,4 @@
-//! Checks the lists of servers against pins.
+//! Checks the lists of servers against pins, and tells the user what is held back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +6,6 @@ use std::sync::Arc;
 use toolroute_catalog::Tool;
 use toolroute_rank::engine::HeldTool;
 use toolroute_run::pins::{Mode, Pins};
-
-use super::Notes;
 
 /// Pins, and what they know the servers by.
 #[derive(Clone)]
@@ -34,5 +32,25 @@ impl Screening {
     /// Whether a person must approve a tool of a server before anything else of the server is shown.
     pub(crate) fn needs_approval(&self) -> bool {
         self.pins.mode() == Mode::Strict
+    }
+}
+
+/// Takes lines for the user, such as warnings of pins. The default writes them to the program's log.
+#[derive(Clone)]
+pub struct Notes(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Notes {
+    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub(crate) fn tell(&self, line: &str) {
+        (self.0)(line);
+    }
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self::new(|line| tracing::warn!("{line}"))
     }
 }

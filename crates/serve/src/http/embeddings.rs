@@ -1,4 +1,4 @@
-//! `POST /v1/embeddings`, as OpenAI's clients ask and read it.
+//! `POST /v1/embeddings`, in OpenAI's format.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
 
-/// Texts of one request, as OpenAI has it.
+/// The most texts of a request, as in OpenAI's API.
 const MOST_TEXTS: usize = 2_048;
 
 #[derive(Deserialize, ToSchema)]

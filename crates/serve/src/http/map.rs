@@ -1,4 +1,4 @@
-//! `GET /v1/map`: the catalog on a plane, and a prompt in it.
+//! `GET /v1/map`: the tools and a prompt as points on a plane.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct MapParams {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct MapView<'a> {
     version: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a [MapPoint]>,
@@ -37,7 +37,7 @@ struct Point {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Shown`")]
+#[allow(dead_code, reason = "documents `MapView`")]
 pub struct MapDoc {
     /// Of the catalog.
     version: u64,
@@ -78,5 +78,5 @@ pub async fn map(
     });
     let (map, prompt) = made.await??;
     let tools = (prompt_only != Some(true)).then_some(map.points.as_slice());
-    Ok(json(Shown { version: map.version, tools, prompt }))
+    Ok(json(MapView { version: map.version, tools, prompt }))
 }

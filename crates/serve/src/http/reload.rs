@@ -11,7 +11,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{ApiError, App, ErrorBody};
-use crate::assembly::{Rebuilt, rebuild};
+use crate::assembly::{RebuildResult, rebuild};
 use crate::shutdown::HangUps;
 use crate::{Shutdown, Sources};
 
@@ -20,7 +20,8 @@ const WATCH_EVERY: Duration = Duration::from_secs(2);
 
 /// What a reload did.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Reloaded {
+#[schema(as = Reloaded)]
+pub struct ReloadSummary {
     /// The catalog's version from now on.
     version: u64,
     tools: usize,
@@ -30,10 +31,10 @@ pub struct Reloaded {
 
 /// Reads catalog and configuration again. Requests under way go on with what was before.
 #[utoipa::path(post, path = "/v1/reload", tag = "operations", responses(
-    (status = 200, body = Reloaded),
+    (status = 200, body = ReloadSummary),
     (status = 409, description = "there is nothing to read again", body = ErrorBody),
     (status = 422, description = "a source is wrong, and everything stays as it was", body = ErrorBody)))]
-pub async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, ApiError> {
+pub async fn reload(State(app): State<Arc<App>>) -> Result<Json<ReloadSummary>, ApiError> {
     app.reload().await.map(Json)
 }
 
@@ -42,7 +43,7 @@ impl App {
     ///
     /// # Errors
     /// 409 without sources, 422 where they are wrong. Then everything stays as it was.
-    pub async fn reload(self: &Arc<Self>) -> Result<Reloaded, ApiError> {
+    pub async fn reload(self: &Arc<Self>) -> Result<ReloadSummary, ApiError> {
         let Some(sources) = self.options.sources.clone() else {
             let said = "this server was not made from files that could be read again";
             return Err(ApiError::not_configured(said));
@@ -56,7 +57,10 @@ impl App {
         done
     }
 
-    async fn reload_from(self: Arc<Self>, sources: Arc<dyn Sources>) -> Result<Reloaded, ApiError> {
+    async fn reload_from(
+        self: Arc<Self>,
+        sources: Arc<dyn Sources>,
+    ) -> Result<ReloadSummary, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
         // The sources hold the latest list of each server; a newer one that comes now would be undone.
         let present = self.service();
@@ -68,24 +72,24 @@ impl App {
             tracing::warn!(%said, "nothing was reloaded");
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "not_reloaded", said)
         })?;
-        self.tell("reload", json!(reloaded));
+        self.send_event("reload", json!(reloaded));
         Ok(reloaded)
     }
 
-    fn take_in(&self, sources: &dyn Sources) -> Result<Reloaded, String> {
+    fn take_in(&self, sources: &dyn Sources) -> Result<ReloadSummary, String> {
         let mut assembly = sources.read()?;
         assembly.changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let present = self.service();
         let (service, changed) = match rebuild(assembly, &present)? {
-            Rebuilt::InPlace { changed } => (present, Some(changed)),
-            Rebuilt::Service(next) => {
+            RebuildResult::InPlace { changed } => (present, Some(changed)),
+            RebuildResult::Service(next) => {
                 sources.built(&next);
                 self.replace_service(Arc::clone(&next));
                 (next, None)
             }
         };
         let (version, tools) = (service.engine().version(), service.catalog().len());
-        Ok(Reloaded { version, tools, changed })
+        Ok(ReloadSummary { version, tools, changed })
     }
 }
 

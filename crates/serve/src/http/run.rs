@@ -1,4 +1,4 @@
-//! `POST /v1/run`: a tool found and called for each thing that a prompt asks for.
+//! `POST /v1/run`: finds and calls a tool for each thing that a prompt asks for.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, events};
 use crate::RunRequest;
 
-/// Bytes of a prompt that is cut into steps.
+/// The longest prompt in bytes.
 const MOST_BYTES: usize = 32_768;
 
 #[derive(Deserialize, ToSchema)]

@@ -74,7 +74,7 @@ enum Auto {
     Auto,
 }
 
-/// As the command line has it.
+/// The limit of `auto`, as on the command line.
 const MOST_BY_ITSELF: usize = 10;
 
 fn yes() -> bool {
@@ -278,7 +278,7 @@ struct ExcludedDoc {
     because: String,
 }
 
-/// In the order in which `toolroute route --json` writes it.
+/// Members in the order of `toolroute route --json`.
 #[derive(Serialize)]
 struct Answer {
     prompt: String,
@@ -312,7 +312,7 @@ pub async fn select(
     if explain && excluded {
         return Ok(json(answer));
     }
-    // By its text: `to_value` widens each f32, and a score of 0.478 would be told as 0.4779999852180481.
+    // Through text, because `to_value` widens each f32: 0.478 would become 0.4779999852180481.
     let text = serde_json::to_string(&answer).map_err(|error| ApiError::internal(&error))?;
     let mut answer: Value =
         serde_json::from_str(&text).map_err(|error| ApiError::internal(&error))?;
@@ -358,7 +358,7 @@ impl SelectBody {
     }
 }
 
-/// Milliseconds by stage; `whole` is with what lies between the stages.
+/// Milliseconds by stage. `whole_ms` includes the time between stages.
 fn stages(timings: &Timings, whole_ms: f64) -> Map<String, Value> {
     let millis = |time: std::time::Duration| Value::from(time.as_secs_f64() * 1e3);
     let stage = |(name, time): &(&str, _)| (format!("{name}_ms"), millis(*time));

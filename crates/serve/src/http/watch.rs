@@ -31,6 +31,7 @@ pub struct StreamEvent {
 
 /// An upstream server, or a server that only a file of tools names.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Watched)]
 struct ServerRow {
     name: String,
     /// `idle`, `starting`, `ready`, `unavailable`, `disabled`, or `listed`: in a file of tools alone.
@@ -145,18 +146,19 @@ pub async fn recent(
 ) -> Json<Latest> {
     let latest = app.service().recent();
     let latest = latest.into_iter().take(params.limit.unwrap_or(usize::MAX));
-    Json(Latest { recent: latest.map(Answered::from).collect() })
+    Json(Latest { recent: latest.map(RecentRow::from).collect() })
 }
 
 /// The latest answers.
 #[derive(Serialize, ToSchema)]
 pub struct Latest {
-    recent: Vec<Answered>,
+    recent: Vec<RecentRow>,
 }
 
 /// One answer of the recent past.
 #[derive(Serialize, ToSchema)]
-struct Answered {
+#[schema(as = Answered)]
+struct RecentRow {
     /// Counts up from 1 with each answer.
     number: u64,
     /// Milliseconds since 1970.
@@ -172,7 +174,7 @@ struct Answered {
     ms: f64,
 }
 
-impl From<RecentSelection> for Answered {
+impl From<RecentSelection> for RecentRow {
     fn from(recent: RecentSelection) -> Self {
         Self {
             number: recent.number,
@@ -194,16 +196,16 @@ pub async fn events(
     State(app): State<Arc<App>>,
     Extension(shutdown): Extension<Shutdown>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let heard = app.stream_events.subscribe();
-    let stream_events = stream::unfold(heard, |mut heard| async move {
-        let stream_event = match heard.recv().await {
+    let receiver = app.stream_events.subscribe();
+    let stream_events = stream::unfold(receiver, |mut receiver| async move {
+        let stream_event = match receiver.recv().await {
             Ok(stream_event) => stream_event,
             Err(RecvError::Lagged(missed)) => {
                 StreamEvent { name: "missed", data: json!({ "missed": missed }) }
             }
             Err(RecvError::Closed) => return None,
         };
-        Some((stream_event, heard))
+        Some((stream_event, receiver))
     });
     let first = StreamEvent { name: "hello", data: hello(&app.service()) };
     let all = stream::once(async { first }).chain(stream_events);
@@ -229,15 +231,15 @@ struct Snapshot {
 
 /// Sends the changes as events, while any client listens.
 pub async fn send_changes(app: Arc<App>, shutdown: Shutdown) {
-    let mut told = compare(&app, &mut Snapshot::default()).0;
+    let mut last = compare(&app, &mut Snapshot::default()).0;
     while !shutdown.has_begun() {
         tokio::time::sleep(LOOK_EVERY).await;
         if app.stream_events.receiver_count() == 0 {
-            told.number = app.service().recent().first().map_or(0, |latest| latest.number);
+            last.number = app.service().recent().first().map_or(0, |latest| latest.number);
             continue;
         }
-        let (now, stream_events) = compare(&app, &mut told);
-        told = now;
+        let (now, stream_events) = compare(&app, &mut last);
+        last = now;
         for stream_event in stream_events {
             // An error means that no client listens any more.
             app.stream_events.send(stream_event).ok();
@@ -257,9 +259,9 @@ fn compare(app: &App, before: &mut Snapshot) -> (Snapshot, Vec<StreamEvent>) {
     let last = if is_other { 0 } else { before.number };
     let fresh: Vec<&RecentSelection> =
         recent.iter().take_while(|answer| answer.number > last).collect();
-    let answered =
-        |answer: &&RecentSelection| stream_event("selection", &Answered::from((*answer).clone()));
-    new.extend(fresh.iter().rev().map(answered));
+    let selection =
+        |answer: &&RecentSelection| stream_event("selection", &RecentRow::from((*answer).clone()));
+    new.extend(fresh.iter().rev().map(selection));
     let version = engine.version();
     if is_other || version != before.version {
         new.push(StreamEvent { name: "catalog", data: hello(&service) });
@@ -282,7 +284,7 @@ fn stream_event(name: &'static str, data: &impl Serialize) -> StreamEvent {
 
 impl App {
     /// Sends an event to all clients that listen.
-    pub(super) fn tell(&self, name: &'static str, data: Value) {
+    pub(super) fn send_event(&self, name: &'static str, data: Value) {
         self.stream_events.send(StreamEvent { name, data }).ok();
     }
 

@@ -11,7 +11,7 @@ use toolroute_run::execution::tokens_of;
 
 use super::arguments::{Detail, FindToolsCall};
 use super::definition::{Definition, parameters};
-use super::{Gateway, Shared};
+use super::{Gateway, GatewayState};
 use crate::service::off_thread;
 use crate::{About, Error, FindResult, UnavailableServer};
 
@@ -131,7 +131,7 @@ impl Gateway {
     }
 }
 
-impl Shared {
+impl GatewayState {
     fn find_answer<'a>(
         &self,
         found: &'a FindResult,

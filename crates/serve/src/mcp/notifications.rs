@@ -1,4 +1,4 @@
-//! Tells clients what has changed: in the words of the protocol that they speak.
+//! Notifies clients of changes, in the version of the protocol that they use.
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -12,26 +12,26 @@ use super::Gateway;
 use super::listing::ToolList;
 use crate::Notice;
 
-/// How often it is looked whether a client that hears of nothing is still there.
+/// The time between two checks whether a client that gets no notification is still connected.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What happens, for one client to hear.
+/// The service's notices, for one client.
 pub(super) type NoticeReceiver = tokio::sync::broadcast::Receiver<Notice>;
 
-/// Requests to listen at most that are accepted and not begun.
-const MOST_UNHEARD: usize = 8;
+/// The most receivers that wait for their task.
+const MOST_RECEIVERS: usize = 8;
 
-/// Changes of lists that come so close together are told in one: a server that starts tells of each of
-/// its lists more than once.
+/// Changes of a list within this time become one notification: a server that starts reports each of its
+/// lists more than once.
 const TOGETHER: Duration = Duration::from_millis(150);
 
-/// What a client is to be told.
+/// A notification to a client.
 enum Notification {
     List(ListKind),
     Resource(String),
 }
 
-/// A list that a client may have.
+/// A list that a client may hold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ListKind {
     Tools,
@@ -39,15 +39,15 @@ enum ListKind {
     Resources,
 }
 
-/// NoticeReceiver as they concern one client.
+/// Turns notices into the notifications of one client.
 struct ClientFeed {
     gateway: Gateway,
     notices: NoticeReceiver,
-    /// What a client knows that lists and listens in different requests.
+    /// The list of a client that listens without a session.
     listed: Option<ToolList>,
-    /// The resources that a client named when it began to listen; those of a session are the gateway's.
+    /// The resources that a client named when it began to listen. Those of a session are in the gateway.
     named: Vec<String>,
-    /// Lists that are others now, which is told once it is due.
+    /// Lists that changed, to be reported when `due`.
     changed: BTreeSet<ListKind>,
     due: Option<Instant>,
 }
@@ -58,15 +58,15 @@ impl ClientFeed {
         Self { gateway, notices, listed, named, changed, due }
     }
 
-    /// What the client was listed last. A client that was listed nothing yet is told once too often
-    /// rather than once too little: it may be about to be listed what is old already.
-    fn seen(&self) -> Option<ToolList> {
-        let seen = self.gateway.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        seen.or_else(|| self.listed.clone())
+    /// The latest list that the client got. A client without one gets a notification that it may not need:
+    /// it may be about to get a list that is outdated already.
+    fn latest_list(&self) -> Option<ToolList> {
+        let latest =
+            self.gateway.latest_list.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        latest.or_else(|| self.listed.clone())
     }
 
-    /// What the client is to be told next; `None` where there will be no more. What was heard is kept
-    /// where nobody waits for the answer.
+    /// The next notifications; `None` where the service has ended. Cancel safe: noted changes are kept.
     async fn next(&mut self) -> Option<Vec<Notification>> {
         loop {
             let due = self.due.unwrap_or_else(Instant::now);
@@ -77,17 +77,17 @@ impl ClientFeed {
                     Ok(Notice::Resources) => self.note([ListKind::Resources]),
                     Ok(Notice::Resource { uri }) => return Some(vec![Notification::Resource(uri)]),
                     Ok(Notice::Server { .. }) => {}
-                    // Something was missed: it may have been anything.
+                    // Some notices were missed, so anything may have changed.
                     Err(RecvError::Lagged(_)) => {
                         self.note([ListKind::Tools, ListKind::Prompts, ListKind::Resources]);
-                        let wanted = self.gateway.wanted().clone();
-                        let all = self.named.iter().cloned().chain(wanted);
+                        let subscriptions = self.gateway.subscriptions().clone();
+                        let all = self.named.iter().cloned().chain(subscriptions);
                         return Some(all.map(Notification::Resource).collect());
                     }
                     Err(RecvError::Closed) => return None,
                 },
                 () = tokio::time::sleep_until(due.into()), if self.due.is_some() => {
-                    // While servers list their tools for the first time, more is about to come.
+                    // While servers give their first lists, more changes follow.
                     if self.gateway.shared.service.is_settled() {
                         return Some(self.lists().await);
                     }
@@ -102,58 +102,60 @@ impl ClientFeed {
         self.due.get_or_insert_with(|| Instant::now() + TOGETHER);
     }
 
-    /// The lists that are others now than the client has them.
+    /// Notifications of the lists that differ from those of the client.
     async fn lists(&mut self) -> Vec<Notification> {
-        let mut is_other = false;
-        // Most changes of the catalog change nothing of what the client has in its prompt.
+        let mut differs = false;
+        // Most changes of the catalog do not change the client's list.
         if self.changed.contains(&ListKind::Tools) {
             let now = self.gateway.listed().await.ok();
-            is_other = now != self.seen();
+            differs = now != self.latest_list();
             if self.listed.is_some() {
                 self.listed = now;
             }
         }
         self.due = None;
         let changed = std::mem::take(&mut self.changed).into_iter();
-        let told = changed.filter(|list| *list != ListKind::Tools || is_other);
-        told.map(Notification::List).collect()
+        let due = changed.filter(|list| *list != ListKind::Tools || differs);
+        due.map(Notification::List).collect()
     }
 }
 
 impl Gateway {
-    /// Keeps what happens from now on for the client, until [`Gateway::tell_peer`] or
-    /// [`Gateway::tell_subscriber`] has it.
-    pub(super) fn keep_notices(&self) {
+    /// Opens a receiver of notices, which [`Gateway::notify_peer`] or [`Gateway::notify_subscriber`] takes.
+    pub(super) fn open_receiver(&self) {
         let notices = self.shared.service.notices();
-        let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
-        unheard.push_back(notices);
-        // Who asked and was gone before it was heard takes none.
-        if unheard.len() > MOST_UNHEARD {
-            unheard.pop_front();
+        let mut receivers = self.receivers.lock().unwrap_or_else(PoisonError::into_inner);
+        receivers.push_back(notices);
+        // A client that asked and disconnected takes none.
+        if receivers.len() > MOST_RECEIVERS {
+            receivers.pop_front();
         }
     }
 
-    /// What was kept first, or else what happens from now on.
-    fn kept_notices(&self) -> NoticeReceiver {
-        let kept = self.unheard.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    /// The receiver that was opened first, or a new one.
+    fn take_receiver(&self) -> NoticeReceiver {
+        let kept = self.receivers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         kept.unwrap_or_else(|| self.shared.service.notices())
     }
 
-    /// Tells a client of a session, until it is gone.
-    pub(super) fn tell_peer(&self, peer: Peer<RoleServer>) {
+    /// Notifies the client of a session until it disconnects.
+    pub(super) fn notify_peer(&self, peer: Peer<RoleServer>) {
         let gateway = self.clone();
-        let notices = self.kept_notices();
+        let notices = self.take_receiver();
         tokio::spawn(async move {
-            let mut ear = ClientFeed::new(gateway, notices);
+            let mut feed = ClientFeed::new(gateway, notices);
             let mut look = tokio::time::interval(LOOK);
             loop {
-                let words = tokio::select! {
-                    words = ear.next() => words,
+                let notifications = tokio::select! {
+                    found = feed.next() => found,
                     _ = look.tick() => Some(Vec::new()),
                 };
-                let Some(words) = words.filter(|_| !peer.is_transport_closed()) else { return };
-                for word in words {
-                    if ear.gateway.say(&peer, word).await.is_err() {
+                let Some(notifications) = notifications.filter(|_| !peer.is_transport_closed())
+                else {
+                    return;
+                };
+                for notification in notifications {
+                    if feed.gateway.notify(&peer, notification).await.is_err() {
                         return;
                     }
                 }
@@ -161,40 +163,44 @@ impl Gateway {
         });
     }
 
-    async fn say(&self, peer: &Peer<RoleServer>, word: Notification) -> Result<(), ServiceError> {
-        match word {
+    async fn notify(
+        &self,
+        peer: &Peer<RoleServer>,
+        notification: Notification,
+    ) -> Result<(), ServiceError> {
+        match notification {
             Notification::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
             Notification::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
             Notification::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
-            Notification::Resource(uri) if self.wanted().contains(&uri) => {
+            Notification::Resource(uri) if self.subscriptions().contains(&uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
             }
             Notification::Resource(_) => Ok(()),
         }
     }
 
-    /// Tells a client that listens, until it no longer does. What it did not ask for is refused by
-    /// the sink, which is no fault.
-    pub(super) async fn tell_subscriber(&self, context: &SubscriptionContext) {
-        // First of all: a server may tell of a resource before it has answered who asks to be told.
-        let notices = self.kept_notices();
-        // What it was listed before: servers that are asked below may bring tools.
+    /// Notifies a client that listens until it stops. The sink refuses notifications that the client did not
+    /// ask for, which is not an error.
+    pub(super) async fn notify_subscriber(&self, context: &SubscriptionContext) {
+        // First: a server may send a notification before it answers the subscription.
+        let notices = self.take_receiver();
+        // Before the subscriptions, which may start servers and so change the list.
         let listed = self.listed().await.ok();
         let named: Vec<String> =
             context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
         for uri in &named {
             self.subscribe_to(uri).await.ok();
         }
-        let mut ear = ClientFeed { listed, named, ..ClientFeed::new(self.clone(), notices) };
+        let mut feed = ClientFeed { listed, named, ..ClientFeed::new(self.clone(), notices) };
         loop {
-            let words = tokio::select! {
-                words = ear.next() => words,
+            let notifications = tokio::select! {
+                found = feed.next() => found,
                 () = context.cancelled() => None,
             };
-            let Some(words) = words else { return };
+            let Some(notifications) = notifications else { return };
             let sink = context.sink();
-            for word in words {
-                match word {
+            for notification in notifications {
+                match notification {
                     Notification::List(ListKind::Tools) => {
                         sink.notify_tool_list_changed().await.ok()
                     }

@@ -1,4 +1,4 @@
-//! Sessions of the gateway over HTTP: so many and no more.
+//! Limits the sessions of the gateway over HTTP.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,19 +12,19 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 
-/// Sessions that are open at a time; with one more, the one that was idle longest goes. Each takes
-/// about 70 kB. As many as there may be connections.
+/// The number of open sessions, as many as connections. Beyond it the session that was idle longest is
+/// closed. A session takes about 70 kB.
 const MOST: usize = 1_024;
 
-/// Messages with which every session begins: what says that it is ready.
+/// The messages that every session begins with (`notifications/initialized`).
 const BEGINNING: u32 = 1;
 
-/// Sessions in memory, of which the longest idle is closed where there are too many. A client that
-/// comes back to it is told that it is gone, and begins anew.
+/// Sessions in memory. Beyond the limit the one that was idle longest is closed. A client that uses it again
+/// gets an error and starts a new one.
 pub(super) struct BoundedSessions {
     sessions: LocalSessionManager,
     most: usize,
-    /// How many messages each has brought.
+    /// The number of messages of each session, the latest used first.
     used: Mutex<LruCache<SessionId, u32>>,
 }
 
@@ -43,9 +43,9 @@ impl BoundedSessions {
         }
     }
 
-    /// Takes in a new session. Where there is no room, the session to close: the longest idle of those
-    /// that were only begun, so that who begins sessions without end closes their own; else the longest
-    /// idle of all. It is never the new one, which has yet to be answered.
+    /// Adds a new session. Beyond the limit, returns the session to close: the one that was idle longest
+    /// among those that were only begun, so that a client that begins sessions without end closes its own,
+    /// or else among all. It is never the new one, which has not been answered yet.
     fn admit(&self, id: SessionId) -> Option<SessionId> {
         let mut used = self.used();
         let excess = match used.len() >= self.most {

@@ -1,4 +1,4 @@
-//! Finding tools, and saying which servers had no part in the answer.
+//! Finds tools, and names the servers whose tools are missing in the answer.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -9,17 +9,17 @@ use toolroute_rank::engine::{NoTools, SelectRequest, Selection, Session};
 use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};
 
-/// What to find.
+/// A request for the tools that fit a prompt.
 #[derive(Clone, Debug, Default)]
 pub struct FindRequest {
     pub request: SelectRequest,
-    /// The conversation that it belongs to: it is read with what was asked before, and what is
-    /// offered is remembered there.
+    /// The conversation of the request. The prompt is read together with earlier ones, and the session
+    /// remembers the offered tools.
     pub session: Arc<Session>,
     pub profile: Option<String>,
-    /// Tools of this server alone.
+    /// Finds only tools of this server.
     pub server: Option<String>,
-    /// Tools that score less are left out.
+    /// Leaves out tools with a lower score.
     pub min_score: Option<f32>,
 }
 
@@ -29,33 +29,33 @@ impl FindRequest {
     }
 }
 
-/// What was found, and what could not be looked at.
+/// The selected tools, and the servers whose tools could not be considered.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindResult {
     #[serde(flatten)]
     pub selection: Selection,
-    /// Servers whose tools are not in the answer, or cannot be called now.
+    /// Servers whose tools are missing in the selection, or cannot be called now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<UnavailableServer>,
     #[serde(skip)]
     pub took_ms: f64,
 }
 
-/// A server that cannot be had now, or not all of its tools.
+/// A server that is unavailable, or some of whose tools are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnavailableServer {
     pub server: String,
     pub because: String,
-    /// It is starting: the same question may have another answer soon.
+    /// Whether it is starting: the same request may soon have another result.
     #[serde(skip)]
     pub is_starting: bool,
 }
 
 impl Service {
-    /// The tools for what is asked, within a profile.
+    /// Selects tools within a profile, on the runtime's blocking pool.
     ///
     /// # Errors
-    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and what a selection may raise.
+    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of [`Engine::select`](toolroute_rank::engine::Engine::select).
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         let began = Instant::now();
         let unavailable = self.unavailable(&find)?;
@@ -70,7 +70,7 @@ impl Service {
         Ok(found)
     }
 
-    /// [`Service::find`] for those who are on a thread of their own; nothing is remembered of it.
+    /// As [`Service::find`], on the calling thread and without a trace in [`Service::recent`].
     ///
     /// # Errors
     /// As [`Service::find`].
@@ -97,11 +97,12 @@ impl Service {
         Ok(selection)
     }
 
+    /// The servers that the result has to name.
     fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
         if find.server.is_none() && states.iter().all(|state| state.lacking().is_none()) {
-            // As nearly always; who may be named takes a walk through the catalog.
+            // The usual case. The rest iterates over the catalog.
             return Ok(Vec::new());
         }
         let named = self.named(view);

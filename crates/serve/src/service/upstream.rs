@@ -1,4 +1,4 @@
-//! The servers behind: which can be had, and taking in what they list.
+//! The upstream servers: their state, and the lists of tools that they give.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
@@ -14,29 +14,29 @@ use super::visibility::Admission;
 use super::{Error, Notice, Service, ServiceOptions, off_thread};
 use crate::assembly::FirstLists;
 
-/// What is known of one server.
+/// The state of an upstream server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {
     pub name: String,
     pub status: Status,
-    /// Its tools that can be found now.
+    /// The number of its tools in the catalog.
     pub tools: usize,
-    /// Its tools that pins hold back.
+    /// The number of its tools that pins hold back.
     pub held_back: usize,
-    /// Tools that it is known to list only to clients that offer what the gateway does not.
+    /// The number of tools that it lists only to clients with capabilities that the gateway lacks.
     pub withheld: usize,
-    /// Why it could not be had the last time, while it is tried again.
+    /// Why it was unavailable last time, while it is tried again.
     failed: Option<String>,
-    /// Since when it is so, in milliseconds since 1970.
+    /// The time of the latest change of `status`, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// Whether a server can be had.
+/// Whether a server is available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// It has not been asked; its tools are those of the last time. A call starts it.
+    /// It has not been asked yet; its tools are those that it listed in an earlier run. A call starts it.
     Idle,
     /// It was asked for its tools and has not answered yet.
     Starting,
@@ -44,7 +44,7 @@ pub enum Status {
     Ready,
     /// It did not list its tools when it was last asked.
     Unavailable { because: String },
-    /// The servers file says nothing that could be started.
+    /// Its entry in the servers file is disabled or invalid.
     LeftOut { because: LeftOut },
 }
 
@@ -61,7 +61,7 @@ impl ServerState {
         }
     }
 
-    /// Why tools of it may be missing, if they may.
+    /// Why tools of it may be missing in an answer, if any.
     pub(super) fn lacking(&self) -> Option<String> {
         let because = match &self.status {
             Status::LeftOut { because: LeftOut::Disabled } => None,
@@ -71,7 +71,7 @@ impl ServerState {
         self.with_held_back(because)
     }
 
-    /// What a person should know of it beside its status, in a few words.
+    /// What a person should know about it in addition to its status, in a few words.
     pub fn reason(&self) -> Option<String> {
         let withheld = (self.withheld > 0).then(|| {
             format!(
@@ -84,8 +84,7 @@ impl ServerState {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    /// Whether it is being asked, and nothing is known of its tools. One that failed before and is tried
-    /// again is not waited for.
+    /// Whether its first list is awaited. A server that failed before and is tried again is not awaited.
     pub(super) fn is_awaited(&self) -> bool {
         self.tools == 0 && self.status == Status::Starting && self.failed.is_none()
     }
@@ -112,7 +111,7 @@ fn tools(count: usize) -> String {
     if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }
 
-/// Every server of the servers file, before any is asked.
+/// The states of all servers of the servers file before any is asked.
 pub(super) fn at_first(
     options: &ServiceOptions,
     catalog: &Catalog,
@@ -132,13 +131,13 @@ pub(super) fn at_first(
     states
 }
 
-/// How long after the start an answer waits for servers of which nothing is known yet. One that is
-/// started for the first time may take longer; the answer names it, and does not wait.
+/// How long after the start requests wait for servers whose tools are not known yet. A server that is
+/// downloaded first takes longer; answers then name it instead of waiting.
 const FIRST_LISTS: Duration = Duration::from_secs(5);
 
 impl Service {
-    /// Waits for the first lists of servers whose tools are not known from another time, though not
-    /// beyond the first seconds of the program: an agent that asks at once would find nothing.
+    /// Waits for the first lists of servers whose tools are not known from an earlier run, at most during
+    /// the first seconds of the service. Otherwise an agent that asks at once would find no tool.
     pub(crate) async fn first_lists(&self) {
         if self.began.elapsed() >= FIRST_LISTS {
             return;
@@ -153,15 +152,14 @@ impl Service {
         }
     }
 
-    /// Whether nothing is to be waited for: the first seconds are over, or some tools are known of every
-    /// server that was asked.
+    /// Whether requests need not wait: the first seconds are over, or no first list is awaited.
     pub fn is_listed(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         self.began.elapsed() >= FIRST_LISTS || !states.values().any(ServerState::is_awaited)
     }
 
-    /// Whether the first seconds are over, or no server is being asked: what is told of changes before
-    /// is soon told again.
+    /// Whether the first seconds are over, or no server is being asked. Before that, more changes follow
+    /// soon.
     pub(crate) fn is_settled(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         let is_asked = |state: &ServerState| state.status == Status::Starting;
@@ -214,16 +212,16 @@ impl Service {
         }
     }
 
-    /// Says of servers that they are being asked: all of them before any is, and before who asks them has
-    /// come to it, so that whoever looks knows what may still come.
+    /// Marks servers as starting. All are marked before the first is asked, so that a client that looks
+    /// meanwhile knows what may still come.
     fn announce(&self, names: &[String]) {
         for name in names {
             self.set_status(name, Status::Starting).ok();
         }
     }
 
-    /// Asks servers for their tools at the same time, and takes in what each of them says as soon
-    /// as it says it. One that does not answer keeps the tools that are known of it.
+    /// Asks servers for their tools at the same time, and takes in each list as it comes. A server that does
+    /// not answer keeps its known tools.
     pub(super) async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
         let names: Vec<String> = names.into_iter().collect();
         self.announce(&names);
@@ -235,12 +233,11 @@ impl Service {
         asked.join_all().await;
     }
 
-    /// Asks a server for its tools and makes the catalog hold these and no others of it; how many
-    /// they are.
+    /// Asks a server for its tools and replaces its tools in the catalog. Returns their number.
     ///
     /// # Errors
-    /// [`Error::UnknownServer`]; [`Error::Unavailable`] where it does not answer, and its tools
-    /// stay as they were, or where it cannot be started as the servers file has it.
+    /// [`Error::UnknownServer`]; [`Error::Unavailable`] where the server does not answer or its entry in the
+    /// servers file is not usable. Then its tools stay as they are.
     async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         if let Some(because) = self.options.left_out.get(name) {
@@ -248,7 +245,7 @@ impl Service {
             return Err(Error::Unavailable { server: name.to_owned(), because });
         }
         if executor.servers().get(name).is_some_and(|invoker| !invoker.lists_tools()) {
-            // An API lists nothing: its tools are those of its description, in the catalog.
+            // An API lists no tools: they come from its description, with the catalog.
             self.set_status(name, Status::Ready)?;
             return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
         }
@@ -264,7 +261,7 @@ impl Service {
                 Err(error) => Err(error),
             },
             Some(Err(fault)) => {
-                // The whole of it is for the log; a client is told nothing that the server said.
+                // The details are for the log: a client must not read the server's text.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
                 Err(Error::Unavailable { server: name.to_owned(), because: fault.told() })
             }
@@ -280,13 +277,13 @@ impl Service {
             }
             Err(error) => Status::Unavailable { because: error.to_string() },
         };
-        // At once, so that nobody sees the tools of a server that is still starting.
+        // Status and number together: a server that is starting has no new tools yet.
         self.set_state(name, status, count)?;
         taken
     }
 
-    /// Whether calls could reach a server that listed its tools: those of a program that is run once a
-    /// call stand in the file, whether the program is there or not.
+    /// Checks that calls can reach a server that listed its tools. The tools of a program that runs once for
+    /// each call are in the servers file, even where the program is missing.
     async fn callable(&self, name: &str) -> Result<(), Error> {
         let invoker = self.executor().and_then(|executor| executor.servers().get(name));
         let Some(invoker) = invoker else { return Ok(()) };
@@ -296,23 +293,24 @@ impl Service {
             .map_err(|fault| Error::Unavailable { server: name.to_owned(), because: fault.told() })
     }
 
+    /// Replaces the server's tools, one server at a time, and sends notices of what changed.
     async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
         let before = self.presence(name);
         let (count, changed) = off_thread(move || service.replace_tools(&server, tools)).await??;
         if changed {
-            self.tell(Notice::Tools);
+            self.notify(Notice::Tools);
         }
-        // With its tools the rest of the server comes or goes.
+        // Prompts and resources are visible only where tools are.
         if self.presence(name) != before {
-            self.tell(Notice::Prompts);
-            self.tell(Notice::Resources);
+            self.notify(Notice::Prompts);
+            self.notify(Notice::Resources);
         }
         Ok(count)
     }
 
-    /// Makes the catalog hold these tools of the server; how many, and whether that changed it.
+    /// Replaces the server's tools in the catalog. Returns their number, and whether the catalog changed.
     fn replace_tools(&self, server: &str, tools: Vec<Tool>) -> Result<(usize, bool), Error> {
         let tools = match &self.options.keep {
             Some(keep) => keep(server, tools),
@@ -343,7 +341,7 @@ impl Service {
         self.set_state(name, status, None)
     }
 
-    /// Sets the status and, where they were counted, the tools.
+    /// Sets the status, and the number of tools where it is given.
     fn set_state(&self, name: &str, status: Status, tools: Option<usize>) -> Result<(), Error> {
         let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<String> = states.keys().cloned().collect();
@@ -359,13 +357,13 @@ impl Service {
             }
             (state.status, state.since_ms) = (status, now_ms());
             drop(states);
-            self.tell(Notice::Server { name: name.to_owned() });
+            self.notify(Notice::Server { name: name.to_owned() });
         }
         Ok(())
     }
 }
 
-/// What makes the server's tools in the engine's catalog those of a list.
+/// The changes that replace the server's tools in the engine's catalog by `wanted`.
 fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
     let present = engine.catalog();
     let own = present.iter().filter(|tool| tool.server.as_deref() == Some(server));
@@ -378,7 +376,7 @@ fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
         match own.get(&tool.id) {
             Some(known) if *known == tool => {}
             Some(_) => changes.push(Change::Update(tool.clone())),
-            // Another server's tool by the same id: the first stays.
+            // The id belongs to a tool of another server, which stays.
             None if present.get(tool.id.as_str()).is_some_and(|other| other.id == tool.id) => {
                 tracing::warn!(server, id = %tool.id, "another server has a tool of this id");
             }

@@ -15,7 +15,7 @@ use crate::profile::View;
 
 /// The tools of a server that no client gets.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hidden {
+pub struct HiddenTools {
     /// Ids of the tools that may run and that pins hold back.
     pub held: BTreeSet<String>,
     /// Those of `held` that an approval lets in.
@@ -24,7 +24,7 @@ pub struct Hidden {
     pub forbidden: usize,
 }
 
-impl Hidden {
+impl HiddenTools {
     pub fn is_empty(&self) -> bool {
         self.held.is_empty() && self.forbidden == 0
     }
@@ -35,7 +35,7 @@ impl Hidden {
 pub struct Admission {
     /// The tools that may be found and called.
     pub tools: Vec<Tool>,
-    pub hidden: Hidden,
+    pub hidden: HiddenTools,
 }
 
 /// A name that no tool has: a pattern that matches it matches every tool of a server.
@@ -50,7 +50,7 @@ impl Service {
     /// a catalog, whether it is read from a file or received from the server.
     pub(crate) fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Admission {
         let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
-        let mut hidden = Hidden::default();
+        let mut hidden = HiddenTools::default();
         let listed = tools.len();
         let mut tools = match &options.screening {
             Some(screening) => {
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_server_is_visible_where_one_of_its_tools_is_or_may_come() {
-        let held = Hidden { held: ["held__x".to_owned()].into(), ..Hidden::default() };
+        let held = HiddenTools { held: ["held__x".to_owned()].into(), ..HiddenTools::default() };
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
         assert_eq!(visible(&open, None), ["fs", "web", "new", "held"]);
