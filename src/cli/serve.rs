@@ -22,9 +22,10 @@ use super::pins::PinArgs;
 use super::{paths, render, servers, setup};
 use crate::durable::{self, Readers};
 use crate::feedback::StoreOptions;
-use crate::server::http::{self, App, Changes, Conduct, HttpOptions, Limits, Persist};
+use crate::server::http::{self, App, Conduct, HttpOptions, Limits, Persist};
 use crate::server::{
-    self, Assembly, CurrentService, LearnEvery, Notes, Shutdown, Token, VectorFile, learn_every,
+    self, Assembly, Changes, CurrentService, LearnEvery, Notes, Shutdown, Token, VectorFile,
+    learn_every,
 };
 use sources::SourceFiles;
 
@@ -32,12 +33,11 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
     let (sources, mut assembly) = SourceFiles::open(args, global)?;
-    assembly.changes = changes.clone();
+    assembly.changes = changes;
     let service = assembly.build().map_err(failure)?;
     setup::tell_scanned(service.engine(), global);
     let options = HttpOptions {
         token,
-        changes,
         max_body: args.max_body,
         timeout: Duration::from_secs(args.request_timeout),
         sources: Some(Arc::new(sources)),
@@ -49,7 +49,6 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let listener = bind(args.addr, global).await?;
         let shutdown = Shutdown::default();
         shutdown.on_signals();
-        // Before the first list, to which it applies the changes of an earlier run.
         let app = App::new(Arc::clone(&service), options);
         // In the background: some servers are slow to list their tools.
         let starting = tokio::spawn(service.start());

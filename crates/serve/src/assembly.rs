@@ -9,7 +9,7 @@ mod screening;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use toolroute_catalog::{Catalog, Tool};
@@ -21,8 +21,7 @@ use toolroute_run::execution::{
 use toolroute_run::pins::{Pins, screen_catalog};
 use toolroute_vectors::embedding::Embedder;
 
-use crate::http::Changes;
-use crate::service::{HiddenTools, Service, ServiceOptions, Sessions};
+use crate::service::{Changes, HiddenTools, Service, ServiceOptions, Sessions};
 use crate::{Error, Profiles};
 
 pub use reload::Sources;
@@ -203,6 +202,7 @@ impl PartialEq for Parts {
 struct Inheritance {
     executor: Option<Arc<Executor>>,
     sessions: Option<Arc<Sessions>>,
+    changes: Option<Arc<Mutex<Changes>>>,
 }
 
 impl Assembly {
@@ -235,7 +235,7 @@ impl Assembly {
         inheritance: Inheritance,
     ) -> Result<Arc<Service>, Error> {
         let engine = Arc::new(self.engine_over(catalog)?);
-        let sessions = inheritance.sessions;
+        let Inheritance { executor, sessions, changes } = inheritance;
         let mut options = ServiceOptions {
             hidden,
             profiles: self.profiles.clone(),
@@ -243,12 +243,13 @@ impl Assembly {
             fallback_by_meaning: self.fallback_by_meaning,
             sessions: sessions
                 .unwrap_or_else(|| Arc::new(Sessions::new(self.session_limits.clone()))),
+            changes: changes.unwrap_or_else(|| Arc::new(Mutex::new(self.changes.clone()))),
             parts: self.parts(),
             first_lists: self.first_lists(),
             ..self.screening_options()
         };
         if let Some(servers) = &self.servers {
-            let executor = inheritance.executor.unwrap_or_else(|| Arc::new(self.open(servers)));
+            let executor = executor.unwrap_or_else(|| Arc::new(self.open(servers)));
             engine.join(&executor);
             options.executor = Some(executor);
             options.keep = servers.keep.clone();

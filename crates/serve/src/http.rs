@@ -18,7 +18,6 @@ pub(super) mod analyze;
 mod app;
 pub(super) mod arguments;
 pub(super) mod call;
-mod changes;
 pub(super) mod conduct;
 mod connections;
 pub(super) mod embeddings;
@@ -56,8 +55,7 @@ use super::{
     CurrentService, Error, McpHttpOptions, Shutdown, bodies, guard, health, mcp_router, openapi,
 };
 
-pub use app::{App, HttpOptions, SESSION_HEADER};
-pub use changes::{Changes, Persist};
+pub use app::{App, HttpOptions, Persist, SESSION_HEADER};
 pub use conduct::Conduct;
 pub use connections::Limits;
 pub(super) use connections::{Client, accept};

@@ -55,8 +55,8 @@ pub use mcp::{
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    About, CallRequest, FindRequest, FindResult, Notice, RecentSelection, RunRequest, ServerState,
-    Service, Sessions, Status, UnavailableServer,
+    About, CallRequest, Changes, FindRequest, FindResult, Notice, RecentSelection, RunRequest,
+    ServerState, Service, Sessions, Status, UnavailableServer,
 };
 pub use shutdown::Shutdown;
 

@@ -6,6 +6,7 @@
 
 mod about;
 mod call;
+mod changes;
 mod find;
 mod recent;
 mod requests;
@@ -16,7 +17,7 @@ mod visibility;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::broadcast;
@@ -30,16 +31,13 @@ use crate::{Error, Profile, Profiles};
 
 pub use about::About;
 pub use call::CallRequest;
+pub use changes::Changes;
 pub use find::{FindRequest, FindResult, UnavailableServer};
 pub use recent::RecentSelection;
 pub use run::RunRequest;
 pub use sessions::Sessions;
 pub use upstream::{ServerState, Status};
 pub(crate) use visibility::HiddenTools;
-
-/// Applies the changes that clients made over HTTP to the list of a server: removed tools stay removed,
-/// added and changed ones stay as they are.
-pub(crate) type Edit = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
 /// What [`Assembly`](crate::Assembly) makes a service of, beside its engine.
 #[derive(Clone, Default)]
@@ -63,6 +61,8 @@ pub(crate) struct ServiceOptions {
     pub hidden: BTreeMap<String, HiddenTools>,
     /// The sessions of clients that name one. A service that replaces another takes over its sessions.
     pub sessions: Arc<Sessions>,
+    /// The changes that clients made to the catalog. A service that replaces another takes them over.
+    pub changes: Arc<Mutex<Changes>>,
     pub parts: Parts,
     pub first_lists: FirstLists,
 }
@@ -98,7 +98,6 @@ pub struct Service {
     upstreams: RwLock<BTreeMap<String, ServerState>>,
     /// By server, the listed tools that no client gets.
     hidden: RwLock<BTreeMap<String, HiddenTools>>,
-    edit: RwLock<Option<Edit>>,
     /// Held during a change of the catalog: each change starts from the result of the one before.
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
@@ -127,7 +126,6 @@ impl Service {
             hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
-            edit: RwLock::default(),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),
@@ -199,13 +197,13 @@ impl Service {
         Ok(self.view(profile)?.admits(tool))
     }
 
-    /// Applies this edit to every list of a server from now on.
-    pub(crate) fn edited_by(&self, edit: Edit) {
-        *self.edit.write().unwrap_or_else(PoisonError::into_inner) = Some(edit);
+    /// The changes that clients made to the catalog, which every list of a server gets applied.
+    pub(crate) fn changes(&self) -> MutexGuard<'_, Changes> {
+        self.options.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn edit(&self) -> Option<Edit> {
-        self.edit.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn shared_changes(&self) -> &Arc<Mutex<Changes>> {
+        &self.options.changes
     }
 
     /// No server's list is taken in while the guard is held.

@@ -52,12 +52,12 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
     }
     // Running servers are kept where their entries and the options of their calls are the same.
     let executor = present.executor().filter(|_| parts.servers == present.parts().servers).cloned();
-    let inheritance = Inheritance { executor, sessions: Some(Arc::clone(present.sessions())) };
+    let inheritance = Inheritance {
+        executor,
+        sessions: Some(Arc::clone(present.sessions())),
+        changes: Some(Arc::clone(present.shared_changes())),
+    };
     let next = assembly.build_over(screened, inheritance).map_err(|error| with_causes(&error))?;
-    // Before it takes in the first list.
-    if let Some(edit) = present.edit() {
-        next.edited_by(edit);
-    }
     let runtime = Handle::current();
     runtime.spawn(next.start());
     // The present service answers meanwhile.

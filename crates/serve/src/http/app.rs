@@ -9,14 +9,16 @@ use axum::http::HeaderMap;
 use tokio::sync::broadcast;
 use toolroute_rank::engine::{Engine, Map, Session};
 
-use super::changes::Changes;
 use super::log_limit::LogLimit;
 use super::watch::StreamEvent;
-use super::{ApiError, Client, Conduct, Limits, Persist};
+use super::{ApiError, Client, Conduct, Limits};
 use crate::bodies::{BODY_BUDGET, BodyBudget};
 use crate::filter::DEFAULT_KEEP;
 use crate::guard::{Gate, Token};
 use crate::{FindRequest, FindResult, Service, Sources};
+
+/// Stores the text of [`Changes`](crate::Changes), to be read at the next start.
+pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
 /// Options of the HTTP API. The defaults suit tests and programs that embed the API.
 #[derive(Clone)]
@@ -39,8 +41,6 @@ pub struct HttpOptions {
     pub sources: Option<Arc<dyn Sources>>,
     /// Stores changes of the catalog. Without it they are lost when the program ends.
     pub persist: Option<Persist>,
-    /// The stored changes of an earlier run: those of the [`Assembly`](crate::Assembly).
-    pub changes: Changes,
     pub conduct: Option<Conduct>,
 }
 
@@ -62,7 +62,6 @@ impl Default for HttpOptions {
             keep: DEFAULT_KEEP,
             sources: None,
             persist: None,
-            changes: Changes::default(),
             conduct: None,
         }
     }
@@ -85,7 +84,6 @@ pub struct App {
     pub(super) gate: Gate,
     pub(super) bodies: BodyBudget,
     pub(super) log_limit: LogLimit,
-    pub(super) changes: Arc<Mutex<Changes>>,
     /// Held during a reload and during a change of the catalog.
     pub(super) changing: tokio::sync::Mutex<()>,
     /// Held during a conducted request: the ledger has one writer.
@@ -100,17 +98,11 @@ const STREAM_EVENTS: usize = 256;
 
 impl App {
     pub fn new(service: Arc<Service>, options: HttpOptions) -> Arc<Self> {
-        let changes = Arc::new(Mutex::new(options.changes.clone()));
-        let made = Arc::clone(&changes);
-        service.edited_by(Arc::new(move |server: &str, listed| {
-            made.lock().unwrap_or_else(PoisonError::into_inner).over(server, listed)
-        }));
         Arc::new(Self {
             service: RwLock::new(service),
             gate: Gate::new(options.workers, options.queue),
             bodies: BodyBudget::new(BODY_BUDGET.max(options.max_body)),
             log_limit: LogLimit::default(),
-            changes,
             options,
             changing: tokio::sync::Mutex::default(),
             conducting: tokio::sync::Mutex::default(),

@@ -1,6 +1,6 @@
 //! `POST /v1/reload`, SIGHUP and watched files: the sources are read again while requests are answered.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -78,8 +78,8 @@ impl App {
 
     fn take_in(&self, sources: &dyn Sources) -> Result<ReloadSummary, String> {
         let mut assembly = sources.read()?;
-        assembly.changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let present = self.service();
+        assembly.changes = present.changes().clone();
         let (service, changed) = match rebuild(assembly, &present)? {
             RebuildResult::InPlace { changed } => (present, Some(changed)),
             RebuildResult::Service(next) => {

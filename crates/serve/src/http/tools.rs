@@ -1,6 +1,6 @@
 //! `/v1/tools`: reads and changes the catalog while requests are answered.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,9 +11,9 @@ use toolroute_catalog::{Catalog, Change, Problem, Tool};
 use toolroute_rank::engine::{self, ChangeReport, Engine};
 use utoipa::{IntoParams, ToSchema};
 
-use super::changes::{Changes, Persist};
 use super::extract::{Params, Part, RawJson};
-use super::{ApiError, App, ErrorBody, json};
+use super::{ApiError, App, ErrorBody, Persist, json};
+use crate::Changes;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -191,16 +191,15 @@ impl App {
         let present = self.service();
         // A server's list gets the noted changes applied, so none may come in between.
         let _paused = present.pause_lists().await;
-        let before = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let before = present.changes().clone();
         let mut after = before.clone();
         let ids = note(&mut after, &changes);
         let texts = (before.to_json(), after.to_json());
         let (service, persist) = (Arc::clone(&present), self.options.persist.clone());
         let kept_in = if persist.is_some() { "file" } else { "memory" };
-        let noted = Arc::clone(&self.changes);
         let made = move || {
             let made = store_and_apply(service.engine(), persist.as_ref(), changes, texts)?;
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = after;
+            *service.changes() = after;
             Ok::<_, ApiError>(made)
         };
         let ChangeReport { version, tools, embedded, mut warnings, .. } = self.work(made).await??;

@@ -317,10 +317,7 @@ impl Service {
             None => tools,
         };
         let Admission { tools, hidden } = Self::admitted(&self.options, server, tools);
-        let tools = match self.edit() {
-            Some(edit) => edit(server, tools),
-            None => tools,
-        };
+        let tools = self.changes().over(server, tools);
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");

@@ -1,14 +1,10 @@
 //! The changes that clients made to the catalog.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolroute_catalog::{Catalog, Change, Error, Tool};
-
-/// Stores the text of [`Changes`], to be read at the next start.
-pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
 /// Changes of the catalog: tools that were added or changed, and ids that were removed.
 #[derive(Clone, Debug, Default)]
