@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(bodies.taken.load(Ordering::Relaxed), 0);
     }
 
-    /// A part now and then, for ever.
+    /// A body that sends a chunk at intervals, without end.
     fn drops(part: Bytes, every: Duration) -> Body {
         Body::from_stream(stream::unfold((), move |()| {
             let part = part.clone();

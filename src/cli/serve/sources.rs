@@ -134,7 +134,7 @@ fn broken(
     let mut broken = BTreeSet::new();
     for file in suspect {
         let options = LoadOptions::default();
-        // LastRead alone, such a file is an error.
+        // Read alone, such a file is an error.
         let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
         if before.is_some_and(|before| !before.contains(&file)) {
             return Err(error.into());

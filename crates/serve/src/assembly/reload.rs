@@ -13,8 +13,8 @@ use crate::service::Service;
 
 /// The files that an assembly comes from. The program that knows them implements it.
 pub trait Sources: Send + Sync {
-    /// Reads the sources again. The model of the assembly must be the same `Arc` as before where the same
-    /// model is meant, otherwise the engine is built again.
+    /// Reads the sources again. Where the model is the same as before, the assembly must hold the same
+    /// `Arc`; with another one the engine is built again.
     ///
     /// # Errors
     /// What is wrong with the sources, in a sentence. Then the present service stays as it is.
@@ -33,7 +33,7 @@ pub trait Sources: Send + Sync {
 pub(crate) enum RebuildResult {
     /// The present service has this number of tools that were added, changed or removed.
     InPlace { changed: usize },
-    /// A new service comes in the place of the present one.
+    /// A new service replaces the present one.
     Service(Arc<Service>),
 }
 
@@ -113,7 +113,7 @@ mod tests {
     #[tokio::test]
     async fn a_changed_catalog_is_taken_in_place_and_changed_options_build_a_service() {
         let catalog = |names: &[&str]| {
-            let tools = names.iter().map(|name| Tool::new(Some("s"), *name, "Adds numbers"));
+            let tools = names.iter().map(|name| Tool::new(Some("s"), name, "Adds numbers"));
             Catalog::from_tools(tools.collect()).catalog
         };
         let first = Assembly { catalog: catalog(&["a"]), ..Assembly::default() };

@@ -197,18 +197,18 @@ pub async fn events(
     Extension(shutdown): Extension<Shutdown>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let receiver = app.stream_events.subscribe();
-    let stream_events = stream::unfold(receiver, |mut receiver| async move {
-        let stream_event = match receiver.recv().await {
-            Ok(stream_event) => stream_event,
+    let events = stream::unfold(receiver, |mut receiver| async move {
+        let event = match receiver.recv().await {
+            Ok(event) => event,
             Err(RecvError::Lagged(missed)) => {
                 StreamEvent { name: "missed", data: json!({ "missed": missed }) }
             }
             Err(RecvError::Closed) => return None,
         };
-        Some((stream_event, receiver))
+        Some((event, receiver))
     });
     let first = StreamEvent { name: "hello", data: hello(&app.service()) };
-    let all = stream::once(async { first }).chain(stream_events);
+    let all = stream::once(async { first }).chain(events);
     let all = all
         .map(|StreamEvent { name, data }| Ok(Event::default().event(name).data(data.to_string())));
     // Otherwise the stream would delay the end of the program.
@@ -238,11 +238,11 @@ pub async fn send_changes(app: Arc<App>, shutdown: Shutdown) {
             last.number = app.service().recent().first().map_or(0, |latest| latest.number);
             continue;
         }
-        let (now, stream_events) = compare(&app, &mut last);
+        let (now, events) = compare(&app, &mut last);
         last = now;
-        for stream_event in stream_events {
+        for event in events {
             // An error means that no client listens any more.
-            app.stream_events.send(stream_event).ok();
+            app.stream_events.send(event).ok();
         }
     }
 }

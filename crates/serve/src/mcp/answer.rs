@@ -45,10 +45,10 @@ fn failed(asked: &Tool, report: &Report) -> CallToolResult {
     result
 }
 
-/// The report's message, and the errors of the attempts for which `is_meant` holds.
-fn message_of(report: &Report, is_meant: impl Fn(&Attempt) -> bool) -> String {
+/// The report's message, and the errors of the attempts for which `is_shown` holds.
+fn message_of(report: &Report, is_shown: impl Fn(&Attempt) -> bool) -> String {
     let mut said = report.outcome.message().unwrap_or("No answer.").to_owned();
-    for attempt in report.attempts.iter().filter(|attempt| is_meant(attempt)) {
+    for attempt in report.attempts.iter().filter(|attempt| is_shown(attempt)) {
         if let Some(words) = own_words(attempt) {
             said.push_str(&format!("\n{} said: {words}", attempt.tool));
         }
