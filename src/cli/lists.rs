@@ -1,5 +1,5 @@
-//! What MCP servers listed the last time, and who is to be asked anew: a program that lives long begins
-//! with the one and does not wait for the other.
+//! The tools that MCP servers listed last time, and the servers to ask again: a program that serves for
+//! long starts with the first and does not wait for the second.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use super::servers;
 use crate::catalog::{Catalog, LoadOptions, Tool};
 use crate::execution::ServersFile;
-use crate::server::{Hidden, Keep, Service, ServiceOptions};
+use crate::server::{Keep, Upstreams};
 
-/// The lists of the last time.
+/// The kept lists of the servers of a servers file.
 #[derive(Clone, Default)]
 pub struct Lists {
-    /// The file of each server's tools, whether there is anything in it or not.
+    /// The file of each server's tools, which may be missing or empty.
     by_server: BTreeMap<String, PathBuf>,
-    /// Servers to ask now: their tools are not known, or are old.
+    /// Servers whose list is missing or old.
     pub stale: Vec<String>,
 }
 
 impl Lists {
-    /// Those of a servers file; with `refresh` everybody is asked.
+    /// The lists of a servers file. With `refresh` each server is stale.
     pub fn of(file: &ServersFile, refresh: bool) -> Self {
         let kept = servers::kept(file);
         let stale = kept.iter().filter(|kept| kept.is_stale(refresh));
@@ -28,13 +28,24 @@ impl Lists {
         Self { stale, by_server: kept.into_iter().map(|kept| (kept.name, kept.path)).collect() }
     }
 
-    /// The files with something in them.
+    /// The files that hold tools.
     pub fn there(&self) -> impl Iterator<Item = PathBuf> {
         self.by_server.values().filter(|path| servers::has_tools(path)).cloned()
     }
 
-    /// Keeps what a server lists, and gives it back with what overlays add.
-    pub fn keeper(&self, overlays: &[PathBuf]) -> Keep {
+    /// The servers of the file, whose new lists are kept here.
+    pub fn upstreams(&self, file: ServersFile, overlays: &[PathBuf]) -> Upstreams {
+        Upstreams {
+            stale: self.stale.clone(),
+            withheld: servers::withheld(&file),
+            options: servers::options(),
+            keep: Some(self.keeper(overlays)),
+            ..Upstreams::new(file)
+        }
+    }
+
+    /// Keeps the list of a server, and returns it with what overlays add.
+    fn keeper(&self, overlays: &[PathBuf]) -> Keep {
         let (lists, overlays) = (self.by_server.clone(), overlays.to_vec());
         Arc::new(move |server: &str, tools: Vec<Tool>| {
             let Some(path) = lists.get(server) else { return tools };
@@ -56,20 +67,4 @@ fn with_overlays(tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Too
     let options = LoadOptions { overlays: overlays.to_vec(), ..LoadOptions::default() };
     let loaded = Catalog::load_with(&[], tools.to_vec(), &options)?;
     Ok(loaded.catalog.iter().cloned().collect())
-}
-
-/// The tools of a catalog that can be found and called, with what is known to be hidden of each server:
-/// what is found must be callable.
-pub fn callable(
-    catalog: Catalog,
-    file: &ServersFile,
-    options: &ServiceOptions,
-) -> (Catalog, BTreeMap<String, Hidden>) {
-    let mut hidden = BTreeMap::new();
-    let left = servers::looked_over(catalog, file, |server, tools| {
-        let looked_over = Service::admitted(options, server, tools);
-        hidden.insert(server.to_owned(), looked_over.hidden);
-        looked_over.tools
-    });
-    (left, hidden)
 }

@@ -1,10 +1,9 @@
 //! `toolroute mcp`: the gateway.
 
-pub mod known;
+mod hints;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,30 +14,27 @@ use tokio::net::TcpListener;
 use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
-use super::pins::{self, PinArgs, Pinning};
+use super::lists::Lists;
 use super::setup::{self, Wanted};
-use super::{call, lists, models, paths, render, serve, servers};
-use crate::catalog::Catalog;
-use crate::embedding::Embedder;
-use crate::engine::{self, DEFAULT_LIMIT, Engine, NEAR_BEST};
-use crate::execution::{Confirm, Executor, ExecutorOptions, Permissions, ServersFile};
+use super::{call, models, render, serve, servers};
+use crate::catalog::{Catalog, LoadOptions, Loaded};
+use crate::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
+use crate::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
 use crate::server::{
-    Expose, Gateway, GatewayOptions, Hidden, McpHttpOptions, Present, Profile, Profiles, SELECTED,
-    Service, ServiceOptions, Sessions, Shutdown, serve_mcp,
+    Assembly, CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles,
+    SELECTED, Service, Shutdown, serve_mcp,
 };
-use crate::session::join;
+use hints::KeptHints;
 
-use known::Known;
-
-/// Tools of one server in an answer where another server's come near (docs/security.md): behind a
-/// gateway stand servers of many authors.
+/// The most tools of one server in an answer where another server's tools score nearly as well
+/// (docs/security.md): the servers of a gateway have many authors.
 const MOST_PER_SERVER: usize = 3;
 
-/// What is known before any server was asked.
-struct Opened {
+/// A gateway before any server was asked.
+struct Setup {
     service: Arc<Service>,
-    known: Known,
-    options: GatewayOptions,
+    hints: KeptHints,
+    gateway: GatewayOptions,
 }
 
 pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -51,19 +47,17 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let shutdown = Shutdown::default();
         shutdown.on_signals();
         let service = Arc::clone(&opened.service);
-        service.watch();
-        service.announce(&opened.known.lists.stale);
-        let connecting = tokio::spawn(connect(Arc::clone(&service), opened.known));
-        let present: Present = {
+        let starting = tokio::spawn(start(Arc::clone(&service), opened.hints));
+        let present: CurrentService = {
             let service = Arc::clone(&service);
             Arc::new(move || Arc::clone(&service))
         };
         let learning = serve::learning(&args.record, &args.select.usage, present)?;
         let served = match args.http {
-            None => stdio(&service, opened.options, &shutdown).await,
+            None => stdio(&service, opened.gateway, &shutdown).await,
             Some(address) => {
                 let options = McpHttpOptions {
-                    gateway: opened.options,
+                    gateway: opened.gateway,
                     hosts: args.allowed_host.clone(),
                     token,
                     guarded: false,
@@ -72,7 +66,7 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
                 http(&service, address, options, global).await
             }
         };
-        connecting.abort();
+        starting.abort();
         learning.iter().for_each(tokio::task::JoinHandle::abort);
         service.close().await;
         served.map(|()| ExitCode::SUCCESS)
@@ -106,55 +100,87 @@ async fn http(
     Ok(serve_mcp(listener, service, options).await?)
 }
 
-/// Asks the servers whose tools are not known or are old, and keeps what came of it for the next
-/// start: their tools (each as it comes), the vectors, and what is said of the catalog.
-async fn connect(service: Arc<Service>, known: Known) {
-    service.connect(known.lists.stale.clone()).await;
-    let kept = tokio::task::spawn_blocking(move || known.keep(&service)).await;
+/// Asks the servers whose lists are missing or old, and keeps the results for the next start.
+async fn start(service: Arc<Service>, hints: KeptHints) {
+    service.start().await;
+    let kept = tokio::task::spawn_blocking(move || hints.keep(&service)).await;
     if let Ok(Err(error)) = kept {
         tracing::warn!("the next start will take longer: {error:#}");
     }
 }
 
-fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Opened> {
+fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
     let Some(path) = args.catalog.live.servers() else {
         return Err(servers::none_named().into());
     };
     let file = servers::read(path)?;
     let profiles = profiles(args, global)?;
-    let mut options = service_options(args, &file)?;
-    options.profiles = profiles;
-    tell_exposed(args, &options.profiles, global);
-    let known = Known::of(args, &file, &options.profiles)?;
-    options.keep = Some(known.keeper());
-    // The model does not wait for the tools.
+    let pinning = Some(&args.catalog.live.pinning);
+    let shared = serve::shared(&args.record, &args.stand_ins, (&args.rights, pinning))?;
+    tell_exposed(args, &profiles, global);
+    let hints = KeptHints::of(args, &file, &profiles);
+    let lists = Lists::of(&file, args.catalog.live.refresh);
+    // The model is loaded while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading =
             scope.spawn(|| models::serving_embedder(&args.engine, args.select.strategy, global));
-        let catalog = known.catalog(global);
-        let catalog = catalog.map(|catalog| callable(catalog, &file, &options, global));
-        (catalog, setup::joined(loading))
+        (catalog(args, (&lists, &file), global), setup::joined(loading))
     });
-    let (catalog, hidden) = catalog?;
-    options.hidden = hidden;
-    let engine = engine(args, catalog, (model?, known.snapshot.as_deref()), global)?;
-    let options_of_gateway = GatewayOptions {
+    let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
+    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit)? };
+    wanted.policy.near_best.get_or_insert(NEAR_BEST);
+    let mut config = setup::config(&args.engine, &wanted, global);
+    config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
+    let gateway = GatewayOptions {
         expose: match args.expose {
             ExposeChoice::Search => Expose::Search,
             ExposeChoice::Selected => Expose::Selected,
         },
         profile: args.profile.clone(),
-        hints: known.hints(),
+        hints: hints.read(),
     };
-    let engine = Arc::new(engine);
-    if let Some(executor) = &options.executor {
-        join(&engine, executor);
-    }
-    let service = Service::new(engine, options)?;
-    Ok(Opened { service, known, options: options_of_gateway })
+    let assembly = Assembly {
+        catalog: catalog?,
+        config,
+        model: model?,
+        vectors: serve::vectors(&args.catalog, &args.engine),
+        usage: wanted.usage,
+        executor: executor_options(args, &file)?,
+        servers: Some(lists.upstreams(file, &args.catalog.overlay)),
+        profiles,
+        ..shared
+    };
+    let service = assembly.build().map_err(serve::failure)?;
+    setup::tell_scanned(service.engine(), global);
+    Ok(Setup { service, hints, gateway })
 }
 
-/// Says what `--expose selected` lists where nobody says what the work is about.
+/// The tools of files, and those that the servers listed last time; without those of servers that the
+/// servers file does not have.
+fn catalog(
+    args: &McpArgs,
+    (lists, file): (&Lists, &ServersFile),
+    global: &Global,
+) -> anyhow::Result<Catalog> {
+    let from = &args.catalog;
+    let paths: Vec<PathBuf> = from.tools.iter().cloned().chain(lists.there()).collect();
+    let (overlays, author_signals) = (from.overlay.clone(), from.author_signals);
+    let options = LoadOptions { strict: false, overlays, author_signals };
+    let Loaded { catalog, problems, .. } = Catalog::load(&paths, &options)?;
+    for problem in &problems {
+        render::warn(global, &render::plain(&problem.to_string()));
+    }
+    let homeless = catalog.iter().filter(|tool| servers::home(tool, file).is_none()).count();
+    if homeless == 0 {
+        return Ok(catalog);
+    }
+    let said = format!("{homeless} tools are of no server of the servers file; left out");
+    render::warn(global, &said);
+    let at_home = catalog.iter().filter(|tool| servers::home(tool, file).is_some());
+    Ok(Catalog::from_tools(at_home.cloned().collect()).catalog)
+}
+
+/// Says what `--expose selected` lists without a query.
 fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
     let profile = profiles.get(args.profile.as_deref().unwrap_or_default());
     let (query, limit) = match profile {
@@ -190,7 +216,7 @@ pub fn configured(global: &Global) -> Profiles {
         .collect()
 }
 
-/// The profiles of the configuration, and what the flags say of the one that counts by itself.
+/// The profiles of the configuration; the flags change the default one.
 fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
     let mut profiles = configured(global);
     let named = args.profile.clone().unwrap_or_default();
@@ -206,7 +232,7 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
     Ok(profiles)
 }
 
-fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<ServiceOptions> {
+fn executor_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
     let options = call::options(&args.rights, file)?;
     let confirm = match args.confirm {
         ConfirmChoice::Never => Confirm::Never,
@@ -214,75 +240,5 @@ fn service_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<Service
         ConfirmChoice::Writes => Confirm::Writes,
     };
     let permissions = Permissions { confirm, ..options.permissions };
-    let options = ExecutorOptions { permissions: permissions.clone(), ..options };
-    Ok(ServiceOptions {
-        executor: Some(Arc::new(Executor::new(servers::open(file), options))),
-        permissions,
-        no_fallback: args.stand_ins.no_fallback,
-        fallback_by_meaning: args.stand_ins.fallback_by_meaning,
-        screen: pins::screen_of(&args.catalog.live.pinning, file)?,
-        approved_only: is_strict(&args.catalog.live.pinning),
-        sessions: Arc::new(Sessions::new(args.rights.session.limits())),
-        left_out: servers::left_out(file),
-        withheld: servers::withheld(file),
-        ..ServiceOptions::default()
-    })
-}
-
-/// Whether a person must approve a tool of a server before anything of it is given out.
-pub fn is_strict(pinning: &PinArgs) -> bool {
-    pinning.pin_mode == Some(Pinning::Strict)
-}
-
-/// The tools of the servers, without those that nobody could call.
-fn callable(
-    catalog: Catalog,
-    file: &ServersFile,
-    options: &ServiceOptions,
-    global: &Global,
-) -> (Catalog, BTreeMap<String, Hidden>) {
-    let homeless = catalog.iter().filter(|tool| servers::home(tool, file).is_none()).count();
-    let catalog = if homeless == 0 {
-        catalog
-    } else {
-        let said = format!("{homeless} tools are of no server of the servers file; left out");
-        render::warn(global, &said);
-        let at_home = catalog.iter().filter(|tool| servers::home(tool, file).is_some());
-        Catalog::from_tools(at_home.cloned().collect()).catalog
-    };
-    lists::callable(catalog, file, options)
-}
-
-fn engine(
-    args: &McpArgs,
-    catalog: Catalog,
-    (embedder, snapshot): (Option<Arc<dyn Embedder>>, Option<&Path>),
-    global: &Global,
-) -> anyhow::Result<Engine> {
-    let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
-    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit)? };
-    wanted.policy.near_best.get_or_insert(NEAR_BEST);
-    let mut config = setup::config(&args.engine, &wanted, global);
-    config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
-    let mut builder = Engine::builder(catalog).config(config);
-    if let Some((path, options)) = serve::log(&args.record) {
-        builder = builder.feedback(path, options);
-    }
-    if let Some(embedder) = embedder {
-        builder = builder.embedder(embedder);
-        if let Some(path) = snapshot {
-            builder = builder.cache(path);
-        }
-        if let Some(usage) = serve::usage(wanted.usage.as_deref(), &args.record)? {
-            builder = builder.usage(usage);
-        }
-    }
-    let engine = builder.build()?;
-    setup::tell_scanned(&engine, global);
-    Ok(engine)
-}
-
-/// Where the words on the catalog are kept for a configuration as it is.
-fn hints_path(key: &str) -> std::path::PathBuf {
-    paths::cache("gateway").join(format!("{key}.json"))
+    Ok(ExecutorOptions { permissions, ..options })
 }

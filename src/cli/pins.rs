@@ -1,6 +1,6 @@
 //! `toolroute pins`: which definitions were agreed to, and which are held back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers};
-use crate::catalog::{Catalog, Tool};
+use crate::catalog::Catalog;
 use crate::engine::HeldTool;
-use crate::execution::ServersFile;
-use crate::pins::{Approve, FieldChange, Mode, PinCheck, Pins, Reason};
+use crate::pins::{Approve, FieldChange, Mode, Pins, screen_catalog};
 
 /// How the definitions that servers list are watched.
 #[derive(Args, Clone, Default)]
@@ -43,87 +42,34 @@ impl PinArgs {
             Some(Pinning::Strict) => Mode::Strict,
             Some(Pinning::FirstUse) | None => Mode::FirstUse,
         };
-        Ok(Some(Pins::new(paths::pins(self.pins.as_deref())?, mode)))
+        pins_at(self.pins.as_deref(), mode).map(Some)
     }
 }
 
-/// What of a server's list may be used, and what is held back, which is told; where pins cannot be
-/// checked, that is everything.
-fn screen(
-    pins: &Pins,
-    file: &ServersFile,
-    server: &str,
-    tools: Vec<Tool>,
-) -> (Vec<Tool>, Vec<HeldTool>) {
-    let print = file.fingerprints.get(server).map_or("", String::as_str);
-    let listed = tools.clone();
-    match pins.check(&Pins::key(server, print), tools) {
-        Ok(checked) => {
-            tell(server, &checked);
-            // Of two tools of one name the first is there, and no approval brings the other.
-            let held = checked.quarantined.into_iter().filter(|held| held.reason != Reason::Twice);
-            let held =
-                held.map(|held| HeldTool { because: held.because(), tool: Arc::new(held.tool) });
-            (checked.accepted, held.collect())
-        }
-        Err(error) => {
-            let because = told(&error);
-            let said = format!("warning: no tool of `{server}` is used: {because}");
-            render::note(&render::plain(&said));
-            let held = |tool| HeldTool { tool: Arc::new(tool), because: because.clone() };
-            (Vec::new(), listed.into_iter().map(held).collect())
-        }
-    }
+/// The pins of a file that was named, or of the user's data folder.
+fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
+    let pins = Pins::new(paths::pins(named)?, mode);
+    Ok(if named.is_some() { pins.name_file_in_commands() } else { pins })
 }
 
-fn tell(server: &str, PinCheck { quarantined, reworded, repinned, .. }: &PinCheck) {
-    let held = quarantined.iter().map(|held| format!("warning: {held}"));
-    let reworded = reworded.iter().map(|tool| format!("note: {tool}"));
-    held.chain(reworded).for_each(|said| render::note(&render::plain(&said)));
-    if !repinned.is_empty() {
-        let said = format!(
-            "note: `_meta` and `icons` of {} tools of `{server}` are pinned as they are now; \
-             earlier versions did not watch them",
-            repinned.len()
-        );
-        render::note(&render::plain(&said));
-    }
-}
-
-/// A catalog without what is held back of the servers of the servers file, and what that is.
+/// A catalog without the tools that pins hold back, and those tools.
 pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
     // Where no server is asked, pins need no folder: a user may have no home.
     let Some(path) = live.servers() else { return Ok((catalog, Vec::new())) };
     let Some(pins) = live.pinning.open()? else { return Ok((catalog, Vec::new())) };
     let file = servers::read(path)?;
     let mut all_held = Vec::new();
-    let look = |server: &str, tools| {
-        let (free, held) = screen(&pins, &file, server, tools);
-        all_held.extend(held.into_iter().filter(|held| file.offers.admits(&held.tool)));
-        free
-    };
-    let catalog = servers::looked_over(catalog, &file, look);
+    let is_screened = |server: &str| file.entries.contains_key(server);
+    let catalog = screen_catalog(catalog, is_screened, |server, tools| {
+        let fingerprint = file.fingerprints.get(server).map_or("", String::as_str);
+        let screened = pins.screen(server, fingerprint, tools);
+        screened.notes.iter().for_each(|note| render::note(&render::plain(note)));
+        let held = screened.held.into_iter().filter(|(tool, _)| file.offers.admits(tool));
+        let held = held.map(|(tool, because)| HeldTool { tool: Arc::new(tool), because });
+        all_held.extend(held);
+        screened.accepted
+    });
     Ok((catalog, all_held))
-}
-
-/// What the gateway looks its servers' lists over with.
-#[cfg(feature = "server")]
-pub fn screen_of(
-    args: &PinArgs,
-    file: &ServersFile,
-) -> anyhow::Result<Option<crate::server::Screen>> {
-    let (pins, file) = (args.open()?, file.clone());
-    Ok(pins.map(|pins| -> crate::server::Screen {
-        Arc::new(move |server: &str, tools: Vec<Tool>| {
-            let (free, held) = screen(&pins, &file, server, tools);
-            crate::server::Screened { free, held }
-        })
-    }))
-}
-
-fn told(error: &dyn std::error::Error) -> String {
-    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    format!("{error}{cause}")
 }
 
 #[derive(Args)]
@@ -176,7 +122,7 @@ pub struct WhatArgs {
 }
 
 pub fn run(args: &PinsArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let pins = Pins::new(paths::pins(args.pins.as_deref())?, Mode::FirstUse);
+    let pins = pins_at(args.pins.as_deref(), Mode::FirstUse)?;
     match &args.command {
         PinsCommand::List { held } => list(&pins, *held, global),
         PinsCommand::Diff { id } => diff(&pins, id, global),

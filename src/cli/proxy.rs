@@ -6,16 +6,15 @@ use std::sync::Arc;
 use super::args::{Global, ProxyArgs};
 use super::exit::{self, Failure};
 use super::{models, serve, servers};
-use crate::catalog::Catalog;
-use crate::engine::Engine;
-use crate::server::Shutdown;
 use crate::server::proxy::{Proxy, ProxyOptions};
+use crate::server::{Assembly, Shutdown};
 
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(&args.listen, args.addr)?;
     let model = Arc::from(models::load_to_serve(&args.choice, args.precision)?);
-    // It has no tools of its own: those that it ranks come with the requests.
-    let engine = Engine::builder(Catalog::default()).embedder(model).build()?;
+    // Without a catalog: the tools to rank come with the requests.
+    let assembly = Assembly { model: Some(model), ..Assembly::default() };
+    let engine = assembly.engine().map_err(serve::failure)?;
     let listening = serve::listening(&args.listen);
     let options = ProxyOptions {
         token,

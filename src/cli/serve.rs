@@ -1,7 +1,6 @@
 //! `toolroute serve`: the HTTP API.
 
-mod again;
-mod opened;
+mod sources;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,31 +13,34 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::args::{Global, ListenArgs, LogFormat, RecordArgs, ServeArgs, UsageArgs};
+use super::args::{
+    CatalogArgs, EngineArgs, Global, ListenArgs, LogFormat, RecordArgs, RightsArgs, ServeArgs,
+    StandInArgs, UsageArgs,
+};
 use super::exit::{self, Failure};
-use super::{models, paths, render, servers};
+use super::pins::PinArgs;
+use super::{paths, render, servers, setup};
 use crate::durable::{self, Readers};
-use crate::feedback::{self, StoreOptions, UsageVectors};
-use crate::server::http::{self, App, Changes, Conduct, HttpOptions, Limits, Persist};
-use crate::server::{LearnEvery, Present, Shutdown, Token, learn_every};
-
-use opened::Opened;
+use crate::feedback::StoreOptions;
+use crate::server::http::{self, App, Conduct, HttpOptions, Limits, Persist};
+use crate::server::{
+    self, Assembly, Changes, CurrentService, LearnEvery, Notes, Shutdown, Token, VectorFile,
+    learn_every,
+};
+use sources::SourceFiles;
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
     let changes = changes(args.persist.as_deref())?;
-    let Opened { catalog, broken, behind } = Opened::of(args, None, global)?;
-    let catalog = changes.applied(catalog)?;
-    let embedder = models::serving_embedder(&args.engine, args.select.strategy, global)?;
-    let engine = opened::engine(args, catalog, embedder.clone(), global)?;
-    let asking = behind.asking.clone();
-    let service = opened::service(args, Arc::new(engine), behind, global)?;
+    let (sources, mut assembly) = SourceFiles::open(args, global)?;
+    assembly.changes = changes;
+    let service = assembly.build().map_err(failure)?;
+    setup::tell_scanned(service.engine(), global);
     let options = HttpOptions {
         token,
-        changes,
         max_body: args.max_body,
         timeout: Duration::from_secs(args.request_timeout),
-        reload: Some(again::reload(args, (embedder, broken), global)?),
+        sources: Some(Arc::new(sources)),
         persist: args.persist.as_deref().map(persist),
         conduct: conduct(args)?,
         ..listening(&args.listen)
@@ -47,25 +49,23 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let listener = bind(args.addr, global).await?;
         let shutdown = Shutdown::default();
         shutdown.on_signals();
-        // The changes of an earlier time before any list.
         let app = App::new(Arc::clone(&service), options);
-        service.watch();
-        // Nobody waits for servers that are slow to list their tools.
-        let asking = tokio::spawn(asking.ask(service));
-        let present: Present = {
+        // In the background: some servers are slow to list their tools.
+        let starting = tokio::spawn(service.start());
+        let present: CurrentService = {
             let app = Arc::clone(&app);
             Arc::new(move || app.service())
         };
         let learning = learning(&args.record, &args.select.usage, present)?;
         http::serve(listener, Arc::clone(&app), &shutdown).await?;
-        asking.abort();
+        starting.abort();
         learning.iter().for_each(JoinHandle::abort);
         app.service().close().await;
         Ok(ExitCode::SUCCESS)
     })
 }
 
-/// What `serve` and `proxy` share of their options.
+/// The options that `serve` and `proxy` share.
 pub fn listening(args: &ListenArgs) -> HttpOptions {
     let default = HttpOptions::default();
     let workers = args.workers.unwrap_or(default.workers);
@@ -85,7 +85,7 @@ pub fn listening(args: &ListenArgs) -> HttpOptions {
     }
 }
 
-/// Listens, and says where: on stdout as JSON for programs, else on stderr.
+/// Listens, and reports the address: on stdout as JSON for programs, otherwise on stderr.
 pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(addr).await;
     let listener = listener.with_context(|| format!("cannot listen on {addr}"))?;
@@ -100,12 +100,12 @@ pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListen
     Ok(listener)
 }
 
-/// The token, from a file or the environment. Where others can reach the address there must be one.
+/// The token, from a file or the environment. It is required where other machines can reach the address.
 pub fn token(args: &ListenArgs, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
     token_of(args.token_file.as_deref(), addr)
 }
 
-/// [`token`] for those with options of their own.
+/// [`token`] for a command without [`ListenArgs`].
 pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
     let text = match file {
         Some(path) => {
@@ -126,17 +126,50 @@ pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<
     }
 }
 
-/// Where it is written what came of calls, if anywhere.
-pub fn log(args: &RecordArgs) -> Option<(&Path, StoreOptions)> {
-    let path = args.log.feedback.as_deref()?;
-    Some((path, StoreOptions { keep_prompts: args.keep_prompts, ..StoreOptions::default() }))
+/// What `serve` and `mcp` take into an assembly from the same options. Without `pinning` no pins are
+/// opened: they need a folder, and a user may have no home.
+pub fn shared(
+    record: &RecordArgs,
+    stand_ins: &StandInArgs,
+    (rights, pinning): (&RightsArgs, Option<&PinArgs>),
+) -> anyhow::Result<Assembly> {
+    let options = StoreOptions { keep_prompts: record.keep_prompts, ..StoreOptions::default() };
+    Ok(Assembly {
+        usage_may_be_missing: record.learn_every.is_some(),
+        log: record.log.feedback.clone().map(|path| (path, options)),
+        pins: pinning.map(PinArgs::open).transpose()?.flatten(),
+        session_limits: rights.session.limits(),
+        no_fallback: stand_ins.no_fallback,
+        fallback_by_meaning: stand_ins.fallback_by_meaning,
+        notes: Notes::new(|line| render::note(&render::plain(line))),
+        ..Assembly::default()
+    })
 }
 
-/// The task that learns from the log again and again, where that was asked for.
+/// The file of the vectors of a catalog.
+pub fn vectors(catalog: &CatalogArgs, args: &EngineArgs) -> VectorFile {
+    match (&args.index, setup::snapshot_path(catalog, args)) {
+        (_, None) => VectorFile::None,
+        (Some(_), Some(path)) => VectorFile::Snapshot(path),
+        (None, Some(path)) => VectorFile::Cache(path),
+    }
+}
+
+/// The error with the cause that has an exit code of its own.
+pub fn failure(error: server::Error) -> anyhow::Error {
+    match error {
+        server::Error::Engine(error) => error.into(),
+        server::Error::Usage(error) => error.into(),
+        server::Error::Execution(error) => error.into(),
+        other => other.into(),
+    }
+}
+
+/// The task that learns from the log at intervals (`--learn-every`).
 pub fn learning(
     record: &RecordArgs,
     usage: &UsageArgs,
-    present: Present,
+    present: CurrentService,
 ) -> anyhow::Result<Option<JoinHandle<()>>> {
     if record.keep_prompts && record.log.feedback.is_none() {
         let said = "--keep-prompts needs --feedback, the log to keep them in";
@@ -152,18 +185,6 @@ pub fn learning(
     Ok(Some(tokio::spawn(learn_every(present, plan))))
 }
 
-/// What was learned from past prompts. The file may be missing where it is still to be made.
-pub fn usage(
-    path: Option<&Path>,
-    record: &RecordArgs,
-) -> Result<Option<UsageVectors>, feedback::Error> {
-    let Some(path) = path else { return Ok(None) };
-    match UsageVectors::load(path) {
-        Err(feedback::Error::Missing { .. }) if record.learn_every.is_some() => Ok(None),
-        loaded => loaded.map(Some),
-    }
-}
-
 fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
     if !args.conduct {
         return Ok(None);
@@ -173,7 +194,7 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
     Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
 }
 
-/// The changes of an earlier time; none where there is no file yet.
+/// The changes of earlier runs; none where there is no file yet.
 fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
     let Some(path) = path else { return Ok(Changes::default()) };
     match std::fs::read_to_string(path) {

@@ -1,6 +1,6 @@
 //! The servers file, and the catalogs that its servers say they have.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,10 +10,8 @@ use tokio::runtime::Runtime;
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
 use super::{paths, render};
-use crate::catalog::{Catalog, Tool, ToolId};
-use crate::execution::{
-    BASE_VARIABLES, LeftOut, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
-};
+use crate::catalog::{Catalog, Tool};
+use crate::execution::{BASE_VARIABLES, Listed, McpOptions, ProcessOptions, Servers, ServersFile};
 
 /// A server's list of tools is taken from the cache so long.
 const FRESH: Duration = Duration::from_secs(3_600);
@@ -94,15 +92,6 @@ pub fn process_options() -> ProcessOptions {
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     ProcessOptions { base_env: base.collect() }
-}
-
-/// The servers of the file that cannot be started, and why; without secrets.
-pub fn left_out(file: &ServersFile) -> BTreeMap<String, LeftOut> {
-    let clean = |because: &LeftOut| match because {
-        LeftOut::Wrong(said) => LeftOut::Wrong(file.redactor.clean(said)),
-        other => other.clone(),
-    };
-    file.left_out.iter().map(|(name, because)| (name.clone(), clean(because))).collect()
 }
 
 /// How many tools each server was seen to list only to clients that offer sampling, elicitation and
@@ -213,37 +202,6 @@ pub fn has_tools(path: &Path) -> bool {
 /// The server of the file that a tool is of.
 pub fn home<'a>(tool: &'a Tool, file: &ServersFile) -> Option<&'a str> {
     tool.server.as_deref().filter(|server| file.entries.contains_key(*server))
-}
-
-/// A catalog without those of the servers' tools that are not given back when they are looked over. Each
-/// server's are looked over by themselves; tools of no server of the file stay.
-pub fn looked_over(
-    catalog: Catalog,
-    file: &ServersFile,
-    mut look: impl FnMut(&str, Vec<Tool>) -> Vec<Tool>,
-) -> Catalog {
-    let mut by_server: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
-    for tool in catalog.iter() {
-        if let Some(server) = home(tool, file) {
-            by_server.entry(server).or_default().push(tool.clone());
-        }
-    }
-    let listed: usize = by_server.values().map(Vec::len).sum();
-    let all = by_server.into_iter();
-    let free = all.flat_map(|(server, tools)| look(server, tools));
-    let newcomers: HashMap<ToolId, bool> =
-        free.map(|tool| (tool.id, tool.routing.newcomer)).collect();
-    if newcomers.len() == listed && !newcomers.values().any(|newcomer| *newcomer) {
-        return catalog;
-    }
-    let left = catalog.iter().filter_map(|tool| {
-        let mut tool = tool.clone();
-        if home(&tool, file).is_some() {
-            tool.routing.newcomer = *newcomers.get(&tool.id)?;
-        }
-        Some(tool)
-    });
-    Catalog::from_tools(left.collect()).catalog
 }
 
 /// A catalog without the tools that the servers file does not offer of its servers: what is found can be

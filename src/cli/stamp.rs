@@ -32,13 +32,6 @@ impl Sources {
     }
 }
 
-/// [`Sources::stamp`] of one file.
-pub fn of_file(path: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    add(path, 0, &mut hasher);
-    hasher.finish()
-}
-
 fn add(path: &Path, depth: usize, hasher: &mut DefaultHasher) {
     path.hash(hasher);
     let Ok(about) = std::fs::metadata(path) else { return };

@@ -1,8 +1,8 @@
-//! What the bodies of all requests may take together, and how long one may stand still.
+//! Limits the memory of all request bodies together, and the time that a body may take.
 //!
-//! A body is kept until it is whole. Each has a limit of its own, but a thousand connections may each
-//! send the most of it and then nothing more: so all of them share one budget, and one that stands
-//! still is given up.
+//! A body is buffered until it is complete. The limit of a single body is not enough, because a thousand
+//! connections may each send most of one and then nothing more. So all bodies share one budget, and a body
+//! that is too slow is dropped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,48 +18,47 @@ use tokio::time::Instant;
 
 use super::http::ApiError;
 
-/// Bytes of all bodies that are being read, where nothing else is said: four of the largest that the
-/// proxy looks into.
+/// The default budget in bytes: four of the largest bodies that the proxy reads.
 pub const BODY_BUDGET: usize = 256 << 20;
 
-/// How long a body may bring nothing: as long as headers may take to come.
+/// How long a body may pause: as long as headers may take.
 const STILL: Duration = Duration::from_secs(30);
 
-/// Bytes a second that a body must bring beside that, all in all: one that brings a byte now and then
-/// would keep its connection and its share for ever.
+/// The least average rate of a body in bytes per second. Without it a body that sends a byte now and then
+/// would hold its connection and its share forever.
 const LEAST_RATE: u64 = 64 << 10;
 
-/// Seconds after which a client that was turned away may ask again.
+/// The seconds of `Retry-After`.
 const RETRY_AFTER: u64 = 1;
 
-/// The budget of a server. Cloning shares it.
+/// The budget of all bodies of a server. Clones share it.
 #[derive(Clone)]
-pub struct Bodies {
+pub struct BodyBudget {
     taken: Arc<AtomicUsize>,
     budget: usize,
     still: Duration,
 }
 
-/// Why a body came to no end.
+/// Why a body was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// All bodies together are larger than is taken.
+pub enum BodyFailure {
+    /// All bodies together exceed the budget.
     Budget,
-    /// It brought nothing for so long.
+    /// It paused for this long.
     Still(Duration),
-    /// It was not whole after so long.
+    /// It was incomplete after this long.
     Slow(Duration),
 }
 
-impl From<Ended> for ApiError {
-    fn from(ended: Ended) -> Self {
+impl From<BodyFailure> for ApiError {
+    fn from(ended: BodyFailure) -> Self {
         match ended {
-            Ended::Budget => Self::busy(RETRY_AFTER),
-            Ended::Still(limit) => {
+            BodyFailure::Budget => Self::busy(RETRY_AFTER),
+            BodyFailure::Still(limit) => {
                 let said = format!("the body brought nothing for {} s", limit.as_secs());
                 Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
             }
-            Ended::Slow(limit) => {
+            BodyFailure::Slow(limit) => {
                 let said = format!("the body was not whole after {} s", limit.as_secs());
                 Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
             }
@@ -67,8 +66,8 @@ impl From<Ended> for ApiError {
     }
 }
 
-impl Bodies {
-    /// All bodies together may have so many bytes.
+impl BodyBudget {
+    /// A budget of this number of bytes.
     pub fn new(budget: usize) -> Self {
         Self { taken: Arc::default(), budget, still: STILL }
     }
@@ -78,20 +77,20 @@ impl Bodies {
         Self { still, ..self }
     }
 
-    /// A share of the budget, of nothing yet.
+    /// An empty share of the budget.
     pub fn share(&self) -> Share {
         Share { bodies: self.clone(), bytes: AtomicUsize::new(0) }
     }
 
-    /// A body's parts, each waited for so long and no longer, and so all of them together: 30 s, and one
-    /// for each 64 KiB of its length, or of what has come where it does not say how long it is. Time in
-    /// which nobody asks for a part does not count: the client cannot help it.
+    /// The chunks of a body, with time limits: 30 s for each chunk, and for the whole body 30 s and one more
+    /// second for each 64 KiB of its length (of what has come, where the length is unknown). Time in which
+    /// the stream is not polled does not count, because it is not the client's fault.
     pub fn parts(
         &self,
         body: Body,
-    ) -> impl Stream<Item = Result<Result<Bytes, axum::Error>, Ended>> + Send + use<> {
-        let state = Some(Reading::new(self.still, body));
-        let next = |state: Option<Reading>| async move {
+    ) -> impl Stream<Item = Result<Result<Bytes, axum::Error>, BodyFailure>> + Send + use<> {
+        let state = Some(BodyReader::new(self.still, body));
+        let next = |state: Option<BodyReader>| async move {
             let mut reading = state?;
             match reading.next().await {
                 Ok(Some(part)) => Some((Ok(part), Some(reading))),
@@ -103,31 +102,35 @@ impl Bodies {
     }
 }
 
-/// A body that is being read.
-struct Reading {
+/// Reads a body and measures its time.
+struct BodyReader {
     parts: Box<BodyDataStream>,
     still: Duration,
-    /// Where it said so.
+    /// The declared length in bytes.
     length: Option<u64>,
     came: u64,
     waited: Duration,
 }
 
-impl Reading {
+impl BodyReader {
     fn new(still: Duration, body: Body) -> Self {
         let length = body.size_hint().exact();
         let parts = Box::new(body.into_data_stream());
         Self { parts, still, length, came: 0, waited: Duration::ZERO }
     }
 
-    async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Ended> {
+    async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, BodyFailure> {
         let bytes = self.length.unwrap_or(self.came);
         let most = self.still.saturating_add(Duration::from_secs(bytes / LEAST_RATE));
         let left = most.saturating_sub(self.waited);
         let start = Instant::now();
         let part = tokio::time::timeout(self.still.min(left), self.parts.next()).await;
         self.waited = self.waited.saturating_add(start.elapsed());
-        let ended = if left < self.still { Ended::Slow(most) } else { Ended::Still(self.still) };
+        let ended = if left < self.still {
+            BodyFailure::Slow(most)
+        } else {
+            BodyFailure::Still(self.still)
+        };
         let part = part.map_err(|_| ended)?;
         if let Some(Ok(bytes)) = &part {
             self.came += bytes.len() as u64;
@@ -136,19 +139,19 @@ impl Reading {
     }
 }
 
-/// What one body takes of the budget; it is given back when this is dropped.
+/// The part of the budget that one body takes, released on drop.
 pub struct Share {
-    bodies: Bodies,
+    bodies: BodyBudget,
     bytes: AtomicUsize,
 }
 
 impl Share {
     /// # Errors
-    /// [`Ended::Budget`], and then nothing more was taken.
-    pub fn take(&self, bytes: usize) -> Result<(), Ended> {
+    /// [`BodyFailure::Budget`]; then nothing is taken.
+    pub fn take(&self, bytes: usize) -> Result<(), BodyFailure> {
         let more = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bodies.budget);
         let taken = self.bodies.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        taken.map_err(|_| Ended::Budget)?;
+        taken.map_err(|_| BodyFailure::Budget)?;
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
         Ok(())
     }
@@ -160,10 +163,9 @@ impl Drop for Share {
     }
 }
 
-/// For [`axum::middleware::from_fn_with_state`]: whoever reads the request's body reads no more than
-/// there is room for.
+/// For [`axum::middleware::from_fn_with_state`]: limits the body that the handlers inside read.
 pub async fn bounded(
-    State(bodies): State<Bodies>,
+    State(bodies): State<BodyBudget>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
@@ -185,7 +187,7 @@ pub async fn bounded(
         }))
     });
     let response = next.run(request).await;
-    // Until here the bytes are kept by who read them.
+    // The handlers hold the bytes until here.
     drop(share);
     match ended.get() {
         Some(ended) => {
@@ -205,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    async fn sent(bodies: &Bodies, body: Body) -> StatusCode {
+    async fn sent(bodies: &BodyBudget, body: Body) -> StatusCode {
         let reads = async |body: Bytes| body.len().to_string();
         let router = Router::new().route("/", post(reads));
         let router = router.layer(from_fn_with_state(bodies.clone(), bounded));
@@ -214,7 +216,7 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_share_one_budget_and_give_it_back() {
-        let bodies = Bodies::new(1_000);
+        let bodies = BodyBudget::new(1_000);
         assert_eq!(sent(&bodies, Body::from(vec![0; 1_000])).await, StatusCode::OK);
         assert_eq!(
             sent(&bodies, Body::from(vec![0; 1_001])).await,
@@ -230,14 +232,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_that_stands_still_is_given_up() {
-        let bodies = Bodies::new(1_000).still_for(Duration::from_millis(20));
+        let bodies = BodyBudget::new(1_000).still_for(Duration::from_millis(20));
         let first = stream::once(std::future::ready(Ok::<_, axum::Error>(Bytes::from("x"))));
         let body = Body::from_stream(first.chain(stream::pending()));
         assert_eq!(sent(&bodies, body).await, StatusCode::REQUEST_TIMEOUT);
         assert_eq!(bodies.taken.load(Ordering::Relaxed), 0);
     }
 
-    /// A part now and then, for ever.
+    /// A body that sends a chunk at intervals, without end.
     fn drops(part: Bytes, every: Duration) -> Body {
         Body::from_stream(stream::unfold((), move |()| {
             let part = part.clone();
@@ -251,10 +253,10 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_comes_in_drops_is_given_up() {
         let still = Duration::from_millis(500);
-        let bodies = Bodies::new(1_000).still_for(still);
+        let bodies = BodyBudget::new(1_000).still_for(still);
         let body = drops(Bytes::from("x"), Duration::from_millis(20));
         let parts: Vec<_> = bodies.parts(body).collect().await;
         assert!(parts.len() > 1);
-        assert_eq!(parts.last().unwrap().as_ref().unwrap_err(), &Ended::Slow(still));
+        assert_eq!(parts.last().unwrap().as_ref().unwrap_err(), &BodyFailure::Slow(still));
     }
 }

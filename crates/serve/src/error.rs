@@ -1,9 +1,11 @@
-//! What can be wrong with a request to the service.
+//! Errors of requests to the service.
+
+use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
-use toolroute_run::pins::shell_word;
-
-use crate::{engine, execution};
+use toolroute_rank::{engine, feedback};
+use toolroute_run::execution;
+use toolroute_run::pins::{pins_option, shell_word};
 
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -13,11 +15,12 @@ pub enum Error {
 
     #[error(
         "`{0}` is held back: nobody has agreed to its definition as it is now; the user can look at it \
-         with `toolroute pins diff {0}` and let it in with `toolroute pins approve {0}`", shell_word(&cut(.id))
+         with `toolroute pins diff {0}{1}` and let it in with `toolroute pins approve {0}{1}`",
+        shell_word(&cut(.id)), pins_option(pins.as_deref())
     )]
-    HeldBack { id: String },
+    HeldBack { id: String, pins: Option<PathBuf> },
 
-    /// A tool of a server that has not said yet which tools it has.
+    /// The tool may be one of a server whose list is not known yet.
     #[error("no tool `{}` is known: the server `{server}` cannot be had: {because}", cut(.id))]
     NotListed { id: String, server: String, because: String },
 
@@ -39,7 +42,7 @@ pub enum Error {
     #[error("the server `{server}` cannot be had: {because}")]
     Unavailable { server: String, because: String },
 
-    /// What a server of ours said to a request that is no call.
+    /// An upstream server's own error for a request that is not a call.
     #[error("{message} ({code})")]
     Refused { code: i32, message: String },
 
@@ -57,9 +60,13 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// A panic below; it has said so in the log.
+    /// The work panicked; the panic is in the log.
     #[error("the request was not finished; see the log")]
     Unfinished,
+
+    /// The file of usage vectors is not usable.
+    #[error(transparent)]
+    Usage(#[from] feedback::Error),
 
     #[error(transparent)]
     Engine(#[from] engine::Error),
@@ -79,8 +86,19 @@ fn listed(known: &[String]) -> String {
     if known.is_empty() { "none: there is none".to_owned() } else { known.join(", ") }
 }
 
-/// An id may be any text, and what is told of it must stay a line.
+/// An id may be any text. In a message it must stay short and on one line.
 fn cut(id: &str) -> String {
     const MOST: usize = 80;
     id.chars().filter(|c| !c.is_control()).take(MOST).collect()
+}
+
+/// An error with its causes in one line, as anyhow writes `{:#}`.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        line.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    line
 }

@@ -1,60 +1,58 @@
-//! Cuts the tools of a request to a language model down to those that its messages need.
+//! Removes the tools of a request to a language model that its messages do not need.
 //!
-//! It takes the bodies that clients of OpenAI (chat completions, responses) and Anthropic (messages)
-//! send. What is not certainly a function of the caller's stays: tools that the provider runs,
-//! tools that the request forces, tools that the conversation has used, and whatever is not
-//! understood. Of all that stays, every byte stays: models' caches and signatures go by bytes.
+//! It reads request bodies of OpenAI (chat completions, responses) and Anthropic (messages). Only functions
+//! of the caller are removed. Tools that the provider runs, that the request forces or that the conversation
+//! has used stay, and so does every element that is not understood. All remaining bytes stay as they are,
+//! because the providers' caches and signatures depend on them.
 
 mod body;
 mod conversation;
-mod listed;
-#[cfg(test)]
-mod tests;
-mod uncut;
+mod element;
+mod skip_reason;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use element::ListElement;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use thiserror::Error as ThisError;
+use toolroute_catalog::{Catalog, Tool};
+use toolroute_rank::engine::{self, Context, Engine, SelectRequest};
 
-use crate::catalog::{Catalog, Tool};
-use crate::engine::{self, Context, Engine, SelectRequest};
 use body::Outline;
 use conversation::Conversation;
-use listed::Listed;
-pub use uncut::Uncut;
+pub use skip_reason::SkipReason;
 
-/// Tools that are kept for the prompt where nobody says how many.
+/// The default number of tools to keep.
 pub const DEFAULT_KEEP: usize = 10;
 
-/// Tools of a list beyond which it is not looked at: ranking them would take longer than the model.
+/// The longest list of tools that is ranked. Ranking more would take longer than the model does.
 const MOST_TOOLS: usize = 4_096;
 
-/// The members that may hold the list; `functions` is what `tools` was called at first.
+/// The members that may hold the list; OpenAI first called it `functions`.
 const LISTS: [&str; 2] = ["tools", "functions"];
 
-/// A body, and what became of its tools.
+/// A body after filtering, with a report.
 #[derive(Debug)]
-pub struct Filtered<'a> {
+pub struct FilteredBody<'a> {
     pub body: Cow<'a, [u8]>,
     pub report: FilterReport,
 }
 
-/// What became of the tools of a body.
+/// How many tools were removed, and which.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FilterReport {
-    /// Tools in the body as it came.
+    /// The number of tools before.
     pub tools: usize,
-    /// Tools in the body as it is now.
+    /// The number of tools after.
     pub kept: usize,
-    /// Names of those that were cut, in their order.
+    /// Names of the removed tools, in their order.
     pub dropped: Vec<String>,
-    /// Why none was looked at, where that is so.
+    /// Why the tools were not ranked, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub untouched: Option<Uncut>,
+    pub untouched: Option<SkipReason>,
 }
 
 #[derive(Debug, ThisError)]
@@ -67,90 +65,91 @@ pub enum FilterError {
     Engine(#[from] engine::Error),
 }
 
-/// The body with at most `keep` of its tools, beside those that must stay.
+/// Filters a body: at most `keep` tools stay, in addition to those that must stay.
 ///
 /// # Errors
-/// Where it is no JSON object, and what a selection may raise.
+/// A body that is not a JSON object, and the errors of a selection.
 pub fn filter<'a>(
     engine: &Engine,
     body: &'a [u8],
     keep: usize,
-) -> Result<Filtered<'a>, FilterError> {
+) -> Result<FilteredBody<'a>, FilterError> {
     let text = std::str::from_utf8(body);
     let text =
         text.map_err(|_| FilterError::NotARequest("found bytes that are no UTF-8".into()))?;
     let outline = Outline::parse(text);
-    let outline = outline.map_err(|error| FilterError::NotARequest(body::told(&error)))?;
+    let outline = outline.map_err(|error| FilterError::NotARequest(body::place_of(&error)))?;
     let Some(list) = LISTS.iter().find_map(|name| outline.list(name)) else {
-        return Ok(untouched(body, 0, Uncut::NoTools));
+        return Ok(untouched(body, 0, SkipReason::NoTools));
     };
-    match dropped(engine, &outline, &list, keep.max(1))? {
+    match cut(engine, &outline, &list, keep.max(1))? {
         Err(because) => Ok(untouched(body, list.len(), because)),
-        Ok(Dropped { rows, names }) => {
-            let cut = body::without(text, &list, &rows);
+        Ok(Cut { rows, names }) => {
+            let text = body::without(text, &list, &rows);
             let report = FilterReport {
                 tools: list.len(),
                 kept: list.len() - rows.len(),
                 dropped: names,
                 untouched: None,
             };
-            Ok(Filtered { body: Cow::Owned(cut.into_bytes()), report })
+            Ok(FilteredBody { body: Cow::Owned(text.into_bytes()), report })
         }
     }
 }
 
-fn untouched<'a>(body: &'a [u8], tools: usize, because: Uncut) -> Filtered<'a> {
+fn untouched<'a>(body: &'a [u8], tools: usize, because: SkipReason) -> FilteredBody<'a> {
     let report = FilterReport { tools, kept: tools, dropped: Vec::new(), untouched: Some(because) };
-    Filtered { body: Cow::Borrowed(body), report }
+    FilteredBody { body: Cow::Borrowed(body), report }
 }
 
-/// Elements of the list that go, ascending.
-struct Dropped {
+/// The elements to remove.
+struct Cut {
+    /// Their positions in the list.
     rows: BTreeSet<usize>,
     names: Vec<String>,
 }
 
-/// Which go, or why none does.
-fn dropped(
+/// The elements to remove, or the reason why all stay.
+fn cut(
     engine: &Engine,
     outline: &Outline<'_>,
     list: &[&RawValue],
     keep: usize,
-) -> Result<Result<Dropped, Uncut>, engine::Error> {
+) -> Result<Result<Cut, SkipReason>, engine::Error> {
     if list.len() > MOST_TOOLS {
-        return Ok(Err(Uncut::ManyTools));
+        return Ok(Err(SkipReason::ManyTools));
     }
     let keep = capped(engine, outline, keep);
-    let listed: Vec<Listed> = list.iter().map(|raw| Listed::read(raw)).collect();
-    let functions: BTreeSet<&str> = listed.iter().filter_map(Listed::function).collect();
+    let listed: Vec<ListElement> = list.iter().map(|raw| ListElement::read(raw)).collect();
+    let functions: BTreeSet<&str> = listed.iter().filter_map(ListElement::function).collect();
     if functions.len() <= keep {
-        return Ok(Err(Uncut::FewTools));
+        return Ok(Err(SkipReason::FewTools));
     }
     let conversation = Conversation::read(outline);
     let Some(prompt) = conversation.prompt() else {
-        return Ok(Err(Uncut::NoPrompt));
+        return Ok(Err(SkipReason::NoPrompt));
     };
     let context = Context { conversation: conversation.history(), ..Context::default() };
     let request = SelectRequest::new(prompt).limit(keep).adaptive(false).context(context);
     let tools = || tools(list, &listed);
     let selection = engine.select_among(&key(list, &listed), tools, &request)?;
-    let wanted: BTreeSet<&str> =
+    let selected: BTreeSet<&str> =
         selection.tools.iter().map(|found| found.tool.name.as_str()).collect();
-    let goes = |name: &&str| !wanted.contains(name) && !conversation.needs(name);
+    let goes = |name: &&str| !selected.contains(name) && !conversation.needs(name);
     let rows = listed.iter().enumerate();
     let gone = rows.filter_map(|(row, tool)| tool.function().filter(goes).map(|name| (row, name)));
     let (rows, names) = gone.map(|(row, name)| (row, name.to_owned())).unzip();
-    Ok(Ok(Dropped { rows, names }))
+    Ok(Ok(Cut { rows, names }))
 }
 
-/// The number of tools for the model that the request names: a small one gets fewer.
+/// The number of tools to keep for the model that the request names: a small model gets fewer.
 fn capped(engine: &Engine, outline: &Outline<'_>, keep: usize) -> usize {
     let model = outline.get("model").and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
     model.map_or(keep, |model| engine.config().small_models.cap(&model, keep))
 }
 
-/// Tells lists apart by what is ranked of them.
-fn key(list: &[&RawValue], listed: &[Listed]) -> String {
+/// A hash of the elements that are ranked: equal lists have equal keys.
+fn key(list: &[&RawValue], listed: &[ListElement]) -> String {
     let mut hash = Sha256::new();
     for (raw, _) in list.iter().zip(listed).filter(|(_, tool)| tool.function().is_some()) {
         hash.update((raw.get().len() as u64).to_le_bytes());
@@ -159,14 +158,13 @@ fn key(list: &[&RawValue], listed: &[Listed]) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The functions of a list as tools; of two of one name the first.
-fn tools(list: &[&RawValue], listed: &[Listed]) -> Vec<Tool> {
+/// The functions of a list as tools; of two with the same name the first.
+fn tools(list: &[&RawValue], listed: &[ListElement]) -> Vec<Tool> {
     let rows = list.iter().zip(listed);
     rows.filter_map(|(raw, tool)| tool.function().map(|name| read(raw, name))).collect()
 }
 
-/// One element as a tool that is known by the name that it is called by. One that is not understood
-/// is still ranked by its name.
+/// An element as a tool, with its name as id. An element that cannot be read is ranked by its name alone.
 fn read(raw: &RawValue, name: &str) -> Tool {
     let loaded = Catalog::read(&format!("[{}]", raw.get())).ok();
     let tool = loaded.and_then(|loaded| loaded.catalog.iter().next().cloned());

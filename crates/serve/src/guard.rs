@@ -1,8 +1,8 @@
-//! Who may come in, and how many at a time.
+//! Refuses requests of unknown hosts and pages, checks the token, and limits the load.
 //!
-//! A server on the loopback address is reached by every web page that the user has open: a page may
-//! have its own name resolve to 127.0.0.1 (DNS rebinding) and read the answers. So requests must
-//! name a host that is known here, and pages other than our own are refused whatever they ask.
+//! Every web page that the user has open can reach a server on the loopback address: a page may resolve its
+//! own name to 127.0.0.1 (DNS rebinding) and read the answers. So a request must name a known host, and
+//! requests of pages other than this server's own are refused.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::http::{ApiError, Client, LogLimit};
 
-/// A secret that clients show. Only its hash is kept.
+/// The secret that clients must send. Only its hash is stored.
 #[derive(Clone)]
 pub struct Token {
     digest: [u8; 32],
 }
 
-/// Fewer characters can be guessed by trying.
+/// The least characters of a token. Shorter ones could be guessed.
 const LEAST_TOKEN: usize = 16;
 
 impl Token {
     /// # Errors
-    /// What is wrong with it, where it is too short or could not stand in a header.
+    /// Says what is wrong with a token that is too short or not valid in a header.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let found = text.chars().count();
@@ -46,36 +46,36 @@ impl Token {
         Ok(Self { digest: Sha256::digest(text.as_bytes()).into() })
     }
 
-    /// In the same time whatever was given: hashes are compared, and all of their bytes.
+    /// Takes the same time for any text: all bytes of the hashes are compared.
     pub fn matches(&self, given: &str) -> bool {
         let given: [u8; 32] = Sha256::digest(given.as_bytes()).into();
         self.digest.ct_eq(&given).into()
     }
 }
 
-/// What is asked of every request before it is looked at.
+/// The checks that each request must pass first.
 #[derive(Clone, Default)]
 pub struct Guard {
-    /// Names under which this server is reached, beside the loopback ones and bare addresses.
+    /// Host names of this server, in addition to the loopback ones and bare addresses.
     pub hosts: Vec<String>,
-    /// The address that it listens on.
+    /// The address that the server listens on.
     pub address: Option<IpAddr>,
     pub token: Option<Token>,
-    /// Where the token stands, beside `Authorization`; a proxy's clients need that for upstream.
+    /// The header of the token, instead of `Authorization`. The proxy needs it: there `Authorization` is for
+    /// the upstream.
     pub token_header: Option<&'static str>,
-    /// Whoever is refused needs no token for it: not each is a line of the log.
+    /// Limits log lines about refused requests, which need no token.
     pub(super) refused: Arc<LogLimit>,
 }
 
-/// Paths that anybody may ask for who may come in at all: what watches a server has no token, and
-/// a page that asks for one must be loaded first.
+/// Paths that need no token: monitors have none, and the page that asks the user for it must load first.
 fn is_open(path: &str) -> bool {
     matches!(path, "/" | "/page.css" | "/page.js" | "/healthz" | "/readyz" | "/favicon.ico")
 }
 
 impl Guard {
     /// # Errors
-    /// 403 for a host or a page that is not ours, 401 without the token.
+    /// 403 for an unknown host or another origin, 401 without the token.
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = host_of(uri, headers)?;
         if !self.knows(&host) {
@@ -95,7 +95,7 @@ impl Guard {
             return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_origin", said));
         }
         match &self.token {
-            // What has a header of its own for the token is a proxy, whose paths are another's.
+            // With a header of its own the guard is a proxy's, where paths are the upstream's.
             Some(token) if self.token_header.is_some() || !is_open(uri.path()) => {
                 self.check(token, headers)
             }
@@ -108,7 +108,7 @@ impl Guard {
             Some(name) => headers.get(name).and_then(|value| value.to_str().ok()),
             None => headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()),
         };
-        // The name of the scheme has no case (RFC 9110, 11.1).
+        // The scheme's name is case-insensitive (RFC 9110, 11.1).
         let bare = given.map(|given| match given.split_once(' ') {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim(),
             _ if self.token_header.is_some() => given,
@@ -122,7 +122,7 @@ impl Guard {
         Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", said))
     }
 
-    /// Whether a request may be for this host. A bare address cannot be made to resolve to us.
+    /// Whether this server answers to the host. A bare address is safe: it is not resolved.
     fn knows(&self, host: &str) -> bool {
         let name = without_port(host);
         if name.eq_ignore_ascii_case("localhost") {
@@ -130,7 +130,7 @@ impl Guard {
         }
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         if let Ok(address) = address {
-            // One that listens on all addresses is asked by any of them.
+            // A server that listens on all addresses answers to each of them.
             let listens = |own: IpAddr| own == address || own.is_unspecified();
             return address.is_loopback() || self.address.is_some_and(listens);
         }
@@ -138,7 +138,7 @@ impl Guard {
     }
 }
 
-/// For [`axum::middleware::from_fn_with_state`].
+/// For [`axum::middleware::from_fn_with_state`]: refuses what [`Guard::admit`] refuses.
 pub async fn admit(
     State(guard): State<Arc<Guard>>,
     request: Request,
@@ -155,14 +155,14 @@ pub async fn admit(
     Ok(next.run(request).await)
 }
 
-/// The one host that a request names.
+/// The host that a request names.
 fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, ApiError> {
     let mut named = headers.get_all(HOST).iter();
     let first = named.next().and_then(|host| host.to_str().ok());
     let of_uri = uri.authority().map(|authority| authority.as_str());
     match (first, of_uri, named.next()) {
         (Some(host), None, None) => Ok(host.to_owned()),
-        // A target in absolute form; both must say the same, or one of them is not looked at.
+        // A target in absolute form. Both must be equal, because only one of them is checked.
         (Some(host), Some(same), None) if host == same => Ok(host.to_owned()),
         (None, Some(host), None) if !headers.contains_key(HOST) => Ok(host.to_owned()),
         _ => {
@@ -172,7 +172,7 @@ fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, ApiError> {
     }
 }
 
-/// Whether a page of this very server asks.
+/// Whether the origin is this server.
 fn is_same_origin(origin: &[u8], uri: &Uri, headers: &HeaderMap) -> bool {
     let Ok(origin) = std::str::from_utf8(origin) else { return false };
     let Some((scheme, authority)) = origin.split_once("://") else { return false };
@@ -188,7 +188,7 @@ fn is_same_origin(origin: &[u8], uri: &Uri, headers: &HeaderMap) -> bool {
 
 fn without_port(host: &str) -> &str {
     match host.rfind(':') {
-        // The colons of a bare IPv6 address are no port's.
+        // The colons of a bare IPv6 address do not start a port.
         Some(at) if host[at..].len() > 1 && !host[at..].contains(']') => &host[..at],
         _ => host,
     }
@@ -198,7 +198,7 @@ fn cut(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
-/// So many at work, so many waiting, and no more.
+/// Limits the requests in progress and those that wait.
 pub struct Gate {
     work: Arc<Semaphore>,
     workers: usize,
@@ -206,7 +206,7 @@ pub struct Gate {
     queue: usize,
 }
 
-/// Seconds after which a client that was turned away may ask again.
+/// The seconds of `Retry-After`.
 const RETRY_AFTER: u64 = 1;
 
 impl Gate {
@@ -215,10 +215,10 @@ impl Gate {
         Self { work, workers, waiting: AtomicUsize::new(0), queue }
     }
 
-    /// Waits for a turn; who holds the permit is at work.
+    /// Waits for a worker, which is taken as long as the permit is held.
     ///
     /// # Errors
-    /// 503 where too many wait already: an answer that comes late is no answer.
+    /// 503 where the queue is full: an answer that comes too late is of no use.
     pub async fn enter(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         if let Ok(permit) = self.work.clone().try_acquire_owned() {
             return Ok(permit);
@@ -239,7 +239,7 @@ impl Gate {
     }
 }
 
-/// A place in the queue, given back when it is dropped: also where a client has gone.
+/// A place in the queue, released on drop, even where the client disconnects.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -260,7 +260,7 @@ impl Drop for Place<'_> {
 mod tests {
     use super::*;
 
-    fn asked(guard: &Guard, path: &str, headers: &[(&str, &str)]) -> Result<(), u16> {
+    fn admitted(guard: &Guard, path: &str, headers: &[(&str, &str)]) -> Result<(), u16> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
@@ -269,20 +269,21 @@ mod tests {
     }
 
     #[test]
-    fn only_known_hosts_and_our_own_pages_come_in() {
+    fn only_known_hosts_and_the_servers_own_pages_are_admitted() {
         let guard = Guard { hosts: vec!["tools.lan".into()], ..Guard::default() };
         for host in
             ["localhost", "localhost:8765", "127.0.0.1:1", "[::1]:9", "127.0.0.9", "TOOLS.lan:80"]
         {
-            assert_eq!(asked(&guard, "/v1/select", &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(admitted(&guard, "/v1/select", &[("host", host)]), Ok(()), "{host}");
         }
         for host in ["evil.example", "evil.example:8765", "10.0.0.1", "localhost.evil.example", ""]
         {
-            assert_eq!(asked(&guard, "/", &[("host", host)]), Err(403), "{host}");
+            assert_eq!(admitted(&guard, "/", &[("host", host)]), Err(403), "{host}");
         }
-        assert_eq!(asked(&guard, "/", &[]), Err(403));
-        assert_eq!(asked(&guard, "/", &[("host", "localhost"), ("host", "evil")]), Err(403));
-        let from = |origin| asked(&guard, "/", &[("host", "localhost:8765"), ("origin", origin)]);
+        assert_eq!(admitted(&guard, "/", &[]), Err(403));
+        assert_eq!(admitted(&guard, "/", &[("host", "localhost"), ("host", "evil")]), Err(403));
+        let from =
+            |origin| admitted(&guard, "/", &[("host", "localhost:8765"), ("origin", origin)]);
         assert_eq!(from("http://localhost:8765"), Ok(()));
         for origin in [
             "http://localhost:3000",
@@ -296,40 +297,41 @@ mod tests {
     }
 
     #[test]
-    fn one_that_listens_everywhere_is_reached_by_address_and_not_by_any_name() {
+    fn a_server_on_all_addresses_answers_to_addresses_but_not_to_names() {
         let address = Some("0.0.0.0".parse().unwrap());
         let guard = Guard { address, ..Guard::default() };
-        assert_eq!(asked(&guard, "/", &[("host", "192.168.1.5:80")]), Ok(()));
-        assert_eq!(asked(&guard, "/", &[("host", "evil.example")]), Err(403));
+        assert_eq!(admitted(&guard, "/", &[("host", "192.168.1.5:80")]), Ok(()));
+        assert_eq!(admitted(&guard, "/", &[("host", "evil.example")]), Err(403));
     }
 
     #[test]
-    fn a_token_is_asked_for_where_there_is_one() {
+    fn a_token_is_required_where_there_is_one() {
         assert!(Token::new("short").is_err() && Token::new("with a space in the midst").is_err());
         let token = Some(Token::new("0123456789abcdef\n").unwrap());
         let guard = Guard { token, ..Guard::default() };
-        let with =
-            |value| asked(&guard, "/v1/select", &[("host", "localhost"), ("authorization", value)]);
+        let with = |value| {
+            admitted(&guard, "/v1/select", &[("host", "localhost"), ("authorization", value)])
+        };
         assert_eq!(with("Bearer 0123456789abcdef"), Ok(()));
         assert_eq!(with("bearer 0123456789abcdef"), Ok(()));
         for wrong in ["Bearer 0123456789abcdeF", "0123456789abcdef", "Basic 0123456789abcdef", ""] {
             assert_eq!(with(wrong), Err(401), "{wrong}");
         }
-        assert_eq!(asked(&guard, "/v1/select", &[("host", "localhost")]), Err(401));
+        assert_eq!(admitted(&guard, "/v1/select", &[("host", "localhost")]), Err(401));
         for path in ["/healthz", "/readyz"] {
-            assert_eq!(asked(&guard, path, &[("host", "localhost")]), Ok(()), "{path}");
+            assert_eq!(admitted(&guard, path, &[("host", "localhost")]), Ok(()), "{path}");
         }
-        assert_eq!(asked(&guard, "/metrics", &[("host", "localhost")]), Err(401));
+        assert_eq!(admitted(&guard, "/metrics", &[("host", "localhost")]), Err(401));
         let proxy = Guard { token_header: Some("x-token"), ..guard };
         for path in ["/", "/healthz", "/page.js"] {
-            assert_eq!(asked(&proxy, path, &[("host", "localhost")]), Err(401), "{path}");
+            assert_eq!(admitted(&proxy, path, &[("host", "localhost")]), Err(401), "{path}");
         }
         let given = [("host", "localhost"), ("x-token", "0123456789abcdef")];
-        assert_eq!(asked(&proxy, "/healthz", &given), Ok(()));
+        assert_eq!(admitted(&proxy, "/healthz", &given), Ok(()));
     }
 
     #[tokio::test]
-    async fn beyond_the_queue_one_is_turned_away_and_a_place_comes_back() {
+    async fn a_request_beyond_the_queue_is_refused_and_places_are_released() {
         let gate = Arc::new(Gate::new(1, 1));
         let first = gate.enter().await.unwrap();
         let second = tokio::spawn({

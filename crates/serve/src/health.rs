@@ -1,4 +1,4 @@
-//! For those who watch the program: whether it lives, whether it can do its work, what it counted.
+//! `GET /healthz`, `/readyz` and `/metrics`, for programs that monitor this one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use toolroute_rank::engine::HealthReport;
 use utoipa::ToSchema;
 
 use super::http::{ApiError, App};
-use crate::engine::HealthReport;
 
 /// Whether the program lives.
 #[derive(Serialize, ToSchema)]
@@ -50,7 +50,7 @@ pub async fn alive() -> Json<Alive> {
     (status = 200, body = Ready), (status = 503, body = Ready)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let service = app.service();
-    // Not in its turn: a program under load is ready all the same.
+    // Without waiting for a worker: a program under load is still ready.
     let checking = tokio::task::spawn_blocking(move || {
         let listed = || match service.is_listed() {
             true => Ok(()),

@@ -1,16 +1,12 @@
-//! The HTTP API: what the service does for one user's programs, and endpoints in the forms that
-//! clients of other APIs speak already.
+//! The HTTP API: the service for the programs of one user, and endpoints in the formats of other APIs
+//! (OpenAI, Cohere, text-embeddings-inference).
 //!
 //! ```no_run
-//! use std::sync::Arc;
-//! use toolroute_catalog::Catalog;
-//! use toolroute_rank::engine::Engine;
 //! use toolroute_serve::http::{App, HttpOptions, serve};
-//! use toolroute_serve::{Service, ServiceOptions, Shutdown};
+//! use toolroute_serve::{Assembly, Shutdown};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let engine = Arc::new(Engine::builder(Catalog::default()).build()?);
-//! let service = Service::new(engine, ServiceOptions::default())?;
+//! let service = Assembly::default().build()?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! let app = App::new(service, HttpOptions::default());
 //! serve(listener, app, &Shutdown::default()).await?;
@@ -22,7 +18,6 @@ pub(super) mod analyze;
 mod app;
 pub(super) mod arguments;
 pub(super) mod call;
-mod changes;
 pub(super) mod conduct;
 mod connections;
 pub(super) mod embeddings;
@@ -34,7 +29,6 @@ pub(super) mod filter;
 mod log_limit;
 pub(super) mod map;
 pub(super) mod outputs;
-mod page;
 pub(super) mod reload;
 pub(super) mod rerank;
 pub(super) mod run;
@@ -46,7 +40,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -55,20 +51,20 @@ use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::{Error, McpHttpOptions, Present, Shutdown, bodies, guard, health, mcp_router, openapi};
+use super::{
+    CurrentService, Error, McpHttpOptions, Shutdown, bodies, guard, health, mcp_router, openapi,
+};
 
-pub use app::{App, HttpOptions, SESSION_HEADER};
-pub use changes::{Changes, Persist};
+pub use app::{App, HttpOptions, Persist, SESSION_HEADER};
 pub use conduct::Conduct;
 pub use connections::Limits;
 pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, nowhere, with_json};
-pub(super) use filter::{tell, tell_uncut};
+pub(super) use filter::{add_counts, add_reason};
 pub(super) use log_limit::LogLimit;
-pub use reload::{Fresh, Reload};
 
-/// Answers requests until the shutdown begins, and then those that are under way.
+/// Answers requests until the shutdown begins, then finishes those that are in progress.
 ///
 /// # Errors
 /// Where the listener has no address.
@@ -78,7 +74,7 @@ pub async fn serve(
     shutdown: &Shutdown,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
-    let watching = tokio::spawn(watch::tell_of_changes(Arc::clone(&app), shutdown.clone()));
+    let watching = tokio::spawn(watch::send_changes(Arc::clone(&app), shutdown.clone()));
     let reloading = tokio::spawn(reload::on_hang_up(Arc::clone(&app), shutdown.clone()));
     let limits = app.options.connections;
     let router = router(Arc::clone(&app), Some(address.ip()), shutdown);
@@ -89,10 +85,10 @@ pub async fn serve(
     Ok(())
 }
 
-/// All routes, the gateway's among them, behind what every request must pass.
+/// All routes, with the MCP gateway's, inside the layers that each request passes.
 ///
 /// # Errors
-/// What the gateway may raise.
+/// As [`crate::mcp_router`].
 pub fn router(
     app: Arc<App>,
     address: Option<std::net::IpAddr>,
@@ -106,7 +102,7 @@ pub fn router(
         refused: Arc::default(),
     });
     let listed = || middleware::from_fn_with_state(Arc::clone(&app), listed);
-    // Calls and conducted requests take as long as the tools behind them, and events have no end.
+    // Without a time limit: calls take as long as the tools do, and streams of events do not end.
     let long = Router::new()
         .route("/v1/call", post(call::call))
         .route("/v1/run", post(run::run))
@@ -114,9 +110,9 @@ pub fn router(
         .layer(listed())
         .route("/v1/events", get(watch::events))
         .layer(axum::Extension(shutdown.clone()));
-    let short = of_tools().layer(listed()).merge(others());
+    let short = tool_routes().layer(listed()).merge(other_routes());
     let short = short.layer(middleware::from_fn_with_state(app.options.timeout, in_time));
-    let present: Present = {
+    let present: CurrentService = {
         let app = Arc::clone(&app);
         Arc::new(move || app.service())
     };
@@ -129,15 +125,15 @@ pub fn router(
         .layer(DefaultBodyLimit::max(app.options.max_body))
         .layer(middleware::from_fn_with_state(app.bodies.clone(), bodies::bounded))
         .layer(middleware::from_fn_with_state(guard, guard::admit))
-        // Around the guard: what is refused counts too.
+        // Outside the guard, so that refused requests count too.
         .layer(middleware::from_fn_with_state(app, counted))
         .layer(middleware::map_response(with_headers))
         .layer(CatchPanicLayer::custom(panicked));
     Ok(all)
 }
 
-/// What reads or changes the catalog.
-fn of_tools() -> Router<Arc<App>> {
+/// The endpoints that read or change the catalog.
+fn tool_routes() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/select", post(select::select))
         .route("/v1/analyze", post(analyze::analyze))
@@ -149,7 +145,7 @@ fn of_tools() -> Router<Arc<App>> {
         .route("/v1/map", get(map::map))
 }
 
-fn others() -> Router<Arc<App>> {
+fn other_routes() -> Router<Arc<App>> {
     Router::new()
         .route("/v1/tools/filter", post(filter::filter))
         .route("/v1/servers", get(watch::servers))
@@ -162,18 +158,18 @@ fn others() -> Router<Arc<App>> {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
-        .route("/", get(page::index))
-        .route("/page.css", get(page::style))
-        .route("/page.js", get(page::script))
+        .route("/", get(page))
+        .route("/page.css", get(page_style))
+        .route("/page.js", get(page_script))
 }
 
-/// Waits for the first lists of servers at the very first start.
+/// Waits for the first lists of servers, during the first seconds of the program.
 async fn listed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     app.service().first_lists().await;
     next.run(request).await
 }
 
-/// Answers that take too long are given up; work that has begun goes on to its end unseen.
+/// Answers with 408 after the time limit. Work on the blocking pool still runs to its end.
 async fn in_time(
     State(most): State<std::time::Duration>,
     request: Request,
@@ -186,7 +182,7 @@ async fn in_time(
     })
 }
 
-/// Counts the request by its route: a path as it was typed may be anything.
+/// Counts the request by its route, not by its path: clients could send endless different paths.
 async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let start = Instant::now();
@@ -204,7 +200,7 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     response
 }
 
-/// Answers hold what the user asked: nobody keeps them, and no browser guesses what they are.
+/// Answers repeat what the user asked, so they must not be cached, and browsers must not guess their type.
 async fn with_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -216,7 +212,7 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     ApiError::internal(&"a panic; it is told above").into_response()
 }
 
-/// A body of JSON that is made already.
+/// An answer from text that is JSON already.
 fn json_text(text: impl Into<axum::body::Body>) -> Response {
     let kind = [(axum::http::header::CONTENT_TYPE, "application/json")];
     (kind, text.into()).into_response()
@@ -224,4 +220,31 @@ fn json_text(text: impl Into<axum::body::Body>) -> Response {
 
 fn json(value: impl serde::Serialize) -> Response {
     Json(value).into_response()
+}
+
+/// The page runs no script in a tool's text, and loads nothing from elsewhere.
+const PAGE_POLICY: &str = "default-src 'self'; img-src data:; style-src 'self'; script-src 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+async fn page() -> Response {
+    page_file("text/html; charset=utf-8", include_str!("page/index.html"))
+}
+
+async fn page_style() -> Response {
+    page_file("text/css; charset=utf-8", include_str!("page/page.css"))
+}
+
+async fn page_script() -> Response {
+    page_file("text/javascript; charset=utf-8", include_str!("page/page.js"))
+}
+
+fn page_file(kind: &'static str, text: &'static str) -> Response {
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, PAGE_POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        // Checked at each visit: a new version of the program has a new page.
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, text).into_response()
 }

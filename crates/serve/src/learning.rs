@@ -1,27 +1,29 @@
-//! Learns from the log of executions while a program serves.
+//! Learns from the log of executions while a program serves: usage vectors are computed at intervals.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Present;
-use crate::engine::Error::NoFeedback;
-use crate::engine::{self, Engine, Error, History};
-use crate::feedback::{ExecutionStore, StoreOptions};
+use toolroute_rank::engine::Error::NoFeedback;
+use toolroute_rank::engine::{self, Engine, Error, History};
+use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
 
-/// How often what the log says is learned anew, and where it is kept.
+use super::CurrentService;
+
+/// The options of [`learn_every`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearnEvery {
+    /// The time between two rounds.
     pub every: Duration,
     /// The log of executions.
     pub log: PathBuf,
-    /// The file that keeps what was learned.
+    /// The file of usage vectors.
     pub usage: PathBuf,
 }
 
-/// Learns again and again until it is dropped. What fails is told in the log, and tried again at the
-/// next time.
-pub async fn learn_every(present: Present, plan: LearnEvery) {
+/// Learns at intervals until the future is dropped. A failure goes to the program's log, and the next round
+/// tries again.
+pub async fn learn_every(present: CurrentService, plan: LearnEvery) {
     loop {
         tokio::time::sleep(plan.every).await;
         let (engine, plan) = (Arc::clone(present().engine()), plan.clone());
@@ -34,7 +36,7 @@ pub async fn learn_every(present: Present, plan: LearnEvery) {
     }
 }
 
-/// Reads the whole log, which says it all each time; how many tools and prompts there were.
+/// Learns from the whole log. Returns the numbers of tools and prompts.
 fn learn(engine: &Engine, plan: &LearnEvery) -> Result<(usize, usize), Error> {
     engine.recorder().ok_or(NoFeedback)?.flush().map_err(engine::Error::from)?;
     let log = ExecutionStore::open(&plan.log, StoreOptions::default())?;

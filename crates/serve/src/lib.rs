@@ -1,30 +1,28 @@
-//! The engine and the executor, offered to programs: over MCP to agents, over HTTP to all others.
+//! Serves the engine and the executor to other programs: to agents over MCP, to all others over HTTP.
 //!
-//! [`Service`] is what both faces share: it finds tools, describes them, calls them, and knows which
-//! of the servers behind them can be had. [`Gateway`] speaks MCP to agents: a few tools by which
-//! all others are found and called, or the best ones directly.
+//! [`Assembly`] puts engine, executor, pins and log together, and builds a [`Service`]: it finds tools,
+//! describes them, calls them, and knows which of the MCP servers that run them are available.
+//! [`Gateway`] offers a service over MCP, [`http`] as an HTTP API. [`proxy`] cuts the tools out of requests
+//! to a language model.
 //!
-//! This room must never know how tools are ranked or called; it asks the engine and the executor.
-//! It reads no environment and no file of the user: what it needs comes through [`ServiceOptions`].
-//! It prints nothing: over stdio, what is printed is the protocol.
+//! This crate must not know how tools are ranked or called: it asks the engine and the executor. It reads
+//! no environment and no configuration: each value comes through an [`Assembly`] or the options of a door.
+//! It prints nothing, because over stdio the output is the protocol.
 //!
 //! ```
-//! use std::sync::Arc;
 //! use toolroute_catalog::{Catalog, Tool};
-//! use toolroute_rank::engine::Engine;
-//! use toolroute_serve::{Find, Service, ServiceOptions};
+//! use toolroute_serve::{Assembly, FindRequest};
 //!
 //! let catalog = Catalog::from_tools(vec![
 //!     Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
 //!     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
 //! ])
 //! .catalog;
-//! let engine = Arc::new(Engine::builder(catalog).build()?);
-//! let service = Service::new(engine, ServiceOptions::default())?;
+//! let service = Assembly { catalog, ..Assembly::default() }.build()?;
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 //! # runtime.block_on(async {
-//! let found = service.find(Find::new("send an email to Dana")).await?;
+//! let found = service.find(FindRequest::new("send an email to Dana")).await?;
 //! assert_eq!(found.selection.tools[0].tool.id.as_str(), "mail__send_email");
 //! assert!(found.unavailable.is_empty());
 //! # Ok::<(), toolroute_serve::Error>(())
@@ -32,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod assembly;
 mod bodies;
 mod error;
 pub mod filter;
@@ -46,24 +45,20 @@ pub mod proxy;
 mod service;
 mod shutdown;
 
-use toolroute_catalog as catalog;
-use toolroute_conduct::{self as conductor, session};
-use toolroute_rank::{engine, feedback};
-use toolroute_run::execution;
-
+pub use assembly::{Assembly, Keep, Notes, Screening, Sources, Upstreams, VectorFile};
 pub use error::Error;
 pub use guard::Token;
 pub use learning::{LearnEvery, learn_every};
 pub use mcp::{
-    Expose, Gateway, GatewayOptions, McpHttpOptions, Present, SELECTED, catalog_hint, mcp_router,
-    serve_mcp,
+    CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, SELECTED, catalog_hint,
+    mcp_router, serve_mcp,
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    About, Admitted, CallTool, Edit, Find, Found, Hidden, Keep, Notice, Recent, RunPrompt, Screen,
-    Screened, ServerState, Service, ServiceOptions, Sessions, Status, Unavailable,
+    About, CallRequest, Changes, FindRequest, FindResult, Notice, RecentSelection, RunRequest,
+    ServerState, Service, Sessions, Status, UnavailableServer,
 };
 pub use shutdown::Shutdown;
 
-/// Characters of a page of an answer that was cut, where nothing is said.
+/// The default length in characters of a page of a truncated answer.
 pub(crate) const PAGE_CHARS: usize = 20_000;

@@ -1,24 +1,24 @@
-//! The gateway: an MCP server through which an agent reaches all others.
+//! The gateway: an MCP server that gives an agent the tools of all upstream servers.
 //!
-//! Agents see few tools: `find_tools`, `describe_tool` and `call_tool`, and those that their profile
-//! pins; or, instead of the three, the tools that are best for what their profile is about. What is
-//! found can be called, by `call_tool` and under its own id. The definitions do not change while the
-//! gateway runs, so that the prompts around them stay in a model's cache; `hint.rs` puts into them
-//! what there is to find, as it was known when the gateway started.
+//! `tools/list` has few tools: `find_tools`, `describe_tool`, `call_tool` and `read_more`, and those that the
+//! profile pins; or instead of the first three the best tools for the profile's query. Each tool that is
+//! found can be called, through `call_tool` or under its own id. The definitions do not change while the
+//! gateway runs, so that prompts stay in a model's cache. `hint.rs` describes in them what can be found, as
+//! known at the start.
 
 mod answer;
 mod arguments;
-mod calling;
+mod call;
 mod definition;
-mod found;
+mod find_tools;
 mod hint;
 mod http;
 mod listing;
 mod meta;
-mod passing;
-mod resource;
+mod notifications;
+mod prompts;
+mod resources;
 mod sessions;
-mod telling;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,64 +34,64 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
+use toolroute_conduct::session::Session;
 
 use super::{Error, Service};
-use crate::session::Session;
 
 pub use hint::catalog_hint;
-pub use http::{McpHttpOptions, Present, mcp_router, serve_mcp};
+pub use http::{CurrentService, McpHttpOptions, mcp_router, serve_mcp};
 pub use listing::SELECTED;
 
-/// How long a client is given to read the last answers.
+/// How long a shutdown waits until the client has read the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Which tools an agent sees in `tools/list`.
+/// The tools in `tools/list`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expose {
-    /// `find_tools`, `describe_tool` and `call_tool`, by which all others are reached.
+    /// `find_tools`, `describe_tool`, `call_tool` and `read_more`, which give access to all others.
     #[default]
     Search,
-    /// The tools that are best for the profile's query.
+    /// The best tools for the profile's query.
     Selected,
 }
 
-/// How a gateway behaves.
+/// Options of a gateway.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayOptions {
     pub expose: Expose,
-    /// The profile of clients that name none.
+    /// The profile of the clients; `None` is the default profile.
     pub profile: Option<String>,
-    /// By profile (the empty name is none), what the description of `find_tools` says there is to
-    /// find. What is missing is made of the catalog as it is when a gateway is made.
+    /// By profile (the empty name is the default), the hint in the description of `find_tools`. A missing one
+    /// is made from the catalog when the gateway is.
     pub hints: BTreeMap<String, String>,
 }
 
-/// What one client speaks to. Cheap to make: a client each gets its own.
+/// The MCP server of one client. Each client has its own, which is cheap to make.
 #[derive(Clone)]
 pub struct Gateway {
-    shared: Arc<Shared>,
-    /// What the client was offered, and what it called.
+    shared: Arc<GatewayState>,
+    /// The client's conversation: the tools that it was offered, and its calls.
     session: Arc<Session>,
-    /// Resources whose changes the client wants to hear of.
-    wanted: Arc<Mutex<BTreeSet<String>>>,
-    /// The tools that the client was listed last.
-    seen: Arc<Mutex<Option<listing::Listed>>>,
-    /// What happened since the client shook hands or asked to listen, until somebody tells it.
-    unheard: Arc<Mutex<VecDeque<telling::Notices>>>,
+    /// The URIs of the resources that the client subscribed to.
+    subscriptions: Arc<Mutex<BTreeSet<String>>>,
+    /// The latest list of tools that the client got.
+    latest_list: Arc<Mutex<Option<listing::ToolList>>>,
+    /// Receivers of notices, opened when the client initializes or asks to listen, until a task takes them.
+    receivers: Arc<Mutex<VecDeque<notifications::NoticeReceiver>>>,
 }
 
-/// What all clients of a profile have in common.
-struct Shared {
+/// The state that all clients of a profile share.
+struct GatewayState {
     service: Arc<Service>,
     expose: Expose,
     profile: Option<String>,
     /// `find_tools` with its hint, `describe_tool` and `call_tool`.
     meta: Vec<rmcp::model::Tool>,
-    /// Characters of all definitions, of one version of the catalog.
+    /// The version of the catalog, and the characters of all its definitions.
     baseline: Mutex<Option<(u64, usize)>>,
-    /// The tools that are listed by themselves, of one version of the catalog.
-    listed: Mutex<Option<(u64, listing::Listed)>>,
+    /// The version of the catalog, and the tools of `tools/list`.
+    listed: Mutex<Option<(u64, listing::ToolList)>>,
 }
 
 impl Gateway {
@@ -107,7 +107,7 @@ impl Gateway {
             Some(hint) => hint.clone(),
             None => catalog_hint(&service, profile.as_deref())?,
         };
-        let shared = Shared {
+        let shared = GatewayState {
             expose: options.expose,
             meta: meta::definitions(&hint),
             service,
@@ -123,23 +123,23 @@ impl Gateway {
         Self::of(Arc::clone(&self.shared))
     }
 
-    fn of(shared: Arc<Shared>) -> Self {
-        let (wanted, seen, unheard) = Default::default();
+    fn of(shared: Arc<GatewayState>) -> Self {
+        let (subscriptions, latest_list, receivers) = Default::default();
         let session = shared.service.sessions().of_connection();
-        Self { shared, session, wanted, seen, unheard }
+        Self { shared, session, subscriptions, latest_list, receivers }
     }
 
-    /// Serves one client over stdin and stdout until it closes them, or `end` comes.
+    /// Serves one client over stdin and stdout until it closes them or `end` completes.
     ///
     /// # Errors
-    /// Where the client says nothing that begins a session.
+    /// [`Error::NoSession`] where the client does not initialize a session.
     pub async fn serve_stdio(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let serving = self.serve(rmcp::transport::io::stdio_pipes());
         tokio::pin!(end);
         let running = tokio::select! {
             begun = serving => match begun {
                 Ok(running) => running,
-                // Who closes stdin before a word has changed its mind; that is no error.
+                // A client may close stdin before its first message; that is not an error.
                 Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
                 Err(error) => return Err(Error::NoSession { because: error.to_string() }),
             },
@@ -152,15 +152,15 @@ impl Gateway {
             _ = &mut gone => {}
             () = &mut end => {
                 stop.cancel();
-                // What is still to be written is; a client that reads nothing is not waited for.
+                // Pending answers are written, but a client that does not read is not awaited.
                 tokio::time::timeout(LAST_WORDS, gone).await.ok();
             }
         }
         Ok(())
     }
 
-    fn wanted(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subscriptions(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -176,12 +176,14 @@ impl ServerHandler for Gateway {
             .enable_resources_subscribe()
             .enable_completions()
             .build();
-        let us = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
+        let implementation = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
         let instructions = match self.shared.expose {
             Expose::Search => meta::INSTRUCTIONS,
             Expose::Selected => meta::INSTRUCTIONS_SELECTED,
         };
-        ServerConfig::new(capabilities).with_server_info(us).with_instructions(instructions)
+        ServerConfig::new(capabilities)
+            .with_server_info(implementation)
+            .with_instructions(instructions)
     }
 
     async fn initialize(
@@ -190,26 +192,26 @@ impl ServerHandler for Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        // Not only when it says that it is ready: that may be read after what it asks next.
-        self.keep_notices();
+        // Not in `on_initialized`, which may run after the client's next request.
+        self.open_receiver();
         self.negotiate_initialize(&request)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.tell_peer(context.peer);
+        self.notify_peer(context.peer);
     }
 
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // Before the client is told that it is listened for: it may cause a change at once.
-        self.keep_notices();
+        // Before the client gets the answer, after which it may cause a change at once.
+        self.open_receiver();
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.tell_subscriber(&context).await;
+        self.notify_subscriber(&context).await;
         Ok(())
     }
 
@@ -220,7 +222,7 @@ impl ServerHandler for Gateway {
     ) -> Result<ListToolsResult, ErrorData> {
         self.tools_are_known().await;
         let listed = self.listed().await.map_err(|error| internal(&error))?;
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
+        *self.latest_list.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
         Ok(ListToolsResult::with_all_items(listed.tools()))
     }
 
@@ -285,14 +287,14 @@ impl ServerHandler for Gateway {
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // Before it is asked for: the first change may be told before the answer is.
-        let is_new = self.wanted().insert(request.uri.clone());
+        // Before the server is asked: its first notification may come before its answer.
+        let is_new = self.subscriptions().insert(request.uri.clone());
         let subscribed = self.subscribe_to(&request.uri).await;
         if subscribed.is_ok() {
-            // Again: another request for it may have been refused in between.
-            self.wanted().insert(request.uri);
+            // Again, because a concurrent request that failed may have removed it.
+            self.subscriptions().insert(request.uri);
         } else if is_new {
-            self.wanted().remove(&request.uri);
+            self.subscriptions().remove(&request.uri);
         }
         subscribed
     }
@@ -302,13 +304,13 @@ impl ServerHandler for Gateway {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // Other clients may go on to want it, so its server is not told.
-        self.wanted().remove(&request.uri);
+        // The server is not told: other clients may still be subscribed.
+        self.subscriptions().remove(&request.uri);
         Ok(())
     }
 }
 
-/// What went wrong that is not the caller's doing.
+/// An error that is not the client's fault.
 fn internal(error: &Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }

@@ -1,10 +1,11 @@
-//! What the API is, for programs: an OpenAPI document, made from the handlers themselves.
+//! `GET /openapi.json`: the OpenAPI document, generated from the handlers.
 
 use std::sync::LazyLock;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use toolroute_conduct::OBLIGATIONS_SCHEMA;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -13,7 +14,6 @@ use super::http::{
     ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, map, outputs,
     reload, rerank, run, select, tools, watch,
 };
-use crate::conductor::OBLIGATIONS_SCHEMA;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -60,11 +60,11 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
     document.to_string()
 });
 
-/// What the macros cannot say.
+/// Schemas that the macros cannot express, by their place in the document.
 fn precise() -> [(&'static str, Value); 4] {
     let text = json!({"type": "string", "minLength": 1});
     let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
-    // References within it are to the document's root.
+    // Its references are relative to the root of the document.
     let place = "#/components/schemas/Obligations/$defs/";
     let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
     let obligations = serde_json::from_str(&obligations).unwrap_or_default();
@@ -77,7 +77,7 @@ fn precise() -> [(&'static str, Value); 4] {
     ]
 }
 
-/// The document.
+/// Answers with the document.
 pub async fn document() -> Response {
     ([(CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
 }

@@ -1,34 +1,34 @@
-//! Profiles: which tools an agent, a project or a key gets to see.
+//! Profiles: the tools that a kind of client may find and call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use toolroute_catalog::Tool;
+use toolroute_rank::engine::Context;
+use toolroute_run::execution::Patterns;
 
 use super::Error;
-use crate::catalog::Tool;
-use crate::engine::Context;
-use crate::execution::Patterns;
 
-/// Profiles by name. The empty name is the one that counts where none is named.
+/// Profiles by name. The empty name is the default profile.
 pub type Profiles = BTreeMap<String, Profile>;
 
-/// What one kind of client gets: all of it, where nothing is said.
+/// The tools of one kind of client. The default admits all of them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// Patterns of tool ids; none is all of them.
+    /// Patterns of tool ids; an empty list admits every id.
     pub tools: Vec<String>,
-    /// Names of servers; none is all of them.
+    /// Names of servers; an empty list admits every server.
     pub servers: Vec<String>,
-    /// Ids of tools that are listed by themselves, whatever else is.
+    /// Ids of tools that `tools/list` always has under their own names.
     pub pinned: Vec<String>,
-    /// Tools in an answer, at most.
+    /// The most tools in an answer.
     pub limit: Option<usize>,
-    /// What the work is about: by this the tools are chosen that are listed by themselves.
+    /// The subject of the work, by which [`Expose::Selected`](crate::Expose) chooses tools.
     pub query: Option<String>,
 }
 
-/// A profile that is ready to judge tools.
+/// A profile with compiled patterns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
     pub profile: Profile,
@@ -41,18 +41,17 @@ impl View {
         Ok(Self { profile, patterns })
     }
 
-    /// Whether the profile lets the tool be seen and called.
+    /// Whether clients of the profile may find and call the tool.
     pub fn admits(&self, tool: &Tool) -> bool {
         self.admits_id(tool.server.as_deref().unwrap_or_default(), tool.id.as_str())
     }
 
-    /// [`View::admits`] of a tool that is not at hand.
+    /// As [`View::admits`], by server and id.
     pub fn admits_id(&self, server: &str, id: &str) -> bool {
         self.names_server(server) && (self.profile.tools.is_empty() || self.patterns.matches(id))
     }
 
-    /// Whether a tool of the server could be let through, whatever its name: for servers that
-    /// were not heard yet.
+    /// Whether the profile could admit a tool of the server, for servers whose tools are not known yet.
     pub fn may_admit(&self, server: &str) -> bool {
         let start = format!("{server}__");
         let tools = &self.profile.tools;
@@ -64,10 +63,10 @@ impl View {
         self.profile.servers.is_empty() || self.profile.servers.iter().any(|name| name == server)
     }
 
-    /// Adds to a selection what the profile lets through, narrowed to one server where one is named.
+    /// Restricts a selection to the tools that the profile admits, and to one server where it is given.
     ///
-    /// The engine's patterns are over ids: a server is the pattern of its ids, and where tools are
-    /// named by patterns as well, the other servers are left out instead.
+    /// The engine's patterns match ids. So a server becomes the pattern of its ids; where the profile has
+    /// patterns of tools as well, the other servers are excluded instead.
     pub fn narrow<'t>(
         &self,
         context: &mut Context,
@@ -103,8 +102,8 @@ impl View {
     }
 }
 
-/// Whether the pattern may match a text that begins so and goes on. Of alternatives it is not looked
-/// which: they may.
+/// Whether the pattern may match a text that starts with `start` and continues. Alternatives (`{a,b}`) are
+/// not read: they may match.
 fn may_begin(pattern: &str, start: &str) -> bool {
     let may = |pattern: &str| {
         let mut signs = pattern.chars();
@@ -123,8 +122,8 @@ fn may_begin(pattern: &str, start: &str) -> bool {
     may(pattern) || may(&pattern.replacen(':', "__", 1))
 }
 
-/// Patterns that the ids of a server's tools match, and no others: one where no name of another
-/// server begins as these ids do, else the ids.
+/// Patterns that match the ids of the server's tools and no other ids: `server__*`, or each id where the
+/// name of another server starts in the same way.
 fn ids_of<'t>(
     server: &str,
     own: &[&str],
@@ -139,13 +138,13 @@ fn ids_of<'t>(
     tools.map(|tool| exactly(tool.id.as_str())).collect()
 }
 
-/// Whether ids of the one server begin as those of the other, which has a shorter name: `a__b` and
-/// `a_` as `a`.
+/// Whether ids of the server `long` start like those of the server `short`: true for `a__b` and `a`, and
+/// for `a_` and `a`.
 fn begins_as(long: &str, short: &str) -> bool {
     long.strip_prefix(short).is_some_and(|rest| rest == "_" || rest.starts_with("__"))
 }
 
-/// The pattern that this text alone matches.
+/// The pattern that matches exactly this text.
 fn exactly(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 3);
     for sign in text.chars() {
@@ -159,9 +158,10 @@ fn exactly(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Catalog;
+    use toolroute_rank::engine::{Engine, SelectRequest};
+
     use super::*;
-    use crate::catalog::Catalog;
-    use crate::engine::{Engine, SelectRequest};
 
     fn catalog() -> Catalog {
         let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");
@@ -174,7 +174,7 @@ mod tests {
         .catalog
     }
 
-    fn seen(profile: Profile, server: Option<&str>) -> Vec<String> {
+    fn found(profile: Profile, server: Option<&str>) -> Vec<String> {
         let view = View::new(profile).unwrap();
         let (catalog, mut context) = (catalog(), Context::default());
         view.narrow(&mut context, server, catalog.tools().iter().map(AsRef::as_ref)).unwrap();
@@ -197,12 +197,12 @@ mod tests {
             servers: servers.iter().map(ToString::to_string).collect(),
             ..Profile::default()
         };
-        assert_eq!(seen(profile(&[], &[]), None).len(), 4);
-        assert_eq!(seen(profile(&[], &["git[1]"]), None), ["git[1]__read"]);
-        assert_eq!(seen(profile(&["*__read"], &["fs", "web"]), None), ["fs__read", "web__read"]);
-        assert_eq!(seen(profile(&["*__read"], &["fs", "web"]), Some("web")), ["web__read"]);
-        assert_eq!(seen(profile(&[], &["fs"]), Some("web")), [] as [&str; 0]);
-        assert_eq!(seen(profile(&["fs:w*"], &[]), None), ["fs__write"]);
+        assert_eq!(found(profile(&[], &[]), None).len(), 4);
+        assert_eq!(found(profile(&[], &["git[1]"]), None), ["git[1]__read"]);
+        assert_eq!(found(profile(&["*__read"], &["fs", "web"]), None), ["fs__read", "web__read"]);
+        assert_eq!(found(profile(&["*__read"], &["fs", "web"]), Some("web")), ["web__read"]);
+        assert_eq!(found(profile(&[], &["fs"]), Some("web")), [] as [&str; 0]);
+        assert_eq!(found(profile(&["fs:w*"], &[]), None), ["fs__write"]);
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_was_not_heard_may_be_let_through_by_what_the_patterns_begin_with() {
+    fn patterns_may_admit_a_server_whose_tools_are_not_known() {
         for (pattern, may) in [
             ("full__add", true),
             ("full:add", true),

@@ -1,10 +1,9 @@
-//! A reverse proxy in front of a language model's API: it cuts the tools of requests to those that
-//! their messages need, and passes on everything else as it is. Setting a base URL is all that a
-//! client must do.
+//! A reverse proxy for the API of a language model. It removes the tools of requests that their messages do
+//! not need, and forwards everything else unchanged. A client only has to set its base URL.
 //!
-//! The client's own key goes to the one upstream that the user named, and nowhere else: redirects
-//! are handed back, not followed. Where tools cannot be cut, the request goes on uncut: this proxy
-//! may save tokens, and must never cost an answer.
+//! The client's own key is sent to the one upstream that the user named, and nowhere else: redirects are
+//! returned, not followed. Where tools cannot be removed, the request is forwarded with all of them: the
+//! proxy may save tokens, but must never cost an answer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,15 +24,15 @@ use axum::routing::get;
 use futures_util::stream::{self, StreamExt as _};
 use reqwest::Url;
 use tokio::net::TcpListener;
+use toolroute_rank::engine::Engine;
 
 use super::Shutdown;
-use super::bodies::{BODY_BUDGET, Bodies, Ended, Share};
-use super::filter::{self, DEFAULT_KEEP, FilterReport, Uncut};
+use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
+use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::guard::{Gate, Guard, Token, admit};
 use super::http::{ApiError, Limits, accept};
-use crate::engine::Engine;
 
-/// Where a client shows the proxy's token: `Authorization` is the upstream's.
+/// The header of the proxy's own token: `Authorization` is for the upstream.
 const TOKEN_HEADER: &str = "x-toolroute-token";
 
 const LIMIT_HEADER: &str = "x-toolroute-limit";
@@ -42,10 +41,10 @@ const OURS: &str = "x-toolroute-";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A model may think for minutes without a word; a connection that is dead says nothing either.
+/// How long the upstream may be silent: a model may think for minutes, but a dead connection is silent too.
 const SILENCE: Duration = Duration::from_secs(900);
 
-/// Headers of one connection (RFC 9110, 7.6.1), beside those that `Connection` names.
+/// Headers of a single connection (RFC 9110, 7.6.1), in addition to those that `Connection` names.
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -58,18 +57,20 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// How the proxy works.
+/// Options of the proxy.
 #[derive(Clone)]
 pub struct ProxyOptions {
-    /// Where requests go, such as `https://api.openai.com`.
+    /// The base URL of the API, such as `https://api.openai.com`.
     pub upstream: String,
-    /// Tools that are kept for the prompt, beside those that must stay.
+    /// The number of tools to keep, in addition to those that must stay.
     pub keep: usize,
-    /// Bytes of a body that is looked into; a larger one goes on uncut.
+    /// The largest body in bytes that is read. A larger one is forwarded with all tools.
     pub max_body: usize,
-    /// Bodies that are looked into at a time, and those that may wait for it.
+    /// The number of bodies that are filtered at the same time.
     pub workers: usize,
+    /// The number of bodies that may wait for a worker. More are forwarded with all tools.
     pub queue: usize,
+    /// Host names of the proxy, in addition to the loopback ones.
     pub hosts: Vec<String>,
     pub token: Option<Token>,
     pub connections: Limits,
@@ -81,11 +82,11 @@ impl ProxyOptions {
         Self {
             upstream: upstream.into(),
             keep: DEFAULT_KEEP,
-            // Requests hold pictures.
+            // Requests contain images.
             max_body: 64 << 20,
             workers: http.workers,
-            // As many as there are connections: a request that is turned away costs all its tools,
-            // and one that waits costs no more than the model's own time.
+            // As many as connections: a request that does not wait goes out with all its tools, and
+            // waiting is short compared with the model's own time.
             queue: http.connections.connections,
             hosts: Vec::new(),
             token: None,
@@ -100,29 +101,29 @@ pub struct Proxy {
     upstream: Url,
     client: reqwest::Client,
     gate: Gate,
-    bodies: Bodies,
+    bodies: BodyBudget,
     options: ProxyOptions,
 }
 
 impl Proxy {
     /// # Errors
-    /// An upstream that is no address of HTTP, or a system without certificates.
+    /// Says what is wrong with the upstream's URL, or that the system has no certificates.
     pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, String> {
         let upstream = upstream(&options.upstream)?;
-        crate::execution::prepare_tls();
+        toolroute_run::execution::prepare_tls();
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(SILENCE)
-            // The key of the client's is for this upstream alone.
+            // The client's key is for this upstream alone.
             .redirect(reqwest::redirect::Policy::none());
         let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
         let gate = Gate::new(options.workers, options.queue);
-        let bodies = Bodies::new(BODY_BUDGET.max(options.max_body));
+        let bodies = BodyBudget::new(BODY_BUDGET.max(options.max_body));
         Ok(Arc::new(Self { engine, upstream, client, gate, bodies, options }))
     }
 
-    /// Serves until the shutdown begins, and then what is under way.
+    /// Serves until the shutdown begins, then finishes requests in progress.
     ///
     /// # Errors
     /// Where the listener has no address.
@@ -154,7 +155,7 @@ impl Proxy {
             .with_state(self)
     }
 
-    /// The upstream's address of a path. A base of `…/v1` and a path of `/v1/…` share the `/v1`.
+    /// The upstream's URL of a path. A base `…/v1` and a path `/v1/…` are joined with a single `/v1`.
     fn url(&self, uri: &Uri) -> Result<Url, ApiError> {
         let mut url = self.upstream.clone();
         let base = url.path().trim_end_matches('/').to_owned();
@@ -165,7 +166,7 @@ impl Proxy {
         };
         url.set_path(&joined);
         url.set_query(uri.query());
-        // What was looked at must be what the upstream reads: its base is all that is meant.
+        // The path must not lead out of the upstream's base, in any spelling that the upstream may read.
         if climbs(path) || url.path().matches('/').count() != joined.matches('/').count() {
             let said = "expected a path without `.` and `..`, in whatever spelling";
             return Err(ApiError::bad_request(said));
@@ -173,17 +174,17 @@ impl Proxy {
         Ok(url)
     }
 
-    /// The body as it goes on, and what became of its tools. `share` is to be held until it has gone.
+    /// The body to forward, and the result of filtering. `share` must be held until the body is sent.
     async fn body(
         self: &Arc<Self>,
         parts: &Parts,
         body: Body,
         share: &Share,
-    ) -> Result<(reqwest::Body, Tools), ApiError> {
-        let uncut = match look(parts, self.options.max_body) {
-            Look::Elsewhere => Some(Tools::Elsewhere),
-            Look::Uncut(because) => Some(Tools::Uncut(because)),
-            Look::Into => None,
+    ) -> Result<(reqwest::Body, FilterResult), ApiError> {
+        let uncut = match body_handling(parts, self.options.max_body) {
+            BodyHandling::Elsewhere => Some(FilterResult::Elsewhere),
+            BodyHandling::Uncut(because) => Some(FilterResult::Uncut(because)),
+            BodyHandling::Filter => None,
         };
         let mut rest = Box::pin(self.bodies.parts(body));
         if let Some(tools) = uncut {
@@ -195,30 +196,30 @@ impl Proxy {
                 chunk?.map_err(|_| ApiError::bad_request("the body ended before it was whole"))?;
             read.extend_from_slice(&chunk);
             let has_room = share.take(chunk.len()).is_ok();
-            // One that did not say how long it is.
+            // A body without a declared length.
             if read.len() > self.options.max_body || !has_room {
-                let because = if has_room { Uncut::TooLarge } else { Uncut::NoRoom };
+                let because = if has_room { SkipReason::TooLarge } else { SkipReason::NoRoom };
                 let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
                 let all = read.chain(rest.map(passed_on));
-                return Ok((reqwest::Body::wrap_stream(all), Tools::Uncut(because)));
+                return Ok((reqwest::Body::wrap_stream(all), FilterResult::Uncut(because)));
             }
         }
         let bytes = Bytes::from(read);
         match self.cut(&parts.headers, bytes.clone()).await {
-            Ok((cut, report)) => Ok((cut.into(), Tools::Read(report))),
-            Err(because) => Ok((bytes.into(), Tools::Uncut(because))),
+            Ok((cut, report)) => Ok((cut.into(), FilterResult::Read(report))),
+            Err(because) => Ok((bytes.into(), FilterResult::Uncut(because))),
         }
     }
 
-    /// The body with its tools cut, or why that could not be done.
+    /// The filtered body, or the reason why it keeps all tools.
     async fn cut(
         self: &Arc<Self>,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<(Vec<u8>, FilterReport), Uncut> {
+    ) -> Result<(Vec<u8>, FilterReport), SkipReason> {
         let asked = headers.get(LIMIT_HEADER).and_then(|limit| limit.to_str().ok());
         let keep = asked.and_then(|limit| limit.trim().parse().ok()).unwrap_or(self.options.keep);
-        let permit = self.gate.enter().await.map_err(|_| Uncut::Busy)?;
+        let permit = self.gate.enter().await.map_err(|_| SkipReason::Busy)?;
         let engine = Arc::clone(&self.engine);
         let cutting = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -227,21 +228,21 @@ impl Proxy {
         });
         match cutting.await {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(filter::FilterError::NotARequest(_))) => Err(Uncut::NotJson),
+            Ok(Err(filter::FilterError::NotARequest(_))) => Err(SkipReason::NotJson),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the tools of a request could not be ranked");
-                Err(Uncut::Failed)
+                Err(SkipReason::Failed)
             }
             // The panic is logged where it happened.
-            Err(_) => Err(Uncut::Failed),
+            Err(_) => Err(SkipReason::Failed),
         }
     }
 
-    /// Counts what became of the tools, and logs why where none was cut: each time, since who reads the log
-    /// of one request has to find it there.
-    fn note(&self, tools: &Tools) {
+    /// Counts the result of filtering, and logs the reason where no tool was removed. Each request is logged,
+    /// because a user looks for the reason of one request.
+    fn note(&self, tools: &FilterResult) {
         let Some(result) = tools.result() else { return };
-        self.engine.metrics().count_proxied(result.map_or_else(Uncut::label, |()| "cut"));
+        self.engine.metrics().count_proxied(result.map_or_else(SkipReason::label, |()| "cut"));
         let Err(because) = result else { return };
         let reason = because.label();
         if because.is_loss() {
@@ -252,8 +253,8 @@ impl Proxy {
     }
 }
 
-/// A part of a body that goes on as it comes.
-fn passed_on(part: Result<Result<Bytes, axum::Error>, Ended>) -> std::io::Result<Bytes> {
+/// A chunk of a body that is forwarded unread.
+fn passed_on(part: Result<Result<Bytes, axum::Error>, BodyFailure>) -> std::io::Result<Bytes> {
     match part {
         Ok(part) => part.map_err(std::io::Error::other),
         Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
@@ -270,7 +271,7 @@ fn upstream(text: &str) -> Result<Url, String> {
     }
 }
 
-/// Whether a path has a segment that leads back, as it stands or once its escapes are read.
+/// Whether a path contains `.` or `..` as a segment, literally or escaped.
 fn climbs(path: &str) -> bool {
     let mut plain = path.to_ascii_lowercase();
     for (escape, read) in [("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("\\", "/")] {
@@ -285,17 +286,17 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// What became of the tools of a request.
-enum Tools {
-    /// It is no request to a model.
+/// The result of filtering a request.
+enum FilterResult {
+    /// The request is not to a model.
     Elsewhere,
-    Uncut(Uncut),
+    Uncut(SkipReason),
     Read(FilterReport),
 }
 
-impl Tools {
-    /// Whether tools were cut, or why none was; `None` where it is no request to a model.
-    fn result(&self) -> Option<Result<(), Uncut>> {
+impl FilterResult {
+    /// Whether tools were removed, or the reason; `None` where the request is not to a model.
+    fn result(&self) -> Option<Result<(), SkipReason>> {
         match self {
             Self::Elsewhere => None,
             Self::Uncut(because) => Some(Err(*because)),
@@ -303,29 +304,31 @@ impl Tools {
         }
     }
 
-    /// The counts where they were asked for, and in any case why nothing was cut.
-    fn tell(&self, headers: &mut HeaderMap, is_asked: bool) {
+    /// Adds the counts to the headers where the client asked for them, and always the reason.
+    fn add_headers(&self, headers: &mut HeaderMap, is_asked: bool) {
         match self {
-            Self::Read(report) if is_asked => super::http::tell(headers, report),
+            Self::Read(report) if is_asked => super::http::add_counts(headers, report),
             _ => {
                 if let Some(Err(because)) = self.result() {
-                    super::http::tell_uncut(headers, because);
+                    super::http::add_reason(headers, because);
                 }
             }
         }
     }
 }
 
-/// What is done with a body.
-enum Look {
-    /// It is no request to a model.
+/// How a body is handled.
+enum BodyHandling {
+    /// Forwarded: the request is not to a model.
     Elsewhere,
-    Uncut(Uncut),
-    Into,
+    /// Forwarded, for a reason.
+    Uncut(SkipReason),
+    /// Read and filtered.
+    Filter,
 }
 
-/// Whether it is a request to a model whose body can be read.
-fn look(parts: &Parts, most: usize) -> Look {
+/// Whether a request is to a model and its body can be read.
+fn body_handling(parts: &Parts, most: usize) -> BodyHandling {
     let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let path = parts.uri.path().trim_end_matches('/');
     let paths = ["/chat/completions", "/responses", "/messages"];
@@ -336,11 +339,11 @@ fn look(parts: &Parts, most: usize) -> Look {
     let is_bare = header(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
     let is_to_a_model = parts.method == Method::POST && paths.iter().any(|end| path.ends_with(end));
     match is_to_a_model {
-        false => Look::Elsewhere,
-        true if !is_json => Look::Uncut(Uncut::NotJson),
-        true if !is_bare => Look::Uncut(Uncut::Encoded),
-        true if !fits => Look::Uncut(Uncut::TooLarge),
-        true => Look::Into,
+        false => BodyHandling::Elsewhere,
+        true if !is_json => BodyHandling::Uncut(SkipReason::NotJson),
+        true if !is_bare => BodyHandling::Uncut(SkipReason::Encoded),
+        true if !fits => BodyHandling::Uncut(SkipReason::TooLarge),
+        true => BodyHandling::Filter,
     }
 }
 
@@ -356,25 +359,25 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Re
     let share = proxy.bodies.share();
     let (body, tools) = proxy.body(&parts, body, &share).await?;
     proxy.note(&tools);
-    let headers = upstream_headers(&parts.headers, matches!(tools, Tools::Read(_)));
+    let headers = upstream_headers(&parts.headers, matches!(tools, FilterResult::Read(_)));
     let outgoing = proxy.client.request(parts.method.clone(), url).headers(headers).body(body);
     let answered = outgoing.send().await.map_err(|error| unreachable_upstream(&error))?;
     drop(share);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answered.status();
     *response.headers_mut() = without_hops(answered.headers());
-    tools.tell(response.headers_mut(), parts.headers.contains_key(REPORT_HEADER));
+    tools.add_headers(response.headers_mut(), parts.headers.contains_key(REPORT_HEADER));
     *response.body_mut() = Body::from_stream(answered.bytes_stream());
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(status = response.status().as_u16(), micros, "passed on");
     Ok(response)
 }
 
-/// The client's headers, without those of its connection and those that are for us.
+/// The client's headers, without those of its connection and those for the proxy.
 fn upstream_headers(headers: &HeaderMap, is_read: bool) -> HeaderMap {
     let mut sent = without_hops(headers);
     sent.remove(HOST);
-    // Answered here already.
+    // The proxy answers it itself.
     sent.remove(EXPECT);
     if is_read || headers.contains_key(TRANSFER_ENCODING) {
         sent.remove(CONTENT_LENGTH);
@@ -398,7 +401,7 @@ fn without_hops(headers: &HeaderMap) -> HeaderMap {
 }
 
 fn unreachable_upstream(error: &reqwest::Error) -> ApiError {
-    // The address may hold what only its owner should see.
+    // Without the URL, which may contain secrets.
     let what = match error {
         error if error.is_timeout() => "did not answer in time",
         error if error.is_connect() => "cannot be reached",
@@ -411,7 +414,7 @@ fn unreachable_upstream(error: &reqwest::Error) -> ApiError {
     ApiError::new(status, "upstream", format!("the upstream {what}"))
 }
 
-/// Counts a request by the status of its answer, also where it is refused.
+/// Counts each request by the status of its answer, refused ones too.
 async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) -> Response {
     let is_own = request.uri().path().starts_with("/toolroute/");
     let route = if is_own { "own" } else { "upstream" };
@@ -429,8 +432,9 @@ async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Catalog;
+
     use super::*;
-    use crate::catalog::Catalog;
 
     fn url(base: &str, path: &str) -> String {
         let engine = Arc::new(Engine::builder(Catalog::default()).build().unwrap());

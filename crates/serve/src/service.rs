@@ -1,102 +1,92 @@
-//! What both faces of the server share: find, describe, call, and the state of the servers behind.
+//! Finding, describing and calling tools for every kind of client, and the state of the MCP servers that
+//! run them (the upstream servers).
+//!
+//! The service must not know how a request came in (MCP or HTTP) nor how tools are ranked or called: it
+//! asks the engine and the executor.
 
 mod about;
-mod ask;
 mod call;
+mod changes;
 mod find;
 mod recent;
+mod requests;
 mod run;
-mod seen;
 mod sessions;
 mod upstream;
+mod visibility;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::broadcast;
+use toolroute_catalog::{Catalog, Tool, ToolId};
+use toolroute_rank::engine::Engine;
+use toolroute_run::execution::{Executor, LeftOut, Neighbor, Permissions};
 
-use super::profile::View;
-use super::{Error, Profile, Profiles};
-use crate::catalog::{Catalog, Tool, ToolId};
-use crate::engine::{Engine, HeldTool};
-use crate::execution::{Executor, LeftOut, Neighbor, Permissions};
+use crate::assembly::{FirstLists, Keep, Parts, Screening};
+use crate::profile::View;
+use crate::{Error, Profile, Profiles};
 
 pub use about::About;
-pub use call::CallTool;
-pub use find::{Find, Found, Unavailable};
-pub use recent::Recent;
-pub use run::RunPrompt;
-pub use seen::{Admitted, Hidden};
+pub use call::CallRequest;
+pub use changes::Changes;
+pub use find::{FindRequest, FindResult, UnavailableServer};
+pub use recent::RecentSelection;
+pub use run::RunRequest;
 pub use sessions::Sessions;
 pub use upstream::{ServerState, Status};
+pub(crate) use visibility::HiddenTools;
 
-/// Keeps the tools that a server lists, and gives back those to search: with what the user adds
-/// to them, such as tiers.
-pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
-
-/// Looks over a server's tools before anybody may find them.
-pub type Screen = Arc<dyn Fn(&str, Vec<Tool>) -> Screened + Send + Sync>;
-
-/// A server's tools, looked over.
-#[derive(Clone, Debug, Default)]
-pub struct Screened {
-    pub free: Vec<Tool>,
-    /// Those that nobody may find or call.
-    pub held: Vec<HeldTool>,
-}
-
-/// Makes the user's own changes to what a server lists: what was taken out stays out, what was put in
-/// stays in.
-pub type Edit = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
-
-/// What a service is made of, beside its engine.
+/// What [`Assembly`](crate::Assembly) makes a service of, beside its engine.
 #[derive(Clone, Default)]
-pub struct ServiceOptions {
+pub(crate) struct ServiceOptions {
     /// Calls tools. Without one they are only found.
     pub executor: Option<Arc<Executor>>,
-    /// The executor's permissions: what may never run is not found either.
+    /// The executor's permissions: a tool that may never run is not found either.
     pub permissions: Permissions,
     pub profiles: Profiles,
-    /// No other tool answers for one that fails, not even one that is declared to.
+    /// Whether a failed call is never answered by another tool, not even by a declared fallback.
     pub no_fallback: bool,
-    /// A tool near in meaning may answer for one that fails, where both only read.
+    /// Whether a tool with a near meaning may answer for one that failed, where both only read.
     pub fallback_by_meaning: bool,
     pub keep: Option<Keep>,
-    pub screen: Option<Screen>,
-    /// The servers of the file that cannot be started, and why: they are listed all the same.
+    pub screening: Option<Screening>,
+    /// The servers of the file that cannot be started, and why. They are listed all the same.
     pub left_out: BTreeMap<String, LeftOut>,
-    /// By server, how many tools it is known to list only to clients that offer what it may ask of them.
+    /// By server, how many tools it lists only to clients with sampling, elicitation or roots.
     pub withheld: BTreeMap<String, usize>,
-    /// By server, what is known to be hidden of the tools that it listed another time.
-    pub hidden: BTreeMap<String, Hidden>,
-    /// Nothing of a server is given out before one of its tools was admitted.
-    pub approved_only: bool,
-    /// Those of clients that name one; the same ones when a service takes another's place.
+    /// By server, the tools of its last known list that are hidden.
+    pub hidden: BTreeMap<String, HiddenTools>,
+    /// The sessions of clients that name one. A service that replaces another takes over its sessions.
     pub sessions: Arc<Sessions>,
+    /// The changes that clients made to the catalog. A service that replaces another takes them over.
+    pub changes: Arc<Mutex<Changes>>,
+    pub parts: Parts,
+    pub first_lists: FirstLists,
 }
 
-/// Something that clients may want to hear of.
+/// A change that clients may want to know of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The catalog has other tools now.
+    /// The tools of the catalog changed.
     Tools,
-    /// A server has other prompts now.
+    /// The prompts of a server changed.
     Prompts,
-    /// A server has other resources now.
+    /// The resources of a server changed.
     Resources,
-    /// The content of a resource is another now.
+    /// The content of a resource changed.
     Resource { uri: String },
-    /// The state of a server is another now.
+    /// The state of a server changed.
     Server { name: String },
 }
 
-/// Who is near each tool that was asked about.
+/// The neighbors of the tools that were called.
 type Near = HashMap<ToolId, Arc<Vec<Neighbor>>>;
 
-/// Notices that a slow listener may lag behind before it misses some.
+/// The number of notices that a slow receiver may lag behind before it misses some.
 const NOTICES: usize = 256;
 
 /// Finds, describes and calls tools for all clients of a program. Share it by `Arc`.
@@ -104,28 +94,27 @@ pub struct Service {
     engine: Arc<Engine>,
     options: ServiceOptions,
     views: BTreeMap<String, View>,
-    /// What is known of each server, by name.
+    /// The state of each server, by name.
     upstreams: RwLock<BTreeMap<String, ServerState>>,
-    /// By server, what it lists and nobody gets.
-    hidden: RwLock<BTreeMap<String, Hidden>>,
-    edit: RwLock<Option<Edit>>,
-    /// One change of the catalog at a time: each is made from what the one before left.
+    /// By server, the listed tools that no client gets.
+    hidden: RwLock<BTreeMap<String, HiddenTools>>,
+    /// Held during a change of the catalog: each change starts from the result of the one before.
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
     notices: broadcast::Sender<Notice>,
-    /// When it began: who is asked for its tools for the first time has a while from then.
+    /// The start of the service. Servers have some seconds from then to give their first lists.
     began: Instant,
-    /// Who can stand in for a tool, of one version of the catalog.
+    /// The neighbors of called tools, in one version of the catalog.
     near: Mutex<(u64, Near)>,
 }
 
 impl Service {
-    /// A service over a catalog that is known already, as from the last time. No server is asked
-    /// before [`Service::connect`].
+    /// A service over an engine whose catalog is known already. No server is asked before
+    /// [`Service::start`].
     ///
     /// # Errors
-    /// A profile with a pattern that cannot be read.
-    pub fn new(engine: Arc<Engine>, options: ServiceOptions) -> Result<Arc<Self>, Error> {
+    /// A profile with an invalid pattern.
+    pub(crate) fn new(engine: Arc<Engine>, options: ServiceOptions) -> Result<Arc<Self>, Error> {
         let view = |(name, profile): (&String, &Profile)| {
             Ok::<_, Error>((name.clone(), View::new(profile.clone())?))
         };
@@ -137,7 +126,6 @@ impl Service {
             hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
-            edit: RwLock::default(),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),
@@ -156,16 +144,16 @@ impl Service {
         self.options.executor.as_ref()
     }
 
-    /// The catalog as it is now.
+    /// The present catalog.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.engine.catalog()
     }
 
-    /// One tool in full.
+    /// The tool with this id, `server:tool`, or name if only one tool has it.
     ///
     /// # Errors
-    /// [`Error::UnknownTool`], with ids that may have been meant; [`Error::HeldBack`] and
-    /// [`Error::NotListed`], which say why it is not there; [`Error::UnknownProfile`].
+    /// [`Error::UnknownTool`] with similar ids; [`Error::HeldBack`] and [`Error::NotListed`], which say why
+    /// the tool is missing; [`Error::UnknownProfile`].
     pub fn describe(&self, id: &str, profile: Option<&str>) -> Result<Arc<Tool>, Error> {
         let view = self.view(profile)?;
         let catalog = self.engine.catalog();
@@ -176,7 +164,7 @@ impl Service {
         Err(self.missing(id, view))
     }
 
-    /// The profile of a name; the nameless one where none is asked for.
+    /// The profile with this name, or the nameless profile for `None`.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -184,7 +172,7 @@ impl Service {
         Ok(&self.view(name)?.profile)
     }
 
-    /// Names of profiles that can be asked for.
+    /// The names of all profiles, without the nameless one.
     pub fn profiles(&self) -> impl Iterator<Item = &str> {
         self.views.keys().map(String::as_str).filter(|name| !name.is_empty())
     }
@@ -201,7 +189,7 @@ impl Service {
         }
     }
 
-    /// Whether clients of a profile may see the tool.
+    /// Whether clients of a profile may find and call the tool.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -209,37 +197,36 @@ impl Service {
         Ok(self.view(profile)?.admits(tool))
     }
 
-    /// Has the user's changes made to every list of a server from now on.
-    pub fn edited_by(&self, edit: Edit) {
-        *self.edit.write().unwrap_or_else(PoisonError::into_inner) = Some(edit);
+    /// The changes that clients made to the catalog, which every list of a server gets applied.
+    pub(crate) fn changes(&self) -> MutexGuard<'_, Changes> {
+        self.options.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who makes the user's changes, if anybody.
-    pub fn edit(&self) -> Option<Edit> {
-        self.edit.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn shared_changes(&self) -> &Arc<Mutex<Changes>> {
+        &self.options.changes
     }
 
-    /// Keeps servers' lists from being taken in as long as it is held.
-    pub async fn still(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    /// No server's list is taken in while the guard is held.
+    pub(crate) async fn pause_lists(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.refreshing.lock().await
     }
 
-    /// What changes from now on.
+    /// A receiver of all changes from now on.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
 
-    fn tell(&self, notice: Notice) {
-        // Nobody may be listening, which is fine.
+    fn notify(&self, notice: Notice) {
+        // An error means that there is no receiver.
         self.notices.send(notice).ok();
     }
 
-    /// The latest answers, newest first.
-    pub fn recent(&self) -> Vec<Recent> {
+    /// The latest selections, newest first.
+    pub fn recent(&self) -> Vec<RecentSelection> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest_first()
     }
 
-    /// Ends all servers that were started, and writes what the engine has not written yet.
+    /// Ends all servers that were started, and flushes the engine's log.
     pub async fn close(&self) {
         if let Some(executor) = &self.options.executor {
             executor.close().await;
@@ -252,9 +239,17 @@ impl Service {
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.options.sessions
     }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.options.parts
+    }
 }
 
-/// Work for the processor, off the threads that connections share.
+/// Runs work that keeps a processor busy on the runtime's blocking pool, so that connections are served
+/// meanwhile.
+///
+/// # Errors
+/// [`Error::Unfinished`] where the work panics.
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {

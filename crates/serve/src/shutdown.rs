@@ -1,15 +1,15 @@
-//! An orderly end: what is under way is finished, what waits for more is told to stop.
+//! An orderly end: requests in progress are finished, and endless streams stop.
 
 use tokio_util::sync::CancellationToken;
 
-/// Known to all who must stop when the program does. Cloning shares it.
+/// A signal that the program is about to end. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
     begun: CancellationToken,
 }
 
 impl Shutdown {
-    /// Begins the end. It cannot be taken back.
+    /// Begins the shutdown, which cannot be undone.
     pub fn begin(&self) {
         self.begun.cancel();
     }
@@ -18,30 +18,30 @@ impl Shutdown {
         self.begun.is_cancelled()
     }
 
-    /// Returns when the end has begun.
+    /// Waits until the shutdown begins.
     pub async fn begun(&self) {
         self.begun.cancelled().await;
     }
 
-    /// For those who wait for a token.
+    /// The signal as a cancellation token.
     pub(super) fn token(&self) -> CancellationToken {
         self.begun.clone()
     }
 
-    /// Begins the end when the system or a person asks for it: SIGTERM, or ctrl-c.
+    /// Begins the shutdown on SIGTERM or ctrl-c.
     pub fn on_signals(&self) {
         let shutdown = self.clone();
         tokio::spawn(async move {
-            asked_to_end().await;
+            end_signal().await;
             tracing::info!("asked to stop");
             shutdown.begin();
         });
     }
 }
 
-/// Comes back when somebody presses ctrl-c or the system asks the program to end.
+/// Waits for SIGTERM or ctrl-c.
 #[cfg(unix)]
-async fn asked_to_end() {
+async fn end_signal() {
     use tokio::signal::unix::{SignalKind, signal};
 
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
@@ -54,13 +54,13 @@ async fn asked_to_end() {
     }
 }
 
-/// Comes back when somebody presses ctrl-c.
+/// Waits for ctrl-c.
 #[cfg(not(unix))]
-async fn asked_to_end() {
+async fn end_signal() {
     tokio::signal::ctrl_c().await.ok();
 }
 
-/// Returns each time that somebody sends SIGHUP; never where there is no such signal.
+/// Waits for SIGHUP signals. On systems without the signal it waits forever.
 pub struct HangUps {
     #[cfg(unix)]
     signals: Option<tokio::signal::unix::Signal>,

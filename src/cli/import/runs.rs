@@ -16,7 +16,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut file = ServersFile::parse(text, &|name| std::env::var(name).ok())?;
     file.entries.retain(|name, _| names.contains(&name.as_str()));
-    let left_out = servers::left_out(&file).into_iter();
+    let left_out = file.shown_left_out().into_iter();
     let mut faults: BTreeMap<String, String> =
         left_out.map(|(name, because)| (name, because.to_string())).collect();
     let root = jsonc::value(text)?;

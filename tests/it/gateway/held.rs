@@ -151,7 +151,8 @@ fn a_tool_that_is_not_there_is_told_with_the_reason() {
     for tool in ["notes__count_notes", "notes:count_notes"] {
         let held = said(tool);
         assert!(held.contains("is held back"), "{held}");
-        assert!(held.contains("toolroute pins approve notes__count_notes"), "{held}");
+        let command = "`toolroute pins approve notes__count_notes --pins ";
+        assert!(held.contains(command) && held.contains("pins.json`"), "{held}");
     }
     let dead = said("dead__anything");
     assert!(

@@ -132,6 +132,15 @@ struct RawEntry {
 }
 
 impl ServersFile {
+    /// [`ServersFile::left_out`] without secrets, to be shown.
+    pub fn shown_left_out(&self) -> BTreeMap<String, LeftOut> {
+        let clean = |because: &LeftOut| match because {
+            LeftOut::Wrong(said) => LeftOut::Wrong(self.redactor.clean(said)),
+            other => other.clone(),
+        };
+        self.left_out.iter().map(|(name, because)| (name.clone(), clean(because))).collect()
+    }
+
     /// Reads `{"mcpServers": {…}}`, or `{"servers": {…}}` as VS Code has it, with comments and trailing
     /// commas as editors take them.
     ///

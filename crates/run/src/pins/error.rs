@@ -23,19 +23,21 @@ pub enum Error {
     NotPins { path: PathBuf, expected: u32, found: String },
 
     #[error(
-        "expected the id of a tool that was seen, found `{id}`; `toolroute pins list` has them all"
+        "expected the id of a tool that was seen, found `{id}`; `toolroute pins list{}` has them all",
+        super::pins_option(file.as_deref())
     )]
-    UnknownTool { id: String },
+    UnknownTool { id: String, file: Option<PathBuf> },
 
     #[error(
-        "expected a server that was seen, found `{server}`; `toolroute pins list` has them all"
+        "expected a server that was seen, found `{server}`; `toolroute pins list{}` has them all",
+        super::pins_option(file.as_deref())
     )]
-    UnknownServer { server: String },
+    UnknownServer { server: String, file: Option<PathBuf> },
 
     #[error(
         "expected `{id}` to be held back with the hash {expected}…, found {found}; \
-         it has changed again: look at it once more with `toolroute pins diff {word}`",
-        word = super::shell_word(.id)
+         it has changed again: look at it once more with `toolroute pins diff {word}{pins}`",
+        word = super::shell_word(.id), pins = super::pins_option(file.as_deref())
     )]
-    ChangedAgain { id: String, expected: String, found: String },
+    ChangedAgain { id: String, expected: String, found: String, file: Option<PathBuf> },
 }

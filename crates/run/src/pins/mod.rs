@@ -33,11 +33,13 @@ mod definition;
 mod error;
 mod file;
 mod quarantine;
+mod screen;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use definition::{Definition, FieldChange};
 pub use error::Error;
-pub use quarantine::{PinCheck, QuarantinedTool, Reason, Rewording, shell_word};
+pub use quarantine::{PinCheck, QuarantinedTool, Reason, Rewording, pins_option, shell_word};
+pub use screen::{Screened, screen_catalog};
 pub use store::{Approve, Mode, PinEntry, PinState, Pins};

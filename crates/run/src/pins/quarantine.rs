@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -65,6 +66,9 @@ pub struct QuarantinedTool {
     pub id: ToolId,
     pub server: String,
     pub reason: Reason,
+    /// The file of pins, where commands have to name it.
+    #[serde(skip)]
+    pub(super) pins: Option<PathBuf>,
     /// As it is listed now.
     #[serde(skip)]
     pub tool: Tool,
@@ -74,6 +78,11 @@ pub struct QuarantinedTool {
 pub fn shell_word(id: &str) -> Cow<'_, str> {
     // Only a NUL cannot be quoted.
     shlex::try_quote(id).unwrap_or(Cow::Borrowed("ID"))
+}
+
+/// ` --pins FILE` where a command has to name the file of pins, else nothing.
+pub fn pins_option(file: Option<&Path>) -> String {
+    file.map(|file| format!(" --pins {}", shell_word(&file.to_string_lossy()))).unwrap_or_default()
 }
 
 /// Why a tool is held back.
@@ -91,14 +100,15 @@ impl QuarantinedTool {
     /// Why it is held back, and how to approve it.
     pub fn because(&self) -> String {
         let id = shell_word(self.id.as_str());
+        let pins = pins_option(self.pins.as_deref());
         match self.reason {
             Reason::Changed => format!(
-                "its definition has changed; `toolroute pins diff {id}` shows how, \
-                 `toolroute pins approve {id}` lets it in"
+                "its definition has changed; `toolroute pins diff {id}{pins}` shows how, \
+                 `toolroute pins approve {id}{pins}` lets it in"
             ),
             Reason::New => format!(
-                "it is new; `toolroute pins diff {id}` shows it, \
-                 `toolroute pins approve {id}` lets it in"
+                "it is new; `toolroute pins diff {id}{pins}` shows it, \
+                 `toolroute pins approve {id}{pins}` lets it in"
             ),
             Reason::Twice => "its server lists two tools of this name".to_owned(),
         }
@@ -113,11 +123,17 @@ impl fmt::Display for QuarantinedTool {
 }
 
 impl PinCheck {
-    pub(super) fn add(&mut self, server: &str, tool: Tool, verdict: Verdict) {
+    pub(super) fn add(
+        &mut self,
+        (server, pins): (&str, Option<&Path>),
+        tool: Tool,
+        verdict: Verdict,
+    ) {
         let (id, server) = (tool.id.clone(), server.to_owned());
         match verdict {
             Verdict::Held(reason) => {
-                self.quarantined.push(QuarantinedTool { id, server, reason, tool });
+                let pins = pins.map(Path::to_owned);
+                self.quarantined.push(QuarantinedTool { id, server, reason, pins, tool });
                 return;
             }
             Verdict::Reworded(changes) => self.reworded.push(Rewording { id, server, changes }),

@@ -30,6 +30,8 @@ pub enum Mode {
 pub struct Pins {
     path: PathBuf,
     mode: Mode,
+    /// Whether commands in messages name the file.
+    is_named: bool,
     kept: Arc<PinCache>,
 }
 
@@ -146,15 +148,31 @@ impl fmt::Display for PinState {
 impl Pins {
     /// Pins kept in this file, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>, mode: Mode) -> Self {
-        Self { path: path.into(), mode, kept: Arc::default() }
+        Self { path: path.into(), mode, is_named: false, kept: Arc::default() }
+    }
+
+    /// Has the commands in messages name the file (`--pins FILE`), because `toolroute pins` would read
+    /// another one without.
+    #[must_use]
+    pub fn name_file_in_commands(self) -> Self {
+        Self { is_named: true, ..self }
+    }
+
+    /// The file that commands in messages have to name, if any.
+    pub fn file_in_commands(&self) -> Option<&Path> {
+        self.is_named.then_some(&self.path)
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The key of a server for [`Pins::check`] that distinguishes entries of the same name in
-    /// different servers files.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What [`Pins::check`] knows a server by, where its name alone would not do: another entry of a
+    /// servers file under the same name is another server, with definitions of its own.
     pub fn key(server: &str, fingerprint: &str) -> String {
         let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
         format!("{server}@{print:0>PRINT_DIGITS$}")
@@ -218,7 +236,7 @@ impl Pins {
             } else {
                 Verdict::Held(Reason::Twice)
             };
-            checked.add(server_name(server), tool, verdict);
+            checked.add((server_name(server), self.file_in_commands()), tool, verdict);
         }
         let after = (!changed.is_empty()).then(|| {
             let mut after = servers.clone();
@@ -276,7 +294,7 @@ impl Pins {
     /// [`Pins::check`] may raise.
     pub fn approve(&self, what: &Approve) -> Result<Vec<ToolId>, Error> {
         self.kept.update(&self.path, |before| {
-            let chosen = chosen(before, what)?;
+            let chosen = chosen(before, what, self.file_in_commands())?;
             let (mut after, mut approved) = (before.clone(), Vec::new());
             for (server, name) in chosen {
                 let pin = after.get_mut(&server).and_then(|pins| pins.get_mut(&name));
@@ -320,7 +338,7 @@ impl Pins {
     /// A tool that was never seen, and pins that cannot be read.
     pub fn diff(&self, id: &str) -> Result<Vec<FieldChange>, Error> {
         let servers = self.kept.read(&self.path)?;
-        let found = find(&servers, id)?;
+        let found = find(&servers, id, self.file_in_commands())?;
         let pin = found.first().map(|(server, name)| &servers[server][name]);
         let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
             return Ok(Vec::new());
@@ -352,7 +370,12 @@ fn hold_as(pin: &mut Pin, why: Reason, seen: PinnedDefinition) -> Verdict {
     Verdict::Held(why)
 }
 
-fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, Error> {
+fn chosen(
+    servers: &ByServer,
+    what: &Approve,
+    file: Option<&Path>,
+) -> Result<Vec<(String, String)>, Error> {
+    let pins_file = || file.map(Path::to_owned);
     let of_server = |(server, pins): (&String, &BTreeMap<String, Pin>)| {
         pins.keys().map(|name| (server.clone(), name.clone())).collect::<Vec<_>>()
     };
@@ -362,12 +385,12 @@ fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, E
             let named = |(key, _): &(&String, _)| *key == server || server_name(key) == server;
             let found: Vec<_> = servers.iter().filter(named).flat_map(of_server).collect();
             if found.is_empty() {
-                return Err(Error::UnknownServer { server: server.clone() });
+                return Err(Error::UnknownServer { server: server.clone(), file: pins_file() });
             }
             Ok(found)
         }
         Approve::Tool { id, sha256 } => {
-            let found = find(servers, id)?;
+            let found = find(servers, id, file)?;
             let Some(wanted) = sha256.as_ref().map(|hash| hash.to_lowercase()) else {
                 return Ok(found);
             };
@@ -380,7 +403,8 @@ fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, E
             match found.iter().find_map(held) {
                 Some(other) if meant.is_empty() => {
                     let found = other.sha256.chars().take(12).collect();
-                    Err(Error::ChangedAgain { id: id.clone(), expected: wanted, found })
+                    let (id, file) = (id.clone(), pins_file());
+                    Err(Error::ChangedAgain { id, expected: wanted, found, file })
                 }
                 _ => Ok(meant),
             }
@@ -389,7 +413,7 @@ fn chosen(servers: &ByServer, what: &Approve) -> Result<Vec<(String, String)>, E
 }
 
 /// The keys and names of an id, spelled `server__name` or `server:name`, those held back first.
-fn find(servers: &ByServer, id: &str) -> Result<Vec<(String, String)>, Error> {
+fn find(servers: &ByServer, id: &str, file: Option<&Path>) -> Result<Vec<(String, String)>, Error> {
     let all = servers.iter().flat_map(|(key, pins)| pins.iter().map(move |pin| (key, pin)));
     let all = all.filter(|(key, (name, _))| {
         let rest = id.strip_prefix(server_name(key));
@@ -399,7 +423,8 @@ fn find(servers: &ByServer, id: &str) -> Result<Vec<(String, String)>, Error> {
     let mut found: Vec<_> = all.collect();
     found.sort_by_key(|(_, (_, pin))| pin.held.is_none());
     if found.is_empty() {
-        return Err(Error::UnknownTool { id: id.to_owned() });
+        let file = file.map(Path::to_owned);
+        return Err(Error::UnknownTool { id: id.to_owned(), file });
     }
     Ok(found.into_iter().map(|(key, (name, _))| (key.clone(), name.clone())).collect())
 }

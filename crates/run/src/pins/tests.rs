@@ -284,3 +284,18 @@ fn a_command_that_is_told_runs_nothing_that_a_servers_tool_is_named() {
     let because = checked.quarantined[0].because();
     assert!(because.contains("`toolroute pins approve 's__x; touch pwned #'`"), "{because}");
 }
+
+#[test]
+fn commands_in_messages_name_a_file_of_pins_that_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my pins.json");
+    let pins = Pins::new(&path, Mode::Strict).name_file_in_commands();
+    let option = format!(" --pins '{}'`", path.display());
+    let screened = pins.screen("s", "", vec![Tool::new(Some("s"), "add", "Adds")]);
+    let (_, because) = &screened.held[0];
+    assert!(because.contains(&format!("`toolroute pins approve s__add{option}")), "{because}");
+    assert!(because.contains(&format!("`toolroute pins diff s__add{option}")), "{because}");
+    assert!(screened.notes[0].ends_with(because.as_str()), "{:?}", screened.notes);
+    let unknown = pins.diff("s__other").unwrap_err().to_string();
+    assert!(unknown.contains(&format!("`toolroute pins list{option}")), "{unknown}");
+}

@@ -1,4 +1,4 @@
-//! A body's outline: where its members stand, so that some can be cut out and no other byte moves.
+//! The positions of a body's members, so that some can be removed and no other byte changes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,14 +18,14 @@ impl<'a> Outline<'a> {
         serde_json::from_str(text)
     }
 
-    /// A member that stands there once: of two, each reader takes another.
+    /// The member with this name, if there is exactly one: readers differ in which of two they take.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         let mut found = self.members.iter().filter(|(key, _)| key == name);
         let (_, first) = found.next()?;
         found.next().is_none().then_some(*first)
     }
 
-    /// The elements of a member that is a list.
+    /// The elements of a member, if it is a list.
     pub fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
@@ -55,8 +55,8 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// The text without these elements of a list in it. A comma goes with each, and the white space
-/// around that.
+/// The text without the given elements of a list. Each takes one comma with it, and the white space around
+/// the comma.
 pub fn without(text: &str, list: &[&RawValue], rows: &BTreeSet<usize>) -> String {
     let spans: Vec<Range<usize>> = list.iter().map(|raw| span(text, raw.get())).collect();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return text.to_owned() };
@@ -65,7 +65,7 @@ pub fn without(text: &str, list: &[&RawValue], rows: &BTreeSet<usize>) -> String
     let mut any = false;
     for (row, span) in spans.iter().enumerate().filter(|(row, _)| !rows.contains(row)) {
         if any {
-            // What stood between this element and the one before it, gone or not.
+            // The text between this element and the one before, which may be removed.
             cut.push_str(&text[spans[row - 1].end..span.start]);
         }
         cut.push_str(&text[span.clone()]);
@@ -75,13 +75,31 @@ pub fn without(text: &str, list: &[&RawValue], rows: &BTreeSet<usize>) -> String
     cut
 }
 
-/// Where a slice of a text begins and ends in it.
+/// The position of a slice in its text.
 fn span(text: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// What is wrong with it, without repeating it.
-pub fn told(error: &serde_json::Error) -> String {
+/// The place of the error, without the text, which may be secret.
+pub fn place_of(error: &serde_json::Error) -> String {
     format!("found something else at line {}, column {}", error.line(), error.column())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_go_with_one_comma_each() {
+        let text = "{\"tools\": [ 1 , 2,3 ,\n4 ]}";
+        let outline = Outline::parse(text).unwrap();
+        let list = outline.list("tools").unwrap();
+        let shortened = |rows: &[usize]| without(text, &list, &rows.iter().copied().collect());
+        assert_eq!(shortened(&[]), text);
+        assert_eq!(shortened(&[0]), "{\"tools\": [ 2,3 ,\n4 ]}");
+        assert_eq!(shortened(&[1, 2]), "{\"tools\": [ 1 ,\n4 ]}");
+        assert_eq!(shortened(&[3]), "{\"tools\": [ 1 , 2,3 ]}");
+        assert_eq!(shortened(&[0, 1, 2, 3]), "{\"tools\": [  ]}");
+    }
 }

@@ -1,24 +1,23 @@
-//! What a request's messages say: what is wanted now, what was said before, and which tools were
-//! used or are forced.
+//! Reads the messages of a request: the prompt, the turns before it, and the tools that must stay.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use toolroute_rank::engine::{Speaker, Turn};
 
 use super::body::Outline;
-use crate::engine::{Speaker, Turn};
 
-/// Characters of a message that are read: its beginning, and its end, where the question often is.
+/// The characters of a message that are read: its beginning, and its end, where the question often is.
 const MOST_BEGINNING: usize = 6_000;
 const MOST_END: usize = 2_000;
 
-/// Turns before the prompt that are handed on.
+/// The number of turns before the prompt that the engine gets.
 const MOST_HISTORY: usize = 12;
 
 #[derive(Debug, Default)]
 pub struct Conversation {
     turns: Vec<Turn>,
-    /// Names of tools that were used, or that the request forces.
+    /// Names of tools that the conversation used or the request forces.
     needed: BTreeSet<String>,
 }
 
@@ -41,7 +40,7 @@ impl Conversation {
         read
     }
 
-    /// What the user wants: the last words of theirs.
+    /// The last message of the user.
     pub fn prompt(&self) -> Option<String> {
         self.turns.get(self.last()?).map(|turn| turn.text.clone())
     }
@@ -87,7 +86,7 @@ impl Conversation {
         self.say(speaker, &text);
     }
 
-    /// The text among the parts of a message.
+    /// The text of a message that consists of parts.
     fn parts(&mut self, parts: &[Value]) -> String {
         let mut said = String::new();
         for part in parts {
@@ -99,7 +98,7 @@ impl Conversation {
                 }
                 Some(kind) if kind.ends_with("tool_use") => self.need(&part["name"]),
                 Some("tool_reference") => self.need(&part["tool_name"]),
-                // What a search for tools found is among its content.
+                // The result of a search for tools contains the tools that it found.
                 Some(_) => {
                     if let Some(inner) = part["content"].as_array() {
                         self.parts(inner);
@@ -127,7 +126,7 @@ impl Conversation {
         }
     }
 
-    /// Every name that a choice holds, however deep.
+    /// Collects the names in a choice, at any depth.
     fn names(&mut self, choice: &Value) {
         match choice {
             Value::Object(members) => {

@@ -6,12 +6,12 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_rank::engine::{Analysis, Context};
 use utoipa::ToSchema;
 
 use super::extract::{Body, object};
 use super::select::ContextDoc;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Analysis, Context};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -66,7 +66,11 @@ pub async fn analyze(
     let analyzing = app.work(move || {
         let context = context.unwrap_or_default();
         let analysis = service.engine().analyze(&prompt, &context)?;
-        Ok::<_, crate::engine::Error>(Answer { prompt, files: context.files.len(), analysis })
+        Ok::<_, toolroute_rank::engine::Error>(Answer {
+            prompt,
+            files: context.files.len(),
+            analysis,
+        })
     });
     Ok(json(analyzing.await??))
 }

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -7,45 +7,46 @@ use std::time::Duration;
 use axum::Extension;
 use axum::http::HeaderMap;
 use tokio::sync::broadcast;
+use toolroute_conduct::session::Session;
+use toolroute_rank::engine::{Engine, Map};
 
-use super::changes::Changes;
 use super::log_limit::LogLimit;
-use super::watch::Happening;
-use super::{ApiError, Client, Conduct, Limits, Persist, Reload};
-use crate::bodies::{BODY_BUDGET, Bodies};
-use crate::engine::{Engine, Map};
+use super::watch::StreamEvent;
+use super::{ApiError, Client, Conduct, Limits};
+use crate::bodies::{BODY_BUDGET, BodyBudget};
 use crate::filter::DEFAULT_KEEP;
 use crate::guard::{Gate, Token};
-use crate::session::Session;
-use crate::{Find, Found, Service};
+use crate::{FindRequest, FindResult, Service, Sources};
 
-/// How the API works. The default is for tests and for programs that embed it.
+/// Stores the text of [`Changes`](crate::Changes), to be read at the next start.
+pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// Options of the HTTP API. The defaults suit tests and programs that embed the API.
 #[derive(Clone)]
 pub struct HttpOptions {
-    /// Selections and other work for the processor at a time.
+    /// The number of selections, and of other work that keeps a processor busy, at the same time.
     pub workers: usize,
-    /// Requests that may wait for their turn; those beyond it are turned away.
+    /// The number of requests that may wait for a worker. More are answered with 503.
     pub queue: usize,
-    /// Bytes of a body.
+    /// The limit of a request body in bytes.
     pub max_body: usize,
-    /// How long an answer may take; calls of tools have limits of their own.
+    /// The time limit of an answer. Calls of tools have limits of their own.
     pub timeout: Duration,
     pub connections: Limits,
-    /// Names under which the server is reached, beside the loopback ones.
+    /// Host names of the server, in addition to the loopback ones.
     pub hosts: Vec<String>,
     pub token: Option<Token>,
-    /// Tools that `POST /v1/tools/filter` keeps for the prompt where the request does not say.
+    /// The default number of tools that `POST /v1/tools/filter` keeps for the prompt.
     pub keep: usize,
-    pub reload: Option<Reload>,
-    /// Where changes of tools are kept; without it they end with the program.
+    /// The files that a reload reads. Without them there is nothing to reload.
+    pub sources: Option<Arc<dyn Sources>>,
+    /// Stores changes of the catalog. Without it they are lost when the program ends.
     pub persist: Option<Persist>,
-    /// Changes of an earlier time, which the service's catalog has already.
-    pub changes: Changes,
     pub conduct: Option<Conduct>,
 }
 
-/// Requests that wait for each one that is at work: as many as keep the 99th percentile under ten times
-/// the load of `scripts/load.sh` within twice that under the load.
+/// Waiting requests for each worker. With one, the 99th percentile under ten times the load of
+/// `scripts/load.sh` stays within twice that under the load itself.
 const QUEUE_PER_WORKER: usize = 1;
 
 impl Default for HttpOptions {
@@ -60,18 +61,17 @@ impl Default for HttpOptions {
             hosts: Vec::new(),
             token: None,
             keep: DEFAULT_KEEP,
-            reload: None,
+            sources: None,
             persist: None,
-            changes: Changes::default(),
             conduct: None,
         }
     }
 }
 
-/// Names the session that a request belongs to, where its body does not.
+/// The header that names the session of a request, where the body does not.
 pub const SESSION_HEADER: &str = "x-toolroute-session";
 
-/// The session that a header names.
+/// The name of the session in the headers.
 fn named_by(headers: &HeaderMap) -> Option<Result<&str, ApiError>> {
     let name = headers.get(SESSION_HEADER)?.to_str();
     let said = "expected the header `x-toolroute-session` with printable ASCII characters";
@@ -83,46 +83,36 @@ pub struct App {
     service: RwLock<Arc<Service>>,
     pub(super) options: HttpOptions,
     pub(super) gate: Gate,
-    pub(super) bodies: Bodies,
+    pub(super) bodies: BodyBudget,
     pub(super) log_limit: LogLimit,
-    pub(super) changes: Arc<Mutex<Changes>>,
-    /// One reload, or one change of tools, at a time.
+    /// Held during a reload and during a change of the catalog.
     pub(super) changing: tokio::sync::Mutex<()>,
-    /// One conducted request at a time: the ledger has one writer.
+    /// Held during a conducted request: the ledger has one writer.
     pub(super) conducting: tokio::sync::Mutex<()>,
-    /// What the present engine is made of beside catalog and configuration, once that was asked.
-    pub(super) rest: Mutex<Option<String>>,
-    pub(super) happenings: broadcast::Sender<Happening>,
-    /// The map that was asked for last, and the engine that it is of.
+    pub(super) stream_events: broadcast::Sender<StreamEvent>,
+    /// The latest map, and the engine whose tools it shows.
     map: Mutex<Option<(Arc<Engine>, Arc<Map>)>>,
 }
 
-/// Happenings that a slow listener may lag behind before it misses some.
-const HAPPENINGS: usize = 256;
+/// The number of events that a slow client may lag behind before it misses some.
+const STREAM_EVENTS: usize = 256;
 
 impl App {
     pub fn new(service: Arc<Service>, options: HttpOptions) -> Arc<Self> {
-        let changes = Arc::new(Mutex::new(options.changes.clone()));
-        let made = Arc::clone(&changes);
-        service.edited_by(Arc::new(move |server: &str, listed| {
-            made.lock().unwrap_or_else(PoisonError::into_inner).over(server, listed)
-        }));
         Arc::new(Self {
             service: RwLock::new(service),
             gate: Gate::new(options.workers, options.queue),
-            bodies: Bodies::new(BODY_BUDGET.max(options.max_body)),
+            bodies: BodyBudget::new(BODY_BUDGET.max(options.max_body)),
             log_limit: LogLimit::default(),
-            changes,
             options,
             changing: tokio::sync::Mutex::default(),
             conducting: tokio::sync::Mutex::default(),
-            rest: Mutex::default(),
-            happenings: broadcast::Sender::new(HAPPENINGS),
+            stream_events: broadcast::Sender::new(STREAM_EVENTS),
             map: Mutex::default(),
         })
     }
 
-    /// The service as it is now. Who holds one from before goes on with it.
+    /// The present service. A reload may replace it; requests in progress keep the one that they hold.
     pub fn service(&self) -> Arc<Service> {
         self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -131,22 +121,24 @@ impl App {
         *self.service.write().unwrap_or_else(PoisonError::into_inner) = service;
     }
 
-    /// Work for the processor, in its turn and off the threads that connections share.
+    /// Runs work that keeps a processor busy on the runtime's blocking pool, once a worker is free.
+    ///
+    /// # Errors
+    /// 503 where too many requests wait already.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
         let permit = self.gate.enter().await?;
         let working = tokio::task::spawn_blocking(move || {
-            // Held until the work is done, also where the client has gone.
+            // Held until the work is done, even where the client has disconnected.
             let _permit = permit;
             work()
         });
         working.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))
     }
 
-    /// The session that a request of a profile names in its body or its header; one of its own where it
-    /// names none.
+    /// The session that a request of a profile names in its body or its header, or a new session.
     pub(super) fn session(
         &self,
         (profile, name): (Option<&str>, Option<&str>),
@@ -159,7 +151,8 @@ impl App {
         }
     }
 
-    /// [`App::session`] of a request that is logged: where it names none, it is one of its sender's.
+    /// As [`App::session`], for a request that is logged: where it names no session, the log has it under
+    /// its sender's address.
     pub(super) fn logged_session(
         &self,
         client: Option<Extension<Client>>,
@@ -173,8 +166,8 @@ impl App {
         Ok(self.service().sessions().of_sender(&client))
     }
 
-    /// A selection, in its turn.
-    pub(super) async fn find(&self, find: Find) -> Result<Found, ApiError> {
+    /// Selects tools, once a worker is free.
+    pub(super) async fn find(&self, find: FindRequest) -> Result<FindResult, ApiError> {
         let permit = self.gate.enter().await?;
         let service = self.service();
         let finding = tokio::spawn(async move {
@@ -185,7 +178,7 @@ impl App {
         Ok(found?)
     }
 
-    /// The map of the engine's present catalog, made once a version.
+    /// The map of the engine's catalog, computed once for each version.
     pub(super) fn map(&self, engine: &Arc<Engine>) -> Result<Arc<Map>, ApiError> {
         let known = || self.map.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, map)) = &*known()

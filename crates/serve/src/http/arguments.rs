@@ -1,4 +1,4 @@
-//! `POST /v1/arguments`: the arguments that a prompt gives a tool. Nothing is called.
+//! `POST /v1/arguments`: reads the arguments of a tool out of a prompt, without calling the tool.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use toolroute_run::execution::{ArgumentSources, LocalTime, NoLocalTime};
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::execution::{ArgumentSources, LocalTime, NoLocalTime};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +61,7 @@ pub struct ArgumentsDoc {
     unused: Vec<Value>,
 }
 
-/// The moment that a body names, or this one.
+/// The moment that a body names, or the present.
 pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
     match now {
         Some(now) => {

@@ -1,4 +1,4 @@
-//! `POST /v1/call`: one tool called, with those that can stand in for it behind it.
+//! `POST /v1/call`: calls a tool, and its fallbacks where it fails.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, events};
-use crate::CallTool;
-use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use crate::CallRequest;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,12 +78,12 @@ pub async fn call(
     let session = app.logged_session(client, named, &headers)?;
     let arguments = arguments(std::mem::take(&mut asked.arguments))?;
     let service = app.service();
-    // Before anything is sent: what cannot be called at all has its status.
+    // Before the answer begins, because an event stream always has status 200.
     service.executor().ok_or(crate::Error::NoExecutor)?;
     service.describe(&asked.tool, asked.profile.as_deref())?;
     let work = move |on_event: events::Tell| -> events::Work<_> {
         Box::pin(async move {
-            let call = CallTool {
+            let call = CallRequest {
                 id: &asked.tool,
                 arguments: &arguments,
                 session: &session,

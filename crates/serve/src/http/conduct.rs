@@ -1,4 +1,4 @@
-//! `POST /v1/conduct`: a request's obligations, discharged.
+//! `POST /v1/conduct`: discharges the obligations of a request.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_conduct::session::Session;
+use toolroute_conduct::{Answer, Begin, Builtins, Conductor, ExecutionRunner, Ledger, Scope};
+use toolroute_run::execution::{Blocking, Report};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
 use crate::Service;
-use crate::conductor::{Answer, Begin, Builtins, Conductor, ExecutionRunner, Ledger, Scope};
-use crate::execution::{Blocking, Report};
-use crate::session::Session;
 
-/// Where the conductor's state is, and how tools are run for it that are on no server.
+/// The conductor's ledger, and the tools that it runs without a server.
 #[derive(Clone)]
 pub struct Conduct {
     pub ledger: PathBuf,
     pub builtins: Builtins,
-    /// A person agreed to what may destroy something.
+    /// Whether a person agreed to destructive calls.
     pub confirmed: bool,
 }
 
@@ -39,13 +39,13 @@ pub struct ConductParams {
 }
 
 #[derive(Serialize)]
-struct Told {
+struct ConductAnswer {
     complete: bool,
     #[serde(flatten)]
     answer: Answer,
 }
 
-/// Its schema is the conductor's own, which the document takes in as it is.
+/// A placeholder: the OpenAPI document takes the conductor's own schema.
 #[derive(ToSchema)]
 pub struct Obligations {}
 
@@ -84,16 +84,16 @@ pub async fn conduct(
     let scope = params.scope.unwrap_or_default();
     let _one_at_a_time = app.conducting.lock().await;
     let service = app.service();
-    // Not in its turn: it waits for tools, not for the processor.
+    // Without a worker: it waits for tools, not for a processor.
     let conducting =
         tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, (begin, scope)));
     let answer =
         conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
-    Ok(json(Told { complete: answer.is_complete(), answer }))
+    Ok(json(ConductAnswer { complete: answer.is_complete(), answer }))
 }
 
 impl Conduct {
-    /// Waits for tools: not to be called where others wait for the thread.
+    /// Blocks while tools run: not for a thread that serves connections.
     fn discharge(
         self,
         service: &Service,

@@ -1,4 +1,4 @@
-//! Takes connections, so many and no more, and ends them in good order.
+//! Accepts a limited number of connections, and closes them in an orderly way.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use tower::ServiceExt as _;
 
 use crate::Shutdown;
 
-/// What connections may use up.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Open at a time; more wait to be taken.
+    /// The number of open connections. More wait to be accepted.
     pub connections: usize,
-    /// How long the headers of a request may take to come. It also ends idle connections.
+    /// The time limit for the headers of a request. It also closes idle connections.
     pub headers: Duration,
-    /// How long the end waits for what is under way.
+    /// How long a shutdown waits for requests in progress.
     pub drain: Duration,
 }
 
@@ -38,12 +38,12 @@ impl Default for Limits {
     }
 }
 
-/// Who sent a request: the other end of its connection.
+/// The client's address.
 #[derive(Clone, Copy, Debug)]
 pub struct Client(pub IpAddr);
 
 impl std::fmt::Display for Client {
-    /// The address; of IPv6 the network, since a host may take any address in it.
+    /// The address; for IPv6 the /64 network, because a host may use any address in it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.to_canonical() {
             IpAddr::V6(address) if !address.is_loopback() => {
@@ -55,8 +55,8 @@ impl std::fmt::Display for Client {
     }
 }
 
-/// Serves until the shutdown begins, then no new connection is taken and those that are open finish
-/// what they are at.
+/// Serves until the shutdown begins. Then no new connection is accepted, and open ones finish their
+/// requests.
 pub async fn accept(listener: TcpListener, router: Router, limits: Limits, shutdown: &Shutdown) {
     let places = Arc::new(Semaphore::new(limits.connections));
     let mut open = JoinSet::new();
@@ -85,7 +85,7 @@ async fn next(
         match listener.accept().await {
             Ok((stream, from)) => return ((stream, Client(from.ip())), place),
             Err(error) => {
-                // Most often there are too many open files; trying at once would only turn in circles.
+                // Usually there are too many open files, and an immediate retry would fail as well.
                 tracing::warn!(%error, "a connection was not taken");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
@@ -101,7 +101,7 @@ async fn connection(
     shutdown: Shutdown,
 ) {
     let _place = place;
-    // An answer is written as a whole; waiting for more of it only costs time.
+    // Each answer is written at once; delaying its packets only costs time.
     stream.set_nodelay(true).ok();
     let service = router.map_request(move |mut request: Request<_>| {
         request.extensions_mut().insert(client);

@@ -1,4 +1,4 @@
-//! `POST /v1/embeddings`, as OpenAI's clients ask and read it.
+//! `POST /v1/embeddings`, in OpenAI's format.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_rank::engine::{Role, TextVectors};
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Role, TextVectors};
 
-/// Texts of one request, as OpenAI has it.
+/// The most texts of a request, as in OpenAI's API.
 const MOST_TEXTS: usize = 2_048;
 
 #[derive(Deserialize, ToSchema)]

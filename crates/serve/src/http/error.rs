@@ -1,17 +1,18 @@
-//! What a client is told when something goes wrong, and under which status.
+//! The errors of the API, and their HTTP status.
 
 use axum::Json;
 use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use toolroute_catalog as catalog;
+use toolroute_conduct as conductor;
+use toolroute_rank::engine;
 use utoipa::ToSchema;
 
 use crate::Error;
-use crate::{catalog, conductor, engine};
 
-/// An answer that says what is wrong: `{"error": {"type": …, "message": …}}`, which is also where
-/// the clients of other APIs look.
+/// An error answer: `{"error": {"type": …, "message": …}}`, the format that clients of other APIs expect.
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -60,7 +61,7 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// It could be done, had the server been started for it.
+    /// 409: the server was started without the option that the request needs.
     pub fn not_configured(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "not_configured", message)
     }
@@ -71,7 +72,7 @@ impl ApiError {
         Self { retry_after: Some(retry_after), ..busy }
     }
 
-    /// Something that is not the client's fault; what it was goes to the log alone.
+    /// 500: not the client's fault. The details go only to the log.
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
         let said = "the request could not be answered; the server's log says why";
@@ -171,23 +172,23 @@ impl From<conductor::Error> for ApiError {
     }
 }
 
-/// For paths that lead nowhere.
+/// The answer to a path without a route.
 pub async fn nowhere(uri: axum::http::Uri) -> ApiError {
     let path: String = uri.path().chars().take(80).collect();
     ApiError::not_found(format!("nothing is at `{path}`; /openapi.json says what is there"))
 }
 
-/// For methods that a path does not have; axum has said which it has.
+/// Replaces axum's answer to a wrong method by one in JSON.
 pub fn with_json(response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
     let allow = response.headers().get(ALLOW).cloned();
     let said = "the path is right and the method is not; the header `Allow` names those it has";
-    let mut told =
+    let mut answer =
         ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", said).into_response();
     if let Some(allow) = allow {
-        told.headers_mut().insert(ALLOW, allow);
+        answer.headers_mut().insert(ALLOW, allow);
     }
-    told
+    answer
 }

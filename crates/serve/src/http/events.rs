@@ -1,4 +1,4 @@
-//! Answers to clients that want to hear what happens on the way: server-sent events.
+//! Answers as server-sent events, for clients that want to follow the progress of a call.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use futures_util::stream;
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::mpsc;
+use toolroute_run::execution::Event as ProgressEvent;
 
 use super::{ApiError, json as whole};
 use crate::Error;
-use crate::execution::Event as Happened;
 
-/// Who is told what happens.
-pub type Tell = Arc<dyn Fn(Happened) + Send + Sync>;
+/// Receives the events of a call.
+pub type Tell = Arc<dyn Fn(ProgressEvent) + Send + Sync>;
 
-/// What comes of `work`: as JSON, or for `Accept: text/event-stream` as the last of the events
-/// (`working`, `progress`, `fell_back`, then `report` or `error`). Who goes away ends the work.
+/// The result of `work` as JSON, or with `Accept: text/event-stream` as the last of the events (`working`,
+/// `progress`, `fell_back`, then `report` or `error`). A client that disconnects cancels the work.
 pub async fn answer<T: Serialize + Send + 'static>(
     headers: &HeaderMap,
     work: impl FnOnce(Tell) -> Work<T>,
@@ -29,10 +29,10 @@ pub async fn answer<T: Serialize + Send + 'static>(
         return Ok(whole(work(Arc::new(|_| {})).await?));
     }
     let (tell, heard) = mpsc::unbounded_channel();
-    let told = tell.clone();
-    let work = work(Arc::new(move |event: Happened| {
-        // A client that has gone hears nothing, which is fine.
-        told.send(named(&event)).ok();
+    let sender = tell.clone();
+    let work = work(Arc::new(move |event: ProgressEvent| {
+        // An error means that the client has disconnected.
+        sender.send(to_sse(&event)).ok();
     }));
     let last = async move {
         let last = match work.await {
@@ -47,7 +47,7 @@ pub async fn answer<T: Serialize + Send + 'static>(
     let state = (heard, Some(Box::pin(last)));
     let events = stream::unfold(state, async |(mut heard, mut work)| {
         let next = match &mut work {
-            // The work is done by whoever reads its events, and ends with the connection.
+            // Polled by the stream, so that the work ends with the connection.
             Some(under_way) => tokio::select! {
                 biased;
                 event = heard.recv() => event,
@@ -63,7 +63,7 @@ pub async fn answer<T: Serialize + Send + 'static>(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// Work under way.
+/// A call in progress.
 pub type Work<T> = std::pin::Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 fn wants_events(headers: &HeaderMap) -> bool {
@@ -71,12 +71,12 @@ fn wants_events(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
 }
 
-/// `working`, `progress` or `fell_back`, with what it says.
-fn named(event: &Happened) -> Event {
+/// The event as `working`, `progress` or `fell_back`.
+fn to_sse(event: &ProgressEvent) -> Event {
     let name = match event {
-        Happened::Working { .. } => "working",
-        Happened::Progress { .. } => "progress",
-        Happened::FellBack { .. } => "fell_back",
+        ProgressEvent::Working { .. } => "working",
+        ProgressEvent::Progress { .. } => "progress",
+        ProgressEvent::FellBack { .. } => "fell_back",
     };
     Event::default().event(name).json_data(event).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a request brings, read so that whatever is wrong with it is told as JSON.
+//! Extractors of bodies and parameters whose errors are answers in JSON.
 
 use std::future::Future;
 
@@ -13,18 +13,17 @@ use serde_json::Value;
 
 use super::ApiError;
 
-/// A body of JSON.
-///
-/// It must be labelled so: what a foreign page can send without asking first is labelled otherwise.
+/// A body of JSON. Its content type must say so: a foreign page cannot send that type without a preflight
+/// request.
 pub struct Body<T>(pub T);
 
-/// A body of JSON as it came, byte for byte.
+/// A body of JSON, unparsed.
 pub struct RawJson(pub Bytes);
 
-/// What stands behind the `?`.
+/// The parameters of the query string.
 pub struct Params<T>(pub T);
 
-/// The one part of a path that is not fixed.
+/// The variable part of a path.
 pub struct Part(pub String);
 
 impl<S: Send + Sync> FromRequest<S> for RawJson {
@@ -52,7 +51,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let RawJson(bytes) = RawJson::from_request(request, state).await?;
-        // As for [`object`]: no endpoint takes a list.
+        // As in [`object`], serde would take a list for the members in their order.
         if bytes.trim_ascii_start().starts_with(b"[") {
             return Err(ApiError::bad_request("expected a body that is an object, found a list"));
         }
@@ -60,7 +59,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     }
 }
 
-/// An object or nothing: serde would also take a list for the members in their order.
+/// Deserializes an object or null. Serde alone would also take a list for the members in their order.
 pub fn object<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: DeserializeOwned,
@@ -74,11 +73,11 @@ where
 /// # Errors
 /// 400 with the place and the reason.
 pub fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(bytes).map_err(|error| ApiError::bad_request(told(&error)))
+    serde_json::from_slice(bytes).map_err(|error| ApiError::bad_request(message_of(&error)))
 }
 
-/// What is wrong with a body, without repeating what it says at length: it may be a secret.
-pub fn told(error: &serde_json::Error) -> String {
+/// A message about an invalid body. It is short, because the body may contain secrets.
+pub fn message_of(error: &serde_json::Error) -> String {
     const MOST: usize = 300;
     let said = format!("the body is not as expected: {error}");
     match said.char_indices().nth(MOST) {

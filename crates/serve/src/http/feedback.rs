@@ -1,4 +1,4 @@
-//! `POST /v1/feedback`: what came of running a tool, for the log that selections learn from.
+//! `POST /v1/feedback`: reports of tools that ran elsewhere, for the log that selections learn from.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolroute_rank::feedback::Execution;
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, json};
-use crate::feedback::Execution;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,8 +39,9 @@ pub struct ExecutionDoc {
 }
 
 #[derive(ToSchema)]
+#[schema(as = Taken)]
 #[allow(dead_code, reason = "documents the answer")]
-pub struct Taken {
+pub struct Receipt {
     /// Runs that wait to be written now, or are.
     taken: usize,
     /// What was dropped since the start, because the queue was full.
@@ -50,7 +51,7 @@ pub struct Taken {
 /// Takes runs of tools for the log; they are written in the background. The prompt's text is kept
 /// only where the server was told to keep it.
 #[utoipa::path(post, path = "/v1/feedback", tag = "tools", request_body = ExecutionDoc, responses(
-    (status = 202, body = Taken), (status = 400, body = ErrorBody),
+    (status = 202, body = Receipt), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool", body = ErrorBody),
     (status = 409, description = "no log is kept", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
@@ -61,11 +62,11 @@ pub async fn add(
     Body(told): Body<Value>,
 ) -> Result<Response, ApiError> {
     let executions = read(told)?;
-    // What a session is believed is bounded: reports without one are those of their sender.
+    // The weight of each session is bounded, so reports without a session count for their sender.
     let session = app.logged_session(client, (None, None), &headers)?;
     let service = app.service();
     let engine = service.engine();
-    let recorder = engine.recorder().ok_or(crate::engine::Error::NoFeedback)?;
+    let recorder = engine.recorder().ok_or(toolroute_rank::engine::Error::NoFeedback)?;
     let mut resolved = Vec::with_capacity(executions.len());
     for mut execution in executions {
         execution.tool = service.describe(execution.tool.as_str(), None)?.id.clone();
@@ -81,9 +82,9 @@ pub async fn add(
     Ok((StatusCode::ACCEPTED, json(json!({"taken": taken, "dropped": dropped}))).into_response())
 }
 
-/// One execution, or those of a list; an error names the field, which an untagged enum would not.
+/// One execution or a list. Not an untagged enum, whose errors would not name the field.
 fn read(told: Value) -> Result<Vec<Execution>, ApiError> {
-    let bad = |error: serde_json::Error| ApiError::bad_request(super::extract::told(&error));
+    let bad = |error: serde_json::Error| ApiError::bad_request(super::extract::message_of(&error));
     match told {
         Value::Object(mut members) if members.contains_key("executions") => {
             let list = members.remove("executions").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `POST /v1/tools/filter`: a request to a language model, with its tools cut.
+//! `POST /v1/tools/filter`: removes the tools of a request to a language model that it does not need.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson};
 use super::{ApiError, App, ErrorBody, json_text};
-use crate::filter::{self, FilterError, FilterReport, Uncut};
+use crate::filter::{self, FilterError, FilterReport, SkipReason};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -72,7 +72,7 @@ pub async fn filter(
     }
     let mut response = json_text(body);
     if params.report == Some(ReportIn::Headers) {
-        tell(response.headers_mut(), &report);
+        add_counts(response.headers_mut(), &report);
     }
     Ok(response)
 }
@@ -84,21 +84,21 @@ fn limit_of(headers: &HeaderMap) -> Result<Option<usize>, ApiError> {
     limit.map(Some).ok_or_else(|| ApiError::bad_request(said))
 }
 
-/// Counts alone: names of tools may be anything, and there may be thousands.
-pub fn tell(headers: &mut HeaderMap, report: &FilterReport) {
+/// Adds the counts to the headers. Names are left out: there may be thousands, with any characters.
+pub fn add_counts(headers: &mut HeaderMap, report: &FilterReport) {
     headers.insert("x-toolroute-tools", HeaderValue::from(report.tools));
     headers.insert("x-toolroute-kept", HeaderValue::from(report.kept));
     if let Some(because) = report.untouched {
-        tell_uncut(headers, because);
+        add_reason(headers, because);
     }
 }
 
-/// Why no tool was cut.
-pub fn tell_uncut(headers: &mut HeaderMap, because: Uncut) {
+/// Adds the reason why no tool was removed.
+pub fn add_reason(headers: &mut HeaderMap, because: SkipReason) {
     headers.insert("x-toolroute-untouched", HeaderValue::from_static(because.as_str()));
 }
 
-/// The body with one member more, at its end.
+/// The body with the report as its last member.
 fn with_report(mut body: Vec<u8>, report: &FilterReport) -> Vec<u8> {
     let Some(end) = body.iter().rposition(|byte| *byte == b'}') else { return body };
     let is_empty = body[..end].iter().rfind(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');

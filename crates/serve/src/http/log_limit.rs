@@ -1,20 +1,19 @@
-//! Tells the log of what anybody can bring about, now and then: under load, or from somebody who means to fill
-//! the disk, each would be a line.
+//! Limits log lines about events that any client can cause, which could otherwise fill the disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two lines.
+/// The time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What happened since the last line about it, by kind.
+/// Counts events since the last line, by kind.
 #[derive(Default)]
 pub(crate) struct LogLimit(Mutex<BTreeMap<&'static str, (Option<Instant>, u64)>>);
 
 impl LogLimit {
-    /// Counts one more of a kind; how many there were since the last line, this one among them, where it is
-    /// time for another: at the first at once.
+    /// Counts an event. Where a line is due (as at the first event), returns the number of events since the
+    /// last line, this one included.
     pub fn count(&self, kind: &'static str) -> Option<u64> {
         self.count_at(kind, Instant::now())
     }
@@ -36,14 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_a_kind_is_told_at_once_and_the_others_by_their_number() {
-        let (told, start) = (LogLimit::default(), Instant::now());
-        assert_eq!(told.count_at("a", start), Some(1));
+    fn the_first_event_of_a_kind_is_logged_at_once_and_the_others_are_counted() {
+        let (limit, start) = (LogLimit::default(), Instant::now());
+        assert_eq!(limit.count_at("a", start), Some(1));
         for _ in 0..1_000 {
-            assert_eq!(told.count_at("a", start + EVERY / 2), None);
+            assert_eq!(limit.count_at("a", start + EVERY / 2), None);
         }
-        assert_eq!(told.count_at("b", start + EVERY / 2), Some(1));
-        assert_eq!(told.count_at("a", start + EVERY), Some(1_001));
-        assert_eq!(told.count_at("a", start + EVERY), None);
+        assert_eq!(limit.count_at("b", start + EVERY / 2), Some(1));
+        assert_eq!(limit.count_at("a", start + EVERY), Some(1_001));
+        assert_eq!(limit.count_at("a", start + EVERY), None);
     }
 }

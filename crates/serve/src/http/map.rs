@@ -1,15 +1,15 @@
-//! `GET /v1/map`: the catalog on a plane, and a prompt in it.
+//! `GET /v1/map`: the tools and a prompt as points on a plane.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use toolroute_rank::engine::MapPoint;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::Params;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::MapPoint;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -23,7 +23,7 @@ pub struct MapParams {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct MapView<'a> {
     version: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a [MapPoint]>,
@@ -37,7 +37,7 @@ struct Point {
 }
 
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Shown`")]
+#[allow(dead_code, reason = "documents `MapView`")]
 pub struct MapDoc {
     /// Of the catalog.
     version: u64,
@@ -78,5 +78,5 @@ pub async fn map(
     });
     let (map, prompt) = made.await??;
     let tools = (prompt_only != Some(true)).then_some(map.points.as_slice());
-    Ok(json(Shown { version: map.version, tools, prompt }))
+    Ok(json(MapView { version: map.version, tools, prompt }))
 }

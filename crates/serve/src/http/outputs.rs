@@ -1,4 +1,4 @@
-//! `GET /v1/outputs/{handle}`: the rest of an answer that was cut.
+//! `GET /v1/outputs/{handle}`: the rest of an answer that was truncated.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! `POST /rerank`, as the clients of text-embeddings-inference (`texts`) and of Cohere
-//! (`documents`) ask and read it.
+//! `POST /rerank`, in the formats of text-embeddings-inference (`texts`) and Cohere (`documents`).
 
 use std::sync::Arc;
 
@@ -7,13 +6,13 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolroute_rank::engine::TextScore;
 use utoipa::ToSchema;
 
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::TextScore;
 
-/// Texts of one request; each goes through the model.
+/// The most texts of a request: each is embedded.
 const MOST_TEXTS: usize = 1_000;
 
 /// One of `texts` and `documents`; the answer has the form of the one that was chosen.
@@ -123,7 +122,7 @@ pub async fn rerank(
     Ok(json(json!({"id": id(), "results": results, "meta": meta})))
 }
 
-/// Cohere's clients ask for an id; ours tells answers of one run apart.
+/// An id for Cohere's clients, unique within a run of the program.
 fn id() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(1);

@@ -1,4 +1,4 @@
-//! `POST /v1/run`: a tool found and called for each thing that a prompt asks for.
+//! `POST /v1/run`: finds and calls a tool for each thing that a prompt asks for.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 use super::arguments::moment;
 use super::extract::Body;
 use super::{ApiError, App, Client, ErrorBody, events};
-use crate::RunPrompt;
+use crate::RunRequest;
 
-/// Bytes of a prompt that is cut into steps.
+/// The longest prompt in bytes.
 const MOST_BYTES: usize = 32_768;
 
 #[derive(Deserialize, ToSchema)]
@@ -89,7 +89,7 @@ pub async fn run(
     let service = app.service();
     let work = move |on_event: events::Tell| -> events::Work<_> {
         Box::pin(async move {
-            let run = RunPrompt {
+            let run = RunRequest {
                 prompt: &asked.prompt,
                 session: &session,
                 now: &now,

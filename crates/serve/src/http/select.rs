@@ -7,13 +7,13 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use toolroute_conduct::session::Session;
+use toolroute_rank::engine::{Context, Policy, SelectRequest, Strategy, Timings};
 use utoipa::ToSchema;
 
 use super::extract::{Body, object};
 use super::{ApiError, App, ErrorBody, json};
-use crate::engine::{Context, Policy, SelectRequest, Strategy, Timings};
-use crate::session::Session;
-use crate::{Find, Found};
+use crate::{FindRequest, FindResult};
 
 /// What is wanted.
 #[derive(Deserialize, ToSchema)]
@@ -75,7 +75,7 @@ enum Auto {
     Auto,
 }
 
-/// As the command line has it.
+/// The limit of `auto`, as on the command line.
 const MOST_BY_ITSELF: usize = 10;
 
 fn yes() -> bool {
@@ -279,12 +279,12 @@ struct ExcludedDoc {
     because: String,
 }
 
-/// In the order in which `toolroute route --json` writes it.
+/// Members in the order of `toolroute route --json`.
 #[derive(Serialize)]
 struct Answer {
     prompt: String,
     #[serde(flatten)]
-    found: Found,
+    found: FindResult,
     #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<Map<String, Value>>,
 }
@@ -313,7 +313,7 @@ pub async fn select(
     if explain && excluded {
         return Ok(json(answer));
     }
-    // By its text: `to_value` widens each f32, and a score of 0.478 would be told as 0.4779999852180481.
+    // Through text, because `to_value` widens each f32: 0.478 would become 0.4779999852180481.
     let text = serde_json::to_string(&answer).map_err(|error| ApiError::internal(&error))?;
     let mut answer: Value =
         serde_json::from_str(&text).map_err(|error| ApiError::internal(&error))?;
@@ -330,7 +330,7 @@ pub async fn select(
 }
 
 impl SelectBody {
-    fn find(self, session: Arc<Session>) -> Result<Find, ApiError> {
+    fn find(self, session: Arc<Session>) -> Result<FindRequest, ApiError> {
         if let Some(context) = &self.context {
             let is_good = context.agrees_with(&self.prompt).and_then(|()| context.check());
             is_good.map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -340,7 +340,7 @@ impl SelectBody {
             Some(Limit::Most(limit)) => (Some(limit), None),
             Some(Limit::Auto(Auto::Auto)) => (Some(MOST_BY_ITSELF), Some(true)),
         };
-        Ok(Find {
+        Ok(FindRequest {
             session,
             request: SelectRequest {
                 prompt: self.prompt,
@@ -359,7 +359,7 @@ impl SelectBody {
     }
 }
 
-/// Milliseconds by stage; `whole` is with what lies between the stages.
+/// Milliseconds by stage. `whole_ms` includes the time between stages.
 fn stages(timings: &Timings, whole_ms: f64) -> Map<String, Value> {
     let millis = |time: std::time::Duration| Value::from(time.as_secs_f64() * 1e3);
     let stage = |(name, time): &(&str, _)| (format!("{name}_ms"), millis(*time));

@@ -1,19 +1,19 @@
-//! `/v1/tools`: the catalog, looked at and changed while requests are answered.
+//! `/v1/tools`: reads and changes the catalog while requests are answered.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolroute_catalog::{Catalog, Change, Problem, Tool};
+use toolroute_rank::engine::{self, ChangeReport, Engine};
 use utoipa::{IntoParams, ToSchema};
 
-use super::changes::{Changes, Persist};
 use super::extract::{Params, Part, RawJson};
-use super::{ApiError, App, ErrorBody, json};
-use crate::catalog::{Catalog, Change, Problem, Tool};
-use crate::engine::{self, ChangeReport, Engine};
+use super::{ApiError, App, ErrorBody, Persist, json};
+use crate::Changes;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -54,7 +54,8 @@ pub struct ToolBody {
 
 /// What a change took.
 #[derive(Serialize, ToSchema)]
-pub struct Changed {
+#[schema(as = Changed)]
+pub struct ChangeSummary {
     /// Ids of the tools that were put in, or taken out.
     ids: Vec<String>,
     /// Of the catalog from now on.
@@ -83,7 +84,7 @@ pub async fn list(State(app): State<Arc<App>>, Params(asked): Params<ListParams>
     json(Page { version, total, tools })
 }
 
-/// What is sent of the catalog. Schemas go out as they came in: none is read for it.
+/// A page of the catalog. Schemas are sent as they are, without parsing.
 #[derive(Serialize)]
 struct Page<'a> {
     version: u64,
@@ -102,7 +103,7 @@ pub async fn show(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respons
 
 /// Adds tools; the next selection knows them. A selection under way sees all of them or none.
 #[utoipa::path(post, path = "/v1/tools", tag = "tools", request_body = ToolBody, responses(
-    (status = 201, body = Changed), (status = 400, body = ErrorBody),
+    (status = 201, body = ChangeSummary), (status = 400, body = ErrorBody),
     (status = 409, description = "an id is taken", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn register(
@@ -117,7 +118,7 @@ pub async fn register(
 /// Puts a tool in the place of the one with this id, or adds it.
 #[utoipa::path(put, path = "/v1/tools/{id}", tag = "tools", request_body = ToolBody,
     params(("id" = String, Path, description = "the id itself")),
-    responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 400, body = ErrorBody),
+    responses((status = 200, body = ChangeSummary), (status = 201, body = ChangeSummary), (status = 400, body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn update(
     State(app): State<Arc<App>>,
@@ -142,7 +143,7 @@ pub async fn update(
 /// Takes a tool out.
 #[utoipa::path(delete, path = "/v1/tools/{id}", tag = "tools",
     params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
-    responses((status = 200, body = Changed), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
+    responses((status = 200, body = ChangeSummary), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
         (status = 503, body = ErrorBody)))]
 pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
     let tool = app.service().describe(&id, None)?;
@@ -150,9 +151,9 @@ pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respo
     Ok(json(changed))
 }
 
-/// The tools of a body, and what looks like a mistake in them. One that cannot be used refuses all.
+/// The tools of a body, and problems that look like mistakes. One tool that is not usable refuses all.
 fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
-    // The catalog reads other syntaxes too; a body of JSON is JSON.
+    // The catalog also reads other syntaxes, but the body must be JSON.
     super::extract::parse::<serde::de::IgnoredAny>(body)?;
     let text = std::str::from_utf8(body);
     let text = text.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
@@ -168,16 +169,15 @@ fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
 }
 
 impl App {
-    /// Makes changes and notes them for a later catalog. Where they are to be kept, that comes first: what
-    /// is answered with an error is not in force.
+    /// Applies changes, and notes them for the next reload. They are stored first, so that a change whose
+    /// answer is an error is not in effect.
     async fn change(
         self: &Arc<Self>,
         changes: Vec<Change>,
         problems: Vec<Problem>,
-    ) -> Result<Changed, ApiError> {
+    ) -> Result<ChangeSummary, ApiError> {
         let app = Arc::clone(self);
-        // To its end with its locks, also where whoever asked has gone: the next change starts from what
-        // this one leaves.
+        // A task of its own, so that a client that disconnects does not cancel it half-way.
         let changing = tokio::spawn(async move { app.change_now(changes, problems).await });
         changing.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?
     }
@@ -186,40 +186,40 @@ impl App {
         &self,
         changes: Vec<Change>,
         problems: Vec<Problem>,
-    ) -> Result<Changed, ApiError> {
+    ) -> Result<ChangeSummary, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
         let present = self.service();
-        // What a server lists is put under the changes that are noted, so none may come between.
-        let _still = present.still().await;
-        let before = self.changes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A server's list gets the noted changes applied, so none may come in between.
+        let _paused = present.pause_lists().await;
+        let before = present.changes().clone();
         let mut after = before.clone();
         let ids = note(&mut after, &changes);
         let texts = (before.to_json(), after.to_json());
         let (service, persist) = (Arc::clone(&present), self.options.persist.clone());
         let kept_in = if persist.is_some() { "file" } else { "memory" };
-        let noted = Arc::clone(&self.changes);
         let made = move || {
-            let made = kept_and_made(service.engine(), persist.as_ref(), changes, texts)?;
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = after;
+            let made = store_and_apply(service.engine(), persist.as_ref(), changes, texts)?;
+            *service.changes() = after;
             Ok::<_, ApiError>(made)
         };
         let ChangeReport { version, tools, embedded, mut warnings, .. } = self.work(made).await??;
         warnings.extend(problems);
         let mut lines: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         lines.dedup();
-        Ok(Changed { ids, version, tools, embedded, warnings: lines, kept_in })
+        Ok(ChangeSummary { ids, version, tools, embedded, warnings: lines, kept_in })
     }
 }
 
-/// Keeps the text of all changes and makes these; where they cannot be made, the text is the one before.
-fn kept_and_made(
+/// Stores the text of all changes and applies the new ones. Where that fails, the text before is stored
+/// again.
+fn store_and_apply(
     engine: &Engine,
     persist: Option<&Persist>,
     changes: Vec<Change>,
     (before, after): (String, String),
 ) -> Result<ChangeReport, ApiError> {
     let Some(persist) = persist else { return Ok(engine.change(changes)?) };
-    // What nobody can use is not kept.
+    // Changes that are not usable are not stored.
     engine.catalog().with(changes.clone()).map_err(engine::Error::from)?;
     persist(&after).map_err(|said| {
         ApiError::internal(&format!("the change could not be kept, and is not made: {said}"))

@@ -1,4 +1,4 @@
-//! For those who watch: servers, the latest selections, and what happens as it happens.
+//! What people watch: the servers, the latest selections, and a stream of events.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -12,26 +12,27 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
+use toolroute_run::execution::{BreakerState, LeftOut, Phase};
 use utoipa::{IntoParams, ToSchema};
 
 use super::App;
 use super::extract::Params;
-use crate::execution::{BreakerState, LeftOut, Phase};
-use crate::{Recent, ServerState, Service, Shutdown, Status};
+use crate::{RecentSelection, ServerState, Service, Shutdown, Status};
 
-/// How often what may have changed is looked at, while somebody listens.
+/// The time between two comparisons with the state before, while a client listens.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Something that happened, under a name that a listener may choose by.
+/// An event of `GET /v1/events`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct StreamEvent {
     pub name: &'static str,
     pub data: Value,
 }
 
-/// A server behind this one, or one that a file of tools names.
+/// An upstream server, or a server that only a file of tools names.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-struct Watched {
+#[schema(as = Watched)]
+struct ServerRow {
     name: String,
     /// `idle`, `starting`, `ready`, `unavailable`, `disabled`, or `listed`: in a file of tools alone.
     state: &'static str,
@@ -66,10 +67,10 @@ struct BreakerDoc {
 pub struct Servers {
     /// Tools of all servers, and those without one.
     tools: usize,
-    servers: Vec<Watched>,
+    servers: Vec<ServerRow>,
 }
 
-/// The servers behind, and of each its state, its tools and its breaker.
+/// The upstream servers, and of each its state, its tools and its breaker.
 #[utoipa::path(get, path = "/v1/servers", tag = "watching", responses((status = 200, body = Servers)))]
 pub async fn servers(State(app): State<Arc<App>>) -> Json<Servers> {
     Json(all(&app.service()))
@@ -93,7 +94,7 @@ fn all(service: &Service) -> Servers {
         let ServerState { name, tools, since_ms, .. } = state;
         own.remove(name.as_str());
         let breaker = breakers.iter().find(|b| b.kind == "server" && b.of == name);
-        servers.push(Watched {
+        servers.push(ServerRow {
             state: word,
             reason,
             tools,
@@ -103,7 +104,7 @@ fn all(service: &Service) -> Servers {
             name,
         });
     }
-    let listed = own.into_iter().map(|(name, tools)| Watched {
+    let listed = own.into_iter().map(|(name, tools)| ServerRow {
         name: name.to_owned(),
         state: "listed",
         reason: None,
@@ -145,18 +146,19 @@ pub async fn recent(
 ) -> Json<Latest> {
     let latest = app.service().recent();
     let latest = latest.into_iter().take(params.limit.unwrap_or(usize::MAX));
-    Json(Latest { recent: latest.map(Answered::from).collect() })
+    Json(Latest { recent: latest.map(RecentRow::from).collect() })
 }
 
 /// The latest answers.
 #[derive(Serialize, ToSchema)]
 pub struct Latest {
-    recent: Vec<Answered>,
+    recent: Vec<RecentRow>,
 }
 
 /// One answer of the recent past.
 #[derive(Serialize, ToSchema)]
-struct Answered {
+#[schema(as = Answered)]
+struct RecentRow {
     /// Counts up from 1 with each answer.
     number: u64,
     /// Milliseconds since 1970.
@@ -172,8 +174,8 @@ struct Answered {
     ms: f64,
 }
 
-impl From<Recent> for Answered {
-    fn from(recent: Recent) -> Self {
+impl From<RecentSelection> for RecentRow {
+    fn from(recent: RecentSelection) -> Self {
         Self {
             number: recent.number,
             at: recent.at_ms,
@@ -194,22 +196,22 @@ pub async fn events(
     State(app): State<Arc<App>>,
     Extension(shutdown): Extension<Shutdown>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let heard = app.happenings.subscribe();
-    let happenings = stream::unfold(heard, |mut heard| async move {
-        let happening = match heard.recv().await {
-            Ok(happening) => happening,
+    let receiver = app.stream_events.subscribe();
+    let events = stream::unfold(receiver, |mut receiver| async move {
+        let event = match receiver.recv().await {
+            Ok(event) => event,
             Err(RecvError::Lagged(missed)) => {
-                Happening { name: "missed", data: json!({ "missed": missed }) }
+                StreamEvent { name: "missed", data: json!({ "missed": missed }) }
             }
             Err(RecvError::Closed) => return None,
         };
-        Some((happening, heard))
+        Some((event, receiver))
     });
-    let first = Happening { name: "hello", data: hello(&app.service()) };
-    let all = stream::once(async { first }).chain(happenings);
-    let all =
-        all.map(|Happening { name, data }| Ok(Event::default().event(name).data(data.to_string())));
-    // Without an end of its own it would hold up the end of the program.
+    let first = StreamEvent { name: "hello", data: hello(&app.service()) };
+    let all = stream::once(async { first }).chain(events);
+    let all = all
+        .map(|StreamEvent { name, data }| Ok(Event::default().event(name).data(data.to_string())));
+    // Otherwise the stream would delay the end of the program.
     let all = all.take_until(async move { shutdown.begun().await });
     Sse::new(all).keep_alive(KeepAlive::default())
 }
@@ -218,73 +220,75 @@ fn hello(service: &Service) -> Value {
     json!({"version": service.engine().version(), "tools": service.catalog().len()})
 }
 
-/// What was told of last.
+/// The state that clients were last told.
 #[derive(Default)]
-struct Told {
+struct Snapshot {
     number: u64,
     version: u64,
     engine: usize,
     servers: Servers,
 }
 
-/// Looks at what may have changed and tells of it, while anybody listens.
-pub async fn tell_of_changes(app: Arc<App>, shutdown: Shutdown) {
-    let mut told = look(&app, &mut Told::default()).0;
+/// Sends the changes as events, while any client listens.
+pub async fn send_changes(app: Arc<App>, shutdown: Shutdown) {
+    let mut last = compare(&app, &mut Snapshot::default()).0;
     while !shutdown.has_begun() {
         tokio::time::sleep(LOOK_EVERY).await;
-        if app.happenings.receiver_count() == 0 {
-            told.number = app.service().recent().first().map_or(0, |latest| latest.number);
+        if app.stream_events.receiver_count() == 0 {
+            last.number = app.service().recent().first().map_or(0, |latest| latest.number);
             continue;
         }
-        let (now, happenings) = look(&app, &mut told);
-        told = now;
-        for happening in happenings {
-            // Nobody may be listening, which is fine.
-            app.happenings.send(happening).ok();
+        let (now, events) = compare(&app, &mut last);
+        last = now;
+        for event in events {
+            // An error means that no client listens any more.
+            app.stream_events.send(event).ok();
         }
     }
 }
 
-/// What is so now, and what is new of it.
-fn look(app: &App, before: &mut Told) -> (Told, Vec<Happening>) {
+/// The present state, and its differences from the state before.
+fn compare(app: &App, before: &mut Snapshot) -> (Snapshot, Vec<StreamEvent>) {
     let service = app.service();
     let engine = service.engine();
     let mut new = Vec::new();
     let recent = service.recent();
     let number = recent.first().map_or(0, |latest| latest.number);
-    // A service that took the place of another counts from one again.
+    // The counts of a service that replaced another start from one.
     let is_other = before.engine != Arc::as_ptr(engine) as usize;
     let last = if is_other { 0 } else { before.number };
-    let fresh: Vec<&Recent> = recent.iter().take_while(|answer| answer.number > last).collect();
-    let answered = |answer: &&Recent| happening("selection", &Answered::from((*answer).clone()));
-    new.extend(fresh.iter().rev().map(answered));
+    let fresh: Vec<&RecentSelection> =
+        recent.iter().take_while(|answer| answer.number > last).collect();
+    let selection =
+        |answer: &&RecentSelection| stream_event("selection", &RecentRow::from((*answer).clone()));
+    new.extend(fresh.iter().rev().map(selection));
     let version = engine.version();
     if is_other || version != before.version {
-        new.push(Happening { name: "catalog", data: hello(&service) });
+        new.push(StreamEvent { name: "catalog", data: hello(&service) });
     }
     let mut servers = all(&service);
-    // A count-down is no change.
+    // A countdown is not a change.
     for breaker in servers.servers.iter_mut().flat_map(|server| &mut server.tool_breakers) {
         breaker.opens_in_ms = 0;
     }
     if servers != before.servers {
-        new.push(happening("servers", &servers));
+        new.push(stream_event("servers", &servers));
     }
     let engine = Arc::as_ptr(engine) as usize;
-    (Told { number, version, engine, servers }, new)
+    (Snapshot { number, version, engine, servers }, new)
 }
 
-fn happening(name: &'static str, data: &impl Serialize) -> Happening {
-    Happening { name, data: serde_json::to_value(data).unwrap_or_default() }
+fn stream_event(name: &'static str, data: &impl Serialize) -> StreamEvent {
+    StreamEvent { name, data: serde_json::to_value(data).unwrap_or_default() }
 }
 
 impl App {
-    /// Tells listeners.
-    pub(super) fn tell(&self, name: &'static str, data: Value) {
-        self.happenings.send(Happening { name, data }).ok();
+    /// Sends an event to all clients that listen.
+    pub(super) fn send_event(&self, name: &'static str, data: Value) {
+        self.stream_events.send(StreamEvent { name, data }).ok();
     }
 
-    /// Requests at work, and those that wait.
+    /// The number of requests that workers process, and of those that wait.
     pub fn load(&self) -> (usize, usize) {
         (self.gate.working(), self.gate.waiting())
     }

@@ -1,18 +1,17 @@
-//! What came of a call, in MCP's words: the tool's answer as it gave it.
+//! Turns the report of a call into an MCP result, with the tool's own content.
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use toolroute_catalog::Tool;
+use toolroute_run::execution::{Answer, Attempt, Ending, Outcome, Report};
 
-use crate::catalog::Tool;
-use crate::execution::{Answer, Attempt, Ending, Outcome, Report};
-
-/// What is done with a structured content that is too long to be read by an agent.
+/// How a structured content is handled that is too long for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooLong {
-    /// It goes on whole: the client checks it against the schema that it was listed.
+    /// It stays complete, because the client checks it against the tool's output schema.
     Whole,
-    /// Its beginning goes into the text.
+    /// Its beginning is added to the text.
     AsText,
 }
 
@@ -30,26 +29,26 @@ pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResul
     }
 }
 
-/// Where the tool itself says that it failed, its own answer; and what came of others, if any.
+/// The tool's own error where it gave one, and the results of fallbacks.
 fn failed(asked: &Tool, report: &Report) -> CallToolResult {
     let mut owns = report.attempts.iter().filter_map(|attempt| attempt.own.as_deref());
     let Some(own) = owns.find(|own| own.tool == asked.id) else {
-        return error(said(report, |_| true));
+        return error(message_of(report, |_| true));
     };
     let mut result = answered(asked, own, TooLong::AsText);
     result.is_error = Some(true);
     let is_other = |attempt: &Attempt| attempt.tool != asked.id;
     let was_tried = |attempt: &Attempt| !matches!(attempt.ending, Ending::Skipped { .. });
     if report.attempts.iter().any(|attempt| is_other(attempt) && was_tried(attempt)) {
-        result.content.push(ContentBlock::text(said(report, is_other)));
+        result.content.push(ContentBlock::text(message_of(report, is_other)));
     }
     result
 }
 
-/// Our message, and the words of those tools that are meant.
-fn said(report: &Report, is_meant: impl Fn(&Attempt) -> bool) -> String {
+/// The report's message, and the errors of the attempts for which `is_shown` holds.
+fn message_of(report: &Report, is_shown: impl Fn(&Attempt) -> bool) -> String {
     let mut said = report.outcome.message().unwrap_or("No answer.").to_owned();
-    for attempt in report.attempts.iter().filter(|attempt| is_meant(attempt)) {
+    for attempt in report.attempts.iter().filter(|attempt| is_shown(attempt)) {
         if let Some(words) = own_words(attempt) {
             said.push_str(&format!("\n{} said: {words}", attempt.tool));
         }
@@ -57,7 +56,7 @@ fn said(report: &Report, is_meant: impl Fn(&Attempt) -> bool) -> String {
     said
 }
 
-/// An answer that the agent reads as a failure.
+/// A result that the agent reads as an error.
 pub fn error(said: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(said)])
 }
@@ -94,21 +93,19 @@ fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult 
     result
 }
 
-/// What is said of a structured content that is not there. What is left of one that was cut may not
-/// have the shape that its schema promises, so it is a text.
+/// Replaces a structured content that is too long: the rest of a truncated one may not match its schema.
 const LEFT_OUT: &str = "left out: it is too long";
 
-/// The texts in the place of a structured content.
+/// The texts that replace a structured content.
 fn instead(answer: &Answer) -> impl Iterator<Item = String> {
     let text = answer.output.text.trim_start();
-    // Most often the text is the same value, cut as well.
+    // The text is usually the same value, truncated as well.
     let is_there = text.starts_with(['{', '[']);
     let beginning = answer.output.data.as_ref().filter(|_| !is_there).map(ToString::to_string);
     [format!("[the structured content is {LEFT_OUT}]")].into_iter().chain(beginning)
 }
 
-/// A part as it came. One that our protocol's library does not know could not be sent in its own
-/// words, so its text is, or its JSON.
+/// A content block as the tool sent it. A block that rmcp cannot represent becomes its text, or its JSON.
 fn passed_on(block: &Value) -> ContentBlock {
     ContentBlock::deserialize(block).unwrap_or_else(|_| {
         let text = block["text"].as_str().or_else(|| block.as_str());

@@ -1,20 +1,20 @@
-//! What an agent says in a call, understood also where it is not quite as the schema has it.
+//! Reads the arguments of the gateway's tools, also where an agent does not quite follow the schema.
 
 use serde_json::Value;
+use toolroute_rank::engine::{Context, SelectRequest};
+use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
-use super::super::Find;
 use super::meta::{MOST_CHARS, MOST_TOOLS};
+use crate::FindRequest;
 use crate::PAGE_CHARS;
-use crate::engine::{Context, SelectRequest};
-use crate::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
-/// Members by which a tool is named.
+/// Members that may hold a tool's name.
 const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];
 
-/// Members that hold what a tool is given.
+/// Members that may hold a tool's arguments.
 const GIVEN: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
-/// How much an answer says of each tool.
+/// How much an answer says about each tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     #[default]
@@ -22,28 +22,28 @@ pub enum Detail {
     Full,
 }
 
-/// What `find_tools` was asked.
+/// A call of `find_tools`.
 #[derive(Debug)]
-pub struct Asked {
-    pub find: Find,
+pub struct FindToolsCall {
+    pub find: FindRequest,
     pub detail: Detail,
-    /// Tokens that the answer may have.
+    /// The most tokens of the answer.
     pub budget_tokens: Option<usize>,
 }
 
-/// What `call_tool` was asked.
+/// A call of a tool, through `call_tool` or directly.
 #[derive(Debug, PartialEq)]
-pub struct Called {
+pub struct ToolCall {
     pub tool: String,
     pub arguments: Arguments,
     pub confirmed: bool,
-    /// Tokens that the answer may have.
+    /// The most tokens of the answer.
     pub budget_tokens: Option<usize>,
 }
 
 /// # Errors
-/// What is wrong, for the agent to put right.
-pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
+/// Says what is wrong, so that the agent can correct it.
+pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
     let query = text(given, &["query", "q", "prompt"]);
     let query = query.filter(|query| !query.trim().is_empty());
     let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
@@ -69,18 +69,18 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<Asked, String> {
     }
     let budget = budget(given)?.or(context.as_ref().and_then(|context| context.budget_tokens));
     let mut request = SelectRequest::new(query);
-    // The budget is for the answer as it is written here, not for whole definitions.
+    // The budget is for this answer, not for the definitions that the engine would count.
     request.context = context.map(|context| Context { budget_tokens: None, ..context });
     request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS) as usize);
     let server = text(given, &["server"]).filter(|server| !server.is_empty());
     let profile = profile.map(str::to_owned);
     #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
     let min_score = min_score.map(|least| least as f32);
-    let find = Find { request, profile, server, min_score, ..Find::default() };
-    Ok(Asked { find, detail, budget_tokens: budget })
+    let find = FindRequest { request, profile, server, min_score, ..FindRequest::default() };
+    Ok(FindToolsCall { find, detail, budget_tokens: budget })
 }
 
-/// What the agent knows around the query: an object, or its text.
+/// The context of the query: an object, or its JSON as text.
 fn context(value: &Value) -> Result<Context, String> {
     let json = match value {
         Value::String(text) => text.clone(),
@@ -96,15 +96,15 @@ fn budget(given: &Arguments) -> Result<Option<usize>, String> {
 }
 
 /// # Errors
-/// What is wrong, for the agent to put right.
+/// Says what is wrong, so that the agent can correct it.
 pub fn describe(given: &Arguments) -> Result<String, String> {
     text(given, &NAMES).ok_or_else(|| no_name("describe_tool"))
 }
 
-/// What `read_more` was asked: the handle, and in characters where to begin and how much.
+/// The arguments of `read_more`: the handle, and offset and length in characters.
 ///
 /// # Errors
-/// What is wrong, for the agent to put right.
+/// Says what is wrong, so that the agent can correct it.
 pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
     const NO_HANDLE: &str =
         "expected `handle`: what stands behind \"handle\" in an answer that was cut";
@@ -122,8 +122,8 @@ pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
 }
 
 /// # Errors
-/// What is wrong, for the agent to put right.
-pub fn call(mut given: Arguments) -> Result<Called, String> {
+/// Says what is wrong, so that the agent can correct it.
+pub fn call(mut given: Arguments) -> Result<ToolCall, String> {
     let budget_tokens = match take(&mut given, &["budget_tokens"]) {
         None => None,
         Some(value) => budget(&Arguments::from_iter([("budget_tokens".to_owned(), value)]))?,
@@ -134,9 +134,9 @@ pub fn call(mut given: Arguments) -> Result<Called, String> {
     let named = take_text(&mut given, &NAMES);
     let (tool, arguments) = match (named, inner) {
         (Some(tool), Some(inner)) => (tool, inner),
-        // What stands beside the name can only be meant for the tool.
+        // The other members must be the tool's arguments.
         (Some(tool), None) => (tool, given),
-        // Some agents put the name in with what the tool is given.
+        // Some agents put the name among the tool's arguments.
         (None, Some(mut inner)) => {
             let tool = take_text(&mut inner, &NAMES).ok_or_else(|| no_name("call_tool"))?;
             let innermost = take(&mut inner, &GIVEN).map(object).transpose()?;
@@ -144,10 +144,10 @@ pub fn call(mut given: Arguments) -> Result<Called, String> {
         }
         (None, None) => return Err(no_name("call_tool")),
     };
-    Ok(Called { tool, arguments, confirmed, budget_tokens })
+    Ok(ToolCall { tool, arguments, confirmed, budget_tokens })
 }
 
-/// An object, or a text that holds one; nothing is an empty one.
+/// An object, or its JSON as text. Null and empty text are an empty object.
 fn object(value: Value) -> Result<Arguments, String> {
     let expected = "expected `arguments` as a JSON object, found";
     match value {
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_call_is_understood_however_it_is_spelled() {
-        let wanted = Called {
+        let expected = ToolCall {
             tool: "fs__read".into(),
             arguments: members(json!({"path": "x"})),
             confirmed: false,
@@ -233,7 +233,7 @@ mod tests {
             json!({"parameters": {"name": "fs__read", "arguments": {"path": "x"}}}),
             json!({"arguments": "{\"name\": \"fs__read\", \"path\": \"x\"}"}),
         ] {
-            assert_eq!(call(members(said.clone())).as_ref(), Ok(&wanted), "{said}");
+            assert_eq!(call(members(said.clone())).as_ref(), Ok(&expected), "{said}");
         }
         let large = json!({"tool_name": "x", "arguments": "{\"id\": 18446744073709551616}"});
         let said = call(members(large)).unwrap_err();

@@ -1,18 +1,18 @@
-//! A tool as MCP defines it, given out again as its server wrote it.
+//! The MCP definition of a tool, as its server wrote it.
 
 use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
+use toolroute_catalog::{MCP_MEMBERS, Tool};
 
-use super::super::About;
-use crate::catalog::{MCP_MEMBERS, Tool};
+use crate::About;
 
-/// What a tool without a schema takes: anything.
+/// The schema of a tool without one: any object.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
-/// A tool as an MCP object. All is as its server has it, but for the name, which is the id by which
-/// it is called here.
+/// A tool as an MCP object. Every member is as the server wrote it, except the name, which is the tool's
+/// id.
 pub struct Definition<'a>(pub &'a Tool);
 
 impl Definition<'_> {
@@ -21,7 +21,7 @@ impl Definition<'_> {
             .expect("a tool has string keys and its schemas are JSON. This is a bug.")
     }
 
-    /// Its members one after the other, into an object that may have more.
+    /// Writes the members into an object that may have more.
     pub fn members<M: SerializeMap>(&self, out: &mut M) -> Result<(), M::Error> {
         let tool = self.0;
         out.serialize_entry("name", &tool.id)?;
@@ -30,7 +30,7 @@ impl Definition<'_> {
             .as_ref()
             .and_then(|members| serde_json::from_str(members.as_str()).ok())
             .unwrap_or_default();
-        // Where the annotations have a title, it is there already.
+        // The title may come from the annotations, which are written below.
         if let Some(title) = tool.title.as_ref().filter(|_| !titled(&beside)) {
             out.serialize_entry("title", title)?;
         }
@@ -53,20 +53,20 @@ impl Definition<'_> {
     }
 }
 
-/// A definition, and what is known of the tool beside it.
-pub struct Described<'a> {
+/// A definition with [`About`].
+pub struct ToolDescription<'a> {
     pub tool: &'a Tool,
     pub about: About,
 }
 
-impl Described<'_> {
+impl ToolDescription<'_> {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self)
             .expect("a tool has string keys and its schemas are JSON. This is a bug.")
     }
 }
 
-impl Serialize for Described<'_> {
+impl Serialize for ToolDescription<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_map(None)?;
         Definition(self.tool).members(&mut out)?;
@@ -75,7 +75,7 @@ impl Serialize for Described<'_> {
     }
 }
 
-/// Whether the title comes from the annotations.
+/// Whether the annotations have a title.
 fn titled(beside: &BTreeMap<&str, &RawValue>) -> bool {
     let notes = beside.get("annotations").map(|notes| notes.get());
     let notes: Option<BTreeMap<String, &RawValue>> =
@@ -91,7 +91,7 @@ impl Serialize for Definition<'_> {
     }
 }
 
-/// A tool's parameters in a line: `path: string, head?: integer`.
+/// A tool's parameters in one line: `path: string, head?: integer`.
 pub fn parameters(tool: &Tool) -> String {
     const MOST: usize = 12;
     let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
@@ -100,7 +100,7 @@ pub fn parameters(tool: &Tool) -> String {
         schema["required"].as_array().into_iter().flatten().filter_map(|n| n.as_str()).collect();
     let Some(properties) = schema["properties"].as_object() else { return String::new() };
     let mut names: Vec<(&String, &serde_json::Value)> = properties.iter().collect();
-    // The required ones come first, so that what is cut is what can be done without.
+    // Required ones first, so that only optional ones are cut.
     names.sort_by_key(|(name, _)| !required.contains(&name.as_str()));
     let mut line = String::new();
     for (place, (name, about)) in names.iter().enumerate() {
@@ -144,8 +144,9 @@ fn kind(schema: &serde_json::Value) -> String {
 mod tests {
     use std::path::Path;
 
+    use toolroute_catalog::{Catalog, LoadOptions};
+
     use super::*;
-    use crate::catalog::{Catalog, LoadOptions};
 
     fn tool(text: &str) -> Tool {
         let dir = tempfile::tempdir().unwrap();
@@ -171,11 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_in_a_word() {
-        let told = |schema: &str| kind(&serde_json::from_str(schema).unwrap());
-        assert_eq!(told(r#"{"type": "array", "items": {"type": "string"}}"#), "string[]");
-        assert_eq!(told(r#"{"enum": ["a", 1]}"#), "\"a\"|1");
-        assert_eq!(told(r#"{"type": ["string", "null"]}"#), "string|null");
-        assert_eq!(told(r#"{"$ref": "https://example.org/x"}"#), "any");
+    fn types_are_shown_in_a_word() {
+        let shown = |schema: &str| kind(&serde_json::from_str(schema).unwrap());
+        assert_eq!(shown(r#"{"type": "array", "items": {"type": "string"}}"#), "string[]");
+        assert_eq!(shown(r#"{"enum": ["a", 1]}"#), "\"a\"|1");
+        assert_eq!(shown(r#"{"type": ["string", "null"]}"#), "string|null");
+        assert_eq!(shown(r#"{"$ref": "https://example.org/x"}"#), "any");
     }
 }

@@ -1,37 +1,38 @@
-//! What there is to find, in a few words: an agent that is told nothing never looks.
+//! A short hint on what the catalog holds: without it agents do not search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Error, ServerState, Service, Status};
-use crate::catalog::{Tool, split_identifier};
+use toolroute_catalog::{Tool, split_identifier};
 
-/// Characters of a hint at most: about 150 tokens, paid for with every request.
+use crate::{Error, ServerState, Service, Status};
+
+/// The most characters of a hint: about 150 tokens, which cost with each request.
 const MOST_CHARS: usize = 600;
 
-/// Words that say what a server is about.
+/// The number of subjects of each server.
 const SUBJECTS: usize = 5;
 
-/// Words of names that say nothing of a subject.
+/// Words in names of tools that are no subject.
 const EMPTY_WORDS: [&str; 28] = [
     "a", "add", "all", "and", "by", "call", "create", "delete", "do", "for", "from", "get", "in",
     "is", "list", "of", "on", "one", "or", "read", "remove", "run", "set", "the", "to", "tool",
     "update", "with",
 ];
 
-/// What a client of a profile is told that there is to find: the number of tools, the servers'
-/// names, and a few subjects of each. The same catalog gives the same words.
+/// The hint for clients of a profile: the number of tools, the names of the servers, and some subjects of
+/// each. Equal catalogs give equal hints.
 ///
 /// # Errors
 /// [`Error::UnknownProfile`].
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
-    let seen = service.seen_servers(profile)?.into_iter();
-    // What has nothing to find, and will have nothing, is not worth a word here.
+    let visible = service.visible_servers(profile)?.into_iter();
+    // Servers without tools, now and later, are left out.
     let may_have = |state: &ServerState| {
         !matches!(state.status, Status::LeftOut { .. }) && (state.tools > 0 || state.held_back == 0)
     };
-    for state in seen.filter(may_have) {
+    for state in visible.filter(may_have) {
         by_server.entry(state.name).or_default();
     }
     for tool in catalog.iter() {
@@ -40,10 +41,10 @@ pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, 
             by_server.entry(server).or_default().push(tool);
         }
     }
-    Ok(told(&by_server))
+    Ok(written(&by_server))
 }
 
-fn told(by_server: &BTreeMap<String, Vec<&Tool>>) -> String {
+fn written(by_server: &BTreeMap<String, Vec<&Tool>>) -> String {
     let tools: usize = by_server.values().map(Vec::len).sum();
     if by_server.is_empty() {
         return String::new();
@@ -72,8 +73,7 @@ fn told(by_server: &BTreeMap<String, Vec<&Tool>>) -> String {
     hint
 }
 
-/// The words that most of the server's tools have in their names, and of those that as many have,
-/// the first by the alphabet.
+/// The most frequent words in the names of the server's tools; equally frequent ones by the alphabet.
 fn subjects(server: &str, tools: &[&Tool]) -> Vec<String> {
     let own = split_identifier(server).to_lowercase();
     let own: BTreeSet<&str> = own.split_whitespace().collect();
@@ -95,8 +95,9 @@ fn subjects(server: &str, tools: &[&Tool]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Catalog;
+
     use super::*;
-    use crate::catalog::Catalog;
 
     fn hint(tools: &[(&str, &str)]) -> String {
         let tools: Vec<Tool> =
@@ -106,7 +107,7 @@ mod tests {
         for tool in catalog.iter() {
             by_server.entry(tool.server.clone().unwrap()).or_default().push(tool);
         }
-        told(&by_server)
+        written(&by_server)
     }
 
     #[test]

@@ -8,42 +8,42 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
-use super::super::bodies::{self, BODY_BUDGET, Bodies};
-use super::super::http::{Limits, accept};
-use super::super::{Error, Service, Shutdown, Token, guard};
-use super::sessions::Bounded;
+use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
+use crate::bodies::{self, BODY_BUDGET, BodyBudget};
+use crate::http::{Limits, accept};
+use crate::{Error, Service, Shutdown, Token, guard};
 
-/// How long a session may be silent. Agents pause while people think, and not every client begins
-/// anew where its session is gone.
+/// How long a session may be idle. Agents pause while people think, and not every client starts a new
+/// session when its own is gone.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Who may reach a gateway, and how long.
+/// Options of a gateway over HTTP.
 #[derive(Clone, Default)]
 pub struct McpHttpOptions {
     pub gateway: GatewayOptions,
-    /// Names under which the server is reached, beside the loopback ones.
+    /// Host names of the server, in addition to the loopback ones.
     pub hosts: Vec<String>,
-    /// What clients must show. Where others can reach the server there must be one.
+    /// The token that clients must send. It is needed where other machines can reach the server.
     pub token: Option<Token>,
-    /// Requests come through the guard of a server around it, which knows hosts and pages.
+    /// Whether a guard around the routes already checks hosts and origins.
     pub guarded: bool,
     /// Ends all sessions.
     pub shutdown: Shutdown,
 }
 
-/// Gives the service as it is now: a server may come to have another.
-pub type Present = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
+/// Returns the current service, which a reload may replace.
+pub type CurrentService = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
 
-/// The routes of the gateway, to be served beside others. A session stays with the service that it
-/// began with; the profiles are those of the first.
+/// The routes of the gateway. A session keeps the service with which it began; the profiles are those of the
+/// first service.
 ///
-/// By itself it answers to loopback hosts and to the names of the options, and to no web page: rmcp
-/// looks at the origin only where it is told to, and the protocol demands it. Tokens are the guard's.
+/// Unless they are guarded, the routes answer only to loopback hosts and `hosts`, and to no web page. They
+/// do not check the token, which is the guard's task.
 ///
 /// # Errors
-/// What [`Gateway::new`] may raise.
-pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router, Error> {
+/// As [`Gateway::new`].
+pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<Router, Error> {
     let config = StreamableHttpServerConfig::default();
     let config = if options.guarded {
         config.disable_allowed_hosts().disable_allowed_origins()
@@ -54,18 +54,18 @@ pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router,
     };
     let config = config.with_cancellation_token(options.shutdown.token().child_token());
     let endpoint = |gateway: GatewayOptions| {
-        let gateways = Gateways::new(Arc::clone(present), gateway)?;
+        let gateways = GatewayFactory::new(Arc::clone(current), gateway)?;
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(IDLE);
         let fresh = move || gateways.fresh().map_err(std::io::Error::other);
         Ok::<_, Error>(StreamableHttpService::new(
             fresh,
-            Arc::new(Bounded::new(sessions)),
+            Arc::new(BoundedSessions::new(sessions)),
             config.clone(),
         ))
     };
     let mut router = Router::new().route_service("/mcp", endpoint(options.gateway.clone())?);
-    for name in present().profiles() {
+    for name in current().profiles() {
         let profile = Some(name.to_owned());
         let gateway = GatewayOptions { profile, ..options.gateway.clone() };
         router = router.route_service(&format!("/mcp/{name}"), endpoint(gateway)?);
@@ -73,22 +73,22 @@ pub fn mcp_router(present: &Present, options: &McpHttpOptions) -> Result<Router,
     Ok(router)
 }
 
-/// Gateways of one profile: what they share is made once a service.
-struct Gateways {
-    present: Present,
+/// Makes the gateways of one profile. Their shared state is made once for each service.
+struct GatewayFactory {
+    current: CurrentService,
     options: GatewayOptions,
     latest: Mutex<(Arc<Service>, Gateway)>,
 }
 
-impl Gateways {
-    fn new(present: Present, options: GatewayOptions) -> Result<Self, Error> {
-        let service = present();
+impl GatewayFactory {
+    fn new(current: CurrentService, options: GatewayOptions) -> Result<Self, Error> {
+        let service = current();
         let gateway = Gateway::new(Arc::clone(&service), &options)?;
-        Ok(Self { present, options, latest: Mutex::new((service, gateway)) })
+        Ok(Self { current, options, latest: Mutex::new((service, gateway)) })
     }
 
     fn fresh(&self) -> Result<Gateway, Error> {
-        let service = (self.present)();
+        let service = (self.current)();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&latest.0, &service) {
             *latest = (Arc::clone(&service), Gateway::new(service, &self.options)?);
@@ -97,10 +97,10 @@ impl Gateways {
     }
 }
 
-/// Serves the gateway alone until its shutdown begins.
+/// Serves only the gateway until the shutdown begins.
 ///
 /// # Errors
-/// What [`Gateway::new`] may raise, and where the listener has no address.
+/// As [`Gateway::new`], and [`Error::Listen`] for a listener without an address.
 pub async fn serve_mcp(
     listener: TcpListener,
     service: &Arc<Service>,
@@ -116,9 +116,9 @@ pub async fn serve_mcp(
     });
     let options = McpHttpOptions { guarded: true, ..options };
     let service = Arc::clone(service);
-    let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as Present), &options)?;
+    let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as CurrentService), &options)?;
     let router = router
-        .layer(middleware::from_fn_with_state(Bodies::new(BODY_BUDGET), bodies::bounded))
+        .layer(middleware::from_fn_with_state(BodyBudget::new(BODY_BUDGET), bodies::bounded))
         .layer(middleware::from_fn_with_state(guard, guard::admit));
     accept(listener, router, Limits::default(), &options.shutdown).await;
     Ok(())

@@ -1,23 +1,23 @@
-//! `tools/list`: what an agent sees without asking.
+//! `tools/list`: the tools that an agent sees without a search.
 
 use std::sync::{Arc, PoisonError};
 
 use rmcp::model::Tool as McpTool;
+use toolroute_catalog::{Tool, ToolId};
 
-use super::super::{Error, Find, Service};
 use super::definition::Definition;
 use super::meta::READ_MORE;
-use super::{Expose, Gateway, Shared};
-use crate::catalog::{Tool, ToolId};
+use super::{Expose, Gateway, GatewayState};
+use crate::{Error, FindRequest, Service};
 
-/// Tools that are listed by themselves where a profile names no limit.
+/// The default number of tools of [`Expose::Selected`].
 pub const SELECTED: usize = 10;
 
-/// The tools of a list, shared by all who ask while the catalog stays.
+/// The result of `tools/list`, shared by all clients of a profile until the catalog changes.
 #[derive(Clone, PartialEq)]
-pub(super) struct Listed(Arc<Vec<McpTool>>);
+pub(super) struct ToolList(Arc<Vec<McpTool>>);
 
-impl Listed {
+impl ToolList {
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|tool| tool.name == name)
     }
@@ -28,7 +28,7 @@ impl Listed {
 }
 
 impl Gateway {
-    /// Waits for servers that are asked for the first time, where their tools are listed.
+    /// Waits for the servers' first lists where `tools/list` depends on them.
     pub(super) async fn tools_are_known(&self) {
         let service = &self.shared.service;
         let profile = service.profile(self.shared.profile.as_deref());
@@ -38,15 +38,15 @@ impl Gateway {
         }
     }
 
-    /// What is listed now: the same until the catalog changes.
-    pub(super) async fn listed(&self) -> Result<Listed, Error> {
+    /// The present list.
+    pub(super) async fn listed(&self) -> Result<ToolList, Error> {
         let shared = Arc::clone(&self.shared);
-        super::super::service::off_thread(move || shared.listed()).await?
+        crate::service::off_thread(move || shared.listed()).await?
     }
 }
 
-impl Shared {
-    fn listed(&self) -> Result<Listed, Error> {
+impl GatewayState {
+    fn listed(&self) -> Result<ToolList, Error> {
         let version = self.service.engine().version();
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, listed)) = known.filter(|(of, _)| *of == version) {
@@ -54,21 +54,21 @@ impl Shared {
         }
         let mut tools = match self.expose {
             Expose::Search => self.meta.clone(),
-            // An answer may name a handle, which only this one reads.
+            // An answer may be truncated, and only this tool gives the rest.
             Expose::Selected => {
                 let is_more = |tool: &&McpTool| tool.name == READ_MORE;
                 self.meta.iter().filter(is_more).cloned().collect()
             }
         };
         tools.extend(self.direct()?.iter().filter_map(|tool| defined(tool)));
-        let listed = Listed(Arc::new(tools));
+        let listed = ToolList(Arc::new(tools));
         let kept = (version, listed.clone());
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         Ok(listed)
     }
 
-    /// The tools that are listed under their own ids: those that are pinned, in their order, and,
-    /// where tools are exposed by themselves, the best after them.
+    /// The tools that are listed under their own ids: the pinned ones in their order, and with
+    /// [`Expose::Selected`] the best ones after them.
     fn direct(&self) -> Result<Vec<Arc<Tool>>, Error> {
         let profile = self.service.profile(self.profile.as_deref())?;
         let mut tools: Vec<Arc<Tool>> = Vec::new();
@@ -90,7 +90,7 @@ impl Shared {
         Ok(without_doubles(tools))
     }
 
-    /// The tools for what the profile is about; where it does not say, in the order of the catalog.
+    /// The best tools for the profile's query; without a query all tools in the order of the catalog.
     fn best(&self, query: Option<&str>, most: usize) -> Result<Vec<Arc<Tool>>, Error> {
         let profile = self.profile.as_deref();
         let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
@@ -98,11 +98,11 @@ impl Shared {
             let sees = |tool: &&Arc<Tool>| self.service.sees(tool, profile).unwrap_or(false);
             return Ok(catalog.tools().iter().filter(sees).cloned().collect());
         };
-        let mut find = Find::new(query);
+        let mut find = FindRequest::new(query);
         find.request.limit = Some(most);
         find.profile = self.profile.clone();
         let found = self.service.select(&find)?;
-        // A profile is a wide question: the nearest tools will do where none is sure to fit.
+        // A profile's query is broad: where no tool is sure to fit, the nearest ones are listed.
         let nearest = found.excluded.iter().filter(|_| found.abstained);
         let nearest = nearest.filter_map(|near| self.describe(&self.service, &near.id));
         Ok(found.tools.iter().map(|found| Arc::clone(&found.tool)).chain(nearest).collect())
@@ -123,8 +123,8 @@ fn without_doubles(tools: Vec<Arc<Tool>>) -> Vec<Arc<Tool>> {
     kept
 }
 
-/// The tool in MCP's own type. One whose definition MCP cannot hold, such as a schema that is no
-/// object, is not listed; it can be found all the same.
+/// The tool in rmcp's type. A definition that it cannot represent, such as a schema that is not an object, is
+/// not listed; the tool can still be found.
 fn defined(tool: &Tool) -> Option<McpTool> {
     let read = serde_json::from_str(&Definition(tool).to_json());
     read.inspect_err(|error| tracing::debug!(%error, id = %tool.id, "not listed")).ok()

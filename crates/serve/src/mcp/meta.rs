@@ -1,4 +1,4 @@
-//! The tools by which all others are found, looked at and called.
+//! The definitions of the gateway's own tools, by which all others are found, described and called.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ pub const DESCRIBE: &str = "describe_tool";
 pub const CALL: &str = "call_tool";
 pub const READ_MORE: &str = "read_more";
 
-/// Another name for [`FIND`] that agents know from elsewhere.
+/// Another name of [`FIND`] that agents know from other gateways.
 pub const FIND_ALIAS: &str = "search_tools";
 
-/// Tools in an answer at most, whoever asks.
+/// The most tools in an answer.
 pub const MOST_TOOLS: u64 = 50;
 
-/// Characters of a page at most, whoever asks.
+/// The most characters of a page.
 pub const MOST_CHARS: u64 = 1_000_000;
 
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
@@ -25,7 +25,7 @@ pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call
 pub const INSTRUCTIONS_SELECTED: &str =
     "The tools of several servers, chosen for this profile. Their names are server__tool.";
 
-/// What a name in `tools/call` means.
+/// One of the gateway's own tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meta {
     Find,
@@ -46,7 +46,7 @@ impl Meta {
     }
 }
 
-/// The definitions, the same bytes for the same hint. Members stand in a fixed order.
+/// The definitions. Equal hints give equal bytes: members have a fixed order.
 pub fn definitions(hint: &str) -> Vec<Tool> {
     [find(hint), describe(), call(), read_more()].into_iter().map(read).collect()
 }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn definitions_are_the_same_bytes_and_only_looking_says_that_it_only_reads() {
+    fn definitions_are_the_same_bytes_and_only_call_tool_does_not_say_that_it_only_reads() {
         let written = || serde_json::to_string(&definitions("There is much.")).unwrap();
         assert_eq!(written(), written());
         let tools = definitions("There is much.");

@@ -1,4 +1,4 @@
-//! Sessions of the gateway over HTTP: so many and no more.
+//! Limits the sessions of the gateway over HTTP.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,23 +12,23 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 
-/// Sessions that are open at a time; with one more, the one that was idle longest goes. Each takes
-/// about 70 kB. As many as there may be connections.
+/// The number of open sessions, as many as connections. Beyond it the session that was idle longest is
+/// closed. A session takes about 70 kB.
 const MOST: usize = 1_024;
 
-/// Messages with which every session begins: what says that it is ready.
+/// The messages that every session begins with (`notifications/initialized`).
 const BEGINNING: u32 = 1;
 
-/// Sessions in memory, of which the longest idle is closed where there are too many. A client that
-/// comes back to it is told that it is gone, and begins anew.
-pub(super) struct Bounded {
+/// Sessions in memory. Beyond the limit the one that was idle longest is closed. A client that uses it again
+/// gets an error and starts a new one.
+pub(super) struct BoundedSessions {
     sessions: LocalSessionManager,
     most: usize,
-    /// How many messages each has brought.
+    /// The number of messages of each session, the latest used first.
     used: Mutex<LruCache<SessionId, u32>>,
 }
 
-impl Bounded {
+impl BoundedSessions {
     pub fn new(sessions: LocalSessionManager) -> Self {
         Self { sessions, most: MOST, used: Mutex::new(LruCache::unbounded()) }
     }
@@ -43,9 +43,9 @@ impl Bounded {
         }
     }
 
-    /// Takes in a new session. Where there is no room, the session to close: the longest idle of those
-    /// that were only begun, so that who begins sessions without end closes their own; else the longest
-    /// idle of all. It is never the new one, which has yet to be answered.
+    /// Adds a new session. Beyond the limit, returns the session to close: the one that was idle longest
+    /// among those that were only begun, so that a client that begins sessions without end closes its own,
+    /// or else among all. It is never the new one, which has not been answered yet.
     fn admit(&self, id: SessionId) -> Option<SessionId> {
         let mut used = self.used();
         let excess = match used.len() >= self.most {
@@ -63,7 +63,7 @@ impl Bounded {
     }
 }
 
-impl SessionManager for Bounded {
+impl SessionManager for BoundedSessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
@@ -135,7 +135,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_only_begins_sessions_closes_their_own() {
-        let bounded = Bounded { most: 3, ..Bounded::new(LocalSessionManager::default()) };
+        let bounded =
+            BoundedSessions { most: 3, ..BoundedSessions::new(LocalSessionManager::default()) };
         let mut open = Vec::new();
         for _ in 0..2 {
             open.push(bounded.create_session().await.unwrap());
@@ -156,7 +157,8 @@ mod tests {
 
     #[tokio::test]
     async fn where_all_sessions_are_at_work_the_longest_idle_makes_room_for_a_new_one() {
-        let bounded = Bounded { most: 3, ..Bounded::new(LocalSessionManager::default()) };
+        let bounded =
+            BoundedSessions { most: 3, ..BoundedSessions::new(LocalSessionManager::default()) };
         let mut open = Vec::new();
         for _ in 0..3 {
             open.push(bounded.create_session().await.unwrap());

@@ -1,15 +1,15 @@
-//! What an agent needs to know of a tool to choose it well, beside its definition.
+//! What helps an agent to choose a tool, in addition to the tool's definition.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use toolroute_catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
+use toolroute_run::execution::tokens_of;
 
 use super::Service;
-use crate::catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
-use crate::execution::tokens_of;
 
-/// What a call of a tool does, takes and gives, and what it needs. What is not known is left out.
+/// Effects, cost and requirements of a tool's calls. Unknown values are left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct About {
     /// `reads only`, `writes` or `may destroy`.
@@ -17,28 +17,29 @@ pub struct About {
     pub effects: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyTier>,
-    /// Milliseconds that a call usually takes: what was measured, else what is declared.
+    /// The usual duration of a call in milliseconds: measured, or else declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usual_ms: Option<u64>,
-    /// Tokens of a usual answer, estimated: what was measured, else what is declared.
+    /// The estimated tokens of a usual answer: measured, or else declared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_tokens: Option<usize>,
-    /// The required parameters, each with an example, its values or what its author says of it.
+    /// The required parameters, each with an example, its description or its type.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub required: BTreeMap<String, String>,
-    /// The tools that give the ids that it requires.
+    /// The tools that return the ids that this one requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Need>,
-    /// Why its calls are refused, whatever they bring.
+    /// Why calls of it are refused whatever their arguments are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
-/// Characters of a hint on a parameter.
+/// The most characters of a hint on a parameter.
 const HINT_CHARS: usize = 80;
 
 impl Service {
-    /// What is known of a tool beside its definition.
+    /// Effects, cost and requirements of a tool's calls. Reads the tool's schema, which may be large: not
+    /// for a thread that serves connections.
     pub fn about(&self, tool: &Tool) -> About {
         let estimate = self.executor().map(|executor| executor.estimate(tool));
         let measured = estimate.filter(|estimate| estimate.learned);
@@ -96,9 +97,9 @@ fn cut(text: &str) -> String {
 mod tests {
     use serde_json::json;
     use serde_json::value::to_raw_value;
+    use toolroute_catalog::Schema;
 
     use super::*;
-    use crate::catalog::Schema;
 
     #[test]
     fn a_required_parameter_has_an_example_or_a_hint() {

@@ -1,46 +1,48 @@
-//! Calling a tool, with those that can stand in for it behind it.
+//! Calls a tool, and its fallbacks where it fails.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use super::{Error, Service, off_thread};
-use crate::catalog::{Tool, ToolId};
-use crate::execution::{
+use toolroute_catalog::{Tool, ToolId};
+use toolroute_conduct::session::{Session, neighbors};
+use toolroute_run::execution::{
     Arguments, Candidate, Event, Neighbor, Page, Report, Request, StandIns, candidates,
 };
-use crate::session::{Session, neighbors};
 
-/// Tools that are named where one could not be called.
+use super::{Error, Service, off_thread};
+
+/// The number of near tools that a report names where the tool is out of reach.
 const NEAREST: usize = 3;
 
 /// A tool to call.
 #[derive(Clone, Copy)]
-pub struct CallTool<'a> {
+pub struct CallRequest<'a> {
     /// The tool's id, `server:tool`, or a name that only one tool has.
     pub id: &'a str,
     pub arguments: &'a Arguments,
     /// The conversation that the call belongs to.
     pub session: &'a Session,
-    /// A person agreed to what may destroy something.
+    /// Whether a person agreed to a destructive call.
     pub confirmed: bool,
-    /// What the user wants to know, where that is told; else it is what the session was last asked
-    /// for when it was offered the tool.
+    /// What the user wants to know. Where it is empty, the prompt for which the session was last offered the
+    /// tool counts.
     pub question: &'a str,
-    /// Tokens that the answer may have.
+    /// The most tokens of the answer.
     pub budget_tokens: Option<usize>,
     pub profile: Option<&'a str>,
-    /// No other tool may answer for it.
+    /// Whether no other tool may answer in its place.
     pub alone: bool,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
 
 impl Service {
-    /// Calls a tool, or else one that can stand in for it. Dropping the future cancels the call.
+    /// Calls a tool, or a fallback where it fails. The session and the log get the report. Dropping the
+    /// future cancels the call.
     ///
     /// # Errors
-    /// [`Error::UnknownTool`], [`Error::UnknownProfile`], and [`Error::NoExecutor`] where nothing
-    /// can be called. What goes wrong in the call itself is in the report.
-    pub async fn call(self: &Arc<Self>, call: CallTool<'_>) -> Result<Report, Error> {
+    /// [`Error::UnknownTool`], [`Error::UnknownProfile`], and [`Error::NoExecutor`] without servers.
+    /// Failures of the call itself are part of the report.
+    pub async fn call(self: &Arc<Self>, call: CallRequest<'_>) -> Result<Report, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let tool = self.describe(call.id, call.profile)?;
         let candidates = self.candidates(&tool, &call).await?;
@@ -57,28 +59,29 @@ impl Service {
         };
         let mut report = executor.call(&request).await;
         if report.is_out_of_reach() {
-            // Without them the report is as good.
+            // They are a help only, so their failure is ignored.
             report.name_nearest(self.nearest(&tool, call.profile).await.unwrap_or_default());
         }
         call.session.record_report(&self.engine, &report, call.question);
         Ok(report)
     }
 
-    /// The rest of an answer that was cut, by the handle that its marker names. Counts characters.
+    /// A page of an answer that was truncated, by the handle in its marker: at most `most` characters from
+    /// character `offset` on.
     ///
     /// # Errors
-    /// [`Error::NoExecutor`], and [`Error::UnknownHandle`] where nothing is kept under it.
+    /// [`Error::NoExecutor`], and [`Error::UnknownHandle`] where the answer is not kept.
     pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Result<Page, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let page = executor.read_more(handle, offset, most);
         page.ok_or_else(|| Error::UnknownHandle { handle: handle.chars().take(40).collect() })
     }
 
-    /// The tool and those to try after it, within the profile.
+    /// The tool and its fallbacks within the profile, in the order in which they are tried.
     async fn candidates(
         self: &Arc<Self>,
         tool: &Arc<Tool>,
-        call: &CallTool<'_>,
+        call: &CallRequest<'_>,
     ) -> Result<Vec<Candidate>, Error> {
         if self.options.no_fallback || call.alone {
             return Ok(vec![Candidate::asked(Arc::clone(tool))]);
@@ -94,7 +97,7 @@ impl Service {
         Ok(chain)
     }
 
-    /// The ids of the tools nearest in meaning that the profile shows and that may run.
+    /// The ids of the nearest tools in meaning that the profile admits.
     async fn nearest(
         self: &Arc<Self>,
         tool: &Arc<Tool>,
@@ -106,7 +109,7 @@ impl Service {
         Ok(shown.take(NEAREST).map(|near| near.tool.id.clone()).collect())
     }
 
-    /// The tools nearest in meaning, found once a version of the catalog.
+    /// The nearest tools in meaning, computed once for each version of the catalog.
     async fn near(self: &Arc<Self>, tool: &Arc<Tool>) -> Result<Arc<Vec<Neighbor>>, Error> {
         let version = self.engine.version();
         {

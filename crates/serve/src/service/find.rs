@@ -1,68 +1,68 @@
-//! Finding tools, and saying which servers had no part in the answer.
+//! Finds tools, and names the servers whose tools are missing in the answer.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
+use toolroute_conduct::session::Session;
+use toolroute_rank::engine::{NoTools, SelectRequest, Selection};
 
-use super::recent::{Recent, now_ms};
+use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};
-use crate::engine::{NoTools, SelectRequest, Selection};
-use crate::session::Session;
 
-/// What to find.
+/// A request for the tools that fit a prompt.
 #[derive(Clone, Debug, Default)]
-pub struct Find {
+pub struct FindRequest {
     pub request: SelectRequest,
-    /// The conversation that it belongs to: it is read with what was asked before, and what is
-    /// offered is remembered there.
+    /// The conversation of the request. The prompt is read together with earlier ones, and the session
+    /// remembers the offered tools.
     pub session: Arc<Session>,
     pub profile: Option<String>,
-    /// Tools of this server alone.
+    /// Finds only tools of this server.
     pub server: Option<String>,
-    /// Tools that score less are left out.
+    /// Leaves out tools with a lower score.
     pub min_score: Option<f32>,
 }
 
-impl Find {
+impl FindRequest {
     pub fn new(query: impl Into<String>) -> Self {
         Self { request: SelectRequest::new(query), ..Self::default() }
     }
 }
 
-/// What was found, and what could not be looked at.
+/// The selected tools, and the servers whose tools could not be considered.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct FindResult {
     #[serde(flatten)]
     pub selection: Selection,
-    /// Servers whose tools are not in the answer, or cannot be called now.
+    /// Servers whose tools are missing in the selection, or cannot be called now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unavailable: Vec<Unavailable>,
+    pub unavailable: Vec<UnavailableServer>,
     #[serde(skip)]
     pub took_ms: f64,
 }
 
-/// A server that cannot be had now, or not all of its tools.
+/// A server that is unavailable, or some of whose tools are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unavailable {
+pub struct UnavailableServer {
     pub server: String,
     pub because: String,
-    /// It is starting: the same question may have another answer soon.
+    /// Whether it is starting: the same request may soon have another result.
     #[serde(skip)]
     pub is_starting: bool,
 }
 
 impl Service {
-    /// The tools for what is asked, within a profile.
+    /// Selects tools within a profile, on the runtime's blocking pool.
     ///
     /// # Errors
-    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and what a selection may raise.
-    pub async fn find(self: &Arc<Self>, find: Find) -> Result<Found, Error> {
+    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of [`Engine::select`](toolroute_rank::engine::Engine::select).
+    pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         let began = Instant::now();
         let unavailable = self.unavailable(&find)?;
         let service = Arc::clone(self);
         let (selection, find) = off_thread(move || (service.select(&find), find)).await?;
-        let found = Found {
+        let found = FindResult {
             selection: selection?,
             unavailable,
             took_ms: began.elapsed().as_secs_f64() * 1_000.0,
@@ -71,11 +71,11 @@ impl Service {
         Ok(found)
     }
 
-    /// [`Service::find`] for those who are on a thread of their own; nothing is remembered of it.
+    /// As [`Service::find`], on the calling thread and without a trace in [`Service::recent`].
     ///
     /// # Errors
     /// As [`Service::find`].
-    pub fn select(&self, find: &Find) -> Result<Selection, Error> {
+    pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
         let view = self.view(find.profile.as_deref())?;
         let mut request = find.session.request(find.request.clone());
         let mut context = request.context.take().unwrap_or_default();
@@ -98,11 +98,12 @@ impl Service {
         Ok(selection)
     }
 
-    fn unavailable(&self, find: &Find) -> Result<Vec<Unavailable>, Error> {
+    /// The servers that the result has to name.
+    fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
         if find.server.is_none() && states.iter().all(|state| state.lacking().is_none()) {
-            // As nearly always; who may be named takes a walk through the catalog.
+            // The usual case. The rest iterates over the catalog.
             return Ok(Vec::new());
         }
         let named = self.named(view);
@@ -123,14 +124,14 @@ impl Service {
         Ok(meant
             .filter_map(|state| {
                 let (because, is_starting) = (state.lacking()?, state.is_awaited());
-                Some(Unavailable { server: state.name, because, is_starting })
+                Some(UnavailableServer { server: state.name, because, is_starting })
             })
             .collect())
     }
 
-    fn remember(&self, find: &Find, found: &Found) {
+    fn remember(&self, find: &FindRequest, found: &FindResult) {
         let tools = found.selection.tools.iter();
-        let recent = Recent {
+        let recent = RecentSelection {
             number: 0,
             at_ms: now_ms(),
             query: find.request.prompt.clone(),

@@ -1,30 +1,28 @@
-//! The latest answers, for people who watch.
+//! The latest selections, which the page and `GET /v1/recent` show.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use serde::Serialize;
+use toolroute_catalog::ToolId;
 
-use crate::catalog::ToolId;
-
-/// Answers that are remembered.
+/// The number of selections that are kept.
 const MOST: usize = 100;
 
-/// Characters of a prompt that are kept: as many as a person reads in a list.
+/// The characters of a prompt that are kept: as many as a person reads in a list.
 const MOST_CHARS: usize = 2_000;
 
-/// One answer of the recent past. It holds the prompt, so it is for the user's own eyes: it is in
-/// memory alone, and in no log.
+/// A selection. It holds the user's prompt, so it is kept in memory and never written to a log.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recent {
-    /// Counts up from 1 with each answer.
+pub struct RecentSelection {
+    /// Counts up from 1.
     pub number: u64,
     /// Milliseconds since 1970.
     pub at_ms: u64,
-    /// The prompt; of a long one the beginning, and `…`.
+    /// The prompt; a long one is cut and ends with `…`.
     pub query: String,
     pub profile: Option<String>,
-    /// The tools that were found, with their scores.
+    /// The selected tools with their scores.
     pub tools: Vec<(ToolId, f32)>,
     pub confidence: Option<f32>,
     pub took_ms: f64,
@@ -32,16 +30,16 @@ pub struct Recent {
 
 #[derive(Default)]
 pub(super) struct Ring {
-    latest: VecDeque<Recent>,
+    latest: VecDeque<RecentSelection>,
     count: u64,
 }
 
 impl Ring {
-    pub fn push(&mut self, mut recent: Recent) {
+    pub fn push(&mut self, mut recent: RecentSelection) {
         self.count += 1;
         recent.number = self.count;
         if let Some((end, _)) = recent.query.char_indices().nth(MOST_CHARS) {
-            // Not `truncate`, which keeps the whole prompt's memory.
+            // Not `truncate`, which keeps the allocation of the whole prompt.
             recent.query = format!("{}…", &recent.query[..end]);
         }
         if self.latest.len() == MOST {
@@ -50,7 +48,7 @@ impl Ring {
         self.latest.push_front(recent);
     }
 
-    pub fn newest_first(&self) -> Vec<Recent> {
+    pub fn newest_first(&self) -> Vec<RecentSelection> {
         self.latest.iter().cloned().collect()
     }
 }
@@ -71,7 +69,7 @@ mod tests {
         for query in ["short".to_owned(), "é".repeat(1_000_000)] {
             let (number, at_ms, took_ms) = (0, 0, 0.0);
             let tools = Vec::new();
-            ring.push(Recent {
+            ring.push(RecentSelection {
                 number,
                 at_ms,
                 query,

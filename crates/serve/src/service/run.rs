@@ -1,51 +1,51 @@
-//! Running a prompt: a step for each thing that it asks for, each with its tool.
+//! Runs a prompt that asks for several things: one step, with its tool, for each.
 
 use std::sync::Arc;
 
-use super::{CallTool, Error, Find, Service, off_thread};
-use crate::execution::{Event, LocalTime};
-use crate::session::{Plan, PlanReport, Session};
+use toolroute_conduct::session::{Plan, PlanReport, Session};
+use toolroute_run::execution::{Event, LocalTime};
+
+use super::{CallRequest, Error, FindRequest, Service, off_thread};
 
 /// A prompt to run.
 #[derive(Clone, Copy)]
-pub struct RunPrompt<'a> {
+pub struct RunRequest<'a> {
     pub prompt: &'a str,
-    /// The conversation that it belongs to. Results of one step are available to the next in it.
+    /// The conversation of the prompt. Each step can use the results of the steps before.
     pub session: &'a Arc<Session>,
-    /// What "tomorrow" is relative to.
+    /// The moment that words such as "tomorrow" are relative to.
     pub now: &'a LocalTime,
-    /// A person agreed to what may destroy something.
+    /// Whether a person agreed to destructive calls.
     pub confirmed: bool,
-    /// Shown, not run.
+    /// Whether the steps are only planned, and no tool is called.
     pub draft: bool,
     pub profile: Option<&'a str>,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
 
 impl Service {
-    /// Finds and calls a tool for each thing that a prompt asks for, in their order, until one is not
-    /// answered.
+    /// Finds and calls a tool for each thing that the prompt asks for, in order, until a step fails.
     ///
     /// # Errors
-    /// As [`Service::find`] and [`Service::call`]. What goes wrong in a call is in the report.
-    pub async fn run(self: &Arc<Self>, run: RunPrompt<'_>) -> Result<PlanReport, Error> {
+    /// As [`Service::find`] and [`Service::call`]. Failures of a call are part of the report.
+    pub async fn run(self: &Arc<Self>, run: RunRequest<'_>) -> Result<PlanReport, Error> {
         if !run.draft {
             self.executor().ok_or(Error::NoExecutor)?;
         }
         let (engine, prompt) = (Arc::clone(&self.engine), run.prompt.to_owned());
         let needs = off_thread(move || engine.needs(&prompt)).await?;
-        // What is only shown is not remembered.
-        let shown = run.draft.then(|| Arc::new(Session::restore("", run.session.record())));
-        let session = shown.as_ref().unwrap_or(run.session);
+        // A draft must not change the session.
+        let copy = run.draft.then(|| Arc::new(Session::restore("", run.session.record())));
+        let session = copy.as_ref().unwrap_or(run.session);
         let plan = Plan::new(needs, session, run.now);
         let mut plan = if run.draft { plan.draft() } else { plan };
         let mut is_first = true;
         while let Some(request) = plan.next_request() {
-            let find = Find {
+            let find = FindRequest {
                 request,
                 session: Arc::clone(session),
                 profile: run.profile.map(str::to_owned),
-                ..Find::default()
+                ..FindRequest::default()
             };
             let found = match self.find(find).await {
                 Ok(found) => found,
@@ -57,7 +57,7 @@ impl Service {
             };
             is_first = false;
             let Some(planned) = plan.prepare(&found.selection) else { continue };
-            let call = CallTool {
+            let call = CallRequest {
                 id: planned.tool.id.as_str(),
                 arguments: &planned.arguments,
                 session,

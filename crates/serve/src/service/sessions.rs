@@ -1,23 +1,23 @@
-//! The sessions of clients that name one.
+//! The sessions of clients, by name, by connection or by request.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
+use toolroute_conduct::session::Session;
+use toolroute_rank::feedback::client_session;
+use toolroute_run::execution::CallLimits;
 
 use super::Error;
-use crate::execution::CallLimits;
-use crate::feedback::client_session;
-use crate::session::Session;
 
-/// Sessions that are remembered; the longest unused are forgotten. One takes some kilobytes, most of
-/// it the latest prompts.
+/// The number of named sessions that are kept; the least recently used go first. A session takes some
+/// kilobytes, mostly for its latest prompts.
 const MOST: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero. This is a bug.");
 
-/// Characters of a name, as many as the log keeps.
+/// The most characters of a name, as in the log.
 const NAME_CHARS: usize = 256;
 
-/// Sessions by name. They outlive a service: a reload goes on with those of the one before.
+/// Named sessions. They outlive a service: a reload hands them on to the next one.
 #[derive(Debug)]
 pub struct Sessions {
     limits: CallLimits,
@@ -36,8 +36,8 @@ impl Sessions {
         &self.limits
     }
 
-    /// The session of a name within a profile, made where there is none: what one profile sees, another
-    /// need not.
+    /// The session with a name, made where there is none. Equal names of different profiles are different
+    /// sessions, because one profile may see tools that the other must not.
     ///
     /// # Errors
     /// [`Error::BadSession`] for a name that is empty, too long or not printable.
@@ -52,18 +52,17 @@ impl Sessions {
         Ok(Arc::clone(by_name.get_or_insert(key, fresh)))
     }
 
-    /// The session of one request, without a name.
+    /// A new session for one request.
     pub fn of_request(&self) -> Arc<Session> {
         Arc::new(Session::default().with_limits(self.limits.clone()))
     }
 
-    /// The session of one request whose sender names none. It remembers nothing of others, and the log
-    /// has all of them under the sender's name.
+    /// A new session for one request, which the log has under the client's address.
     pub fn of_sender(&self, client: &str) -> Arc<Session> {
         Arc::new(Session::new(client_session(client)).with_limits(self.limits.clone()))
     }
 
-    /// The session of one connection, which nobody else can name.
+    /// A new session for one connection, which no other client can name.
     pub fn of_connection(&self) -> Arc<Session> {
         Arc::new(Session::of_connection().with_limits(self.limits.clone()))
     }

@@ -1,40 +1,43 @@
-//! The servers behind: which can be had, and taking in what they list.
+//! The upstream servers: their state, and the lists of tools that they give.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
+use toolroute_catalog::{Catalog, Change, Tool, ToolId};
+use toolroute_rank::engine::Engine;
+use toolroute_rank::engine::SnapshotState;
+use toolroute_run::execution::LeftOut;
 
 use super::recent::now_ms;
-use super::{Admitted, Error, Notice, Service, ServiceOptions, off_thread};
-use crate::catalog::{Catalog, Change, Tool, ToolId};
-use crate::engine::Engine;
-use crate::execution::LeftOut;
+use super::visibility::Admission;
+use super::{Error, Notice, Service, ServiceOptions, off_thread};
+use crate::assembly::FirstLists;
 
-/// What is known of one server.
+/// The state of an upstream server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {
     pub name: String,
     pub status: Status,
-    /// Its tools that can be found now.
+    /// The number of its tools in the catalog.
     pub tools: usize,
-    /// Its tools that pins hold back.
+    /// The number of its tools that pins hold back.
     pub held_back: usize,
-    /// Tools that it is known to list only to clients that offer what the gateway does not.
+    /// The number of tools that it lists only to clients with capabilities that the gateway lacks.
     pub withheld: usize,
-    /// Why it could not be had the last time, while it is tried again.
+    /// Why it was unavailable last time, while it is tried again.
     failed: Option<String>,
-    /// Since when it is so, in milliseconds since 1970.
+    /// The time of the latest change of `status`, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// Whether a server can be had.
+/// Whether a server is available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// It has not been asked; its tools are those of the last time. A call starts it.
+    /// It has not been asked yet; its tools are those that it listed in an earlier run. A call starts it.
     Idle,
     /// It was asked for its tools and has not answered yet.
     Starting,
@@ -42,7 +45,7 @@ pub enum Status {
     Ready,
     /// It did not list its tools when it was last asked.
     Unavailable { because: String },
-    /// The servers file says nothing that could be started.
+    /// Its entry in the servers file is disabled or invalid.
     LeftOut { because: LeftOut },
 }
 
@@ -59,7 +62,7 @@ impl ServerState {
         }
     }
 
-    /// Why tools of it may be missing, if they may.
+    /// Why tools of it may be missing in an answer, if any.
     pub(super) fn lacking(&self) -> Option<String> {
         let because = match &self.status {
             Status::LeftOut { because: LeftOut::Disabled } => None,
@@ -69,7 +72,7 @@ impl ServerState {
         self.with_held_back(because)
     }
 
-    /// What a person should know of it beside its status, in a few words.
+    /// What a person should know about it in addition to its status, in a few words.
     pub fn reason(&self) -> Option<String> {
         let withheld = (self.withheld > 0).then(|| {
             format!(
@@ -82,8 +85,7 @@ impl ServerState {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    /// Whether it is being asked, and nothing is known of its tools. One that failed before and is tried
-    /// again is not waited for.
+    /// Whether its first list is awaited. A server that failed before and is tried again is not awaited.
     pub(super) fn is_awaited(&self) -> bool {
         self.tools == 0 && self.status == Status::Starting && self.failed.is_none()
     }
@@ -110,7 +112,7 @@ fn tools(count: usize) -> String {
     if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }
 
-/// Every server of the servers file, before any is asked.
+/// The states of all servers of the servers file before any is asked.
 pub(super) fn at_first(
     options: &ServiceOptions,
     catalog: &Catalog,
@@ -130,14 +132,14 @@ pub(super) fn at_first(
     states
 }
 
-/// How long after the start an answer waits for servers of which nothing is known yet. One that is
-/// started for the first time may take longer; the answer names it, and does not wait.
+/// How long after the start requests wait for servers whose tools are not known yet. A server that is
+/// downloaded first takes longer; answers then name it instead of waiting.
 const FIRST_LISTS: Duration = Duration::from_secs(5);
 
 impl Service {
-    /// Waits for the first lists of servers whose tools are not known from another time, though not
-    /// beyond the first seconds of the program: an agent that asks at once would find nothing.
-    pub async fn first_lists(&self) {
+    /// Waits for the first lists of servers whose tools are not known from an earlier run, at most during
+    /// the first seconds of the service. Otherwise an agent that asks at once would find no tool.
+    pub(crate) async fn first_lists(&self) {
         if self.began.elapsed() >= FIRST_LISTS {
             return;
         }
@@ -151,15 +153,14 @@ impl Service {
         }
     }
 
-    /// Whether nothing is to be waited for: the first seconds are over, or some tools are known of every
-    /// server that was asked.
+    /// Whether requests need not wait: the first seconds are over, or no first list is awaited.
     pub fn is_listed(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         self.began.elapsed() >= FIRST_LISTS || !states.values().any(ServerState::is_awaited)
     }
 
-    /// Whether the first seconds are over, or no server is being asked: what is told of changes before
-    /// is soon told again.
+    /// Whether the first seconds are over, or no server is being asked. Before that, more changes follow
+    /// soon.
     pub(crate) fn is_settled(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         let is_asked = |state: &ServerState| state.status == Status::Starting;
@@ -177,17 +178,54 @@ impl Service {
         states
     }
 
-    /// Says of servers that they are being asked: all of them before any is, and before who asks them has
-    /// come to it, so that whoever looks knows what may still come.
-    pub fn announce(&self, names: &[String]) {
+    /// Watches the servers for changes, and asks those for tools whose lists are missing or old. Their
+    /// state is [`Status::Starting`] from the call on. The future ends when each has answered or failed,
+    /// and the new vectors are stored. Call it once, within a runtime.
+    pub fn start(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
+        self.watch();
+        self.ask_first(self.options.first_lists.clone())
+    }
+
+    pub(crate) fn ask_first(
+        self: &Arc<Self>,
+        lists: FirstLists,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let FirstLists { mut stale, vectors } = lists;
+        // A start or a reload before this one may still be asking some of them.
+        let states = self.servers().into_iter();
+        let asked = states.filter(|state| state.status == Status::Starting);
+        let asked: BTreeSet<String> = asked.map(|state| state.name).collect();
+        stale.retain(|name| !asked.contains(name));
+        self.announce(&stale);
+        let service = Arc::clone(self);
+        async move {
+            if stale.is_empty() {
+                return;
+            }
+            service.connect(stale).await;
+            let Some(path) = vectors else { return };
+            let engine = Arc::clone(&service.engine);
+            let save =
+                move || engine.vectors().map_or(Ok(SnapshotState::Unused), |all| all.save(&path));
+            let saved = tokio::task::spawn_blocking(save).await;
+            if let Ok(Err(error)) = saved {
+                let said = crate::error::with_causes(&error);
+                tracing::warn!("the next start will take longer: {said}");
+            }
+        }
+    }
+
+    /// Marks servers as starting. All are marked before the first is asked, so that a client that looks
+    /// meanwhile knows what may still come.
+    fn announce(&self, names: &[String]) {
         for name in names {
             self.set_status(name, Status::Starting).ok();
         }
     }
 
-    /// Asks servers for their tools at the same time, and takes in what each of them says as soon
-    /// as it says it. One that does not answer keeps the tools that are known of it.
-    pub async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
+    /// Asks servers for their tools at the same time, and takes in each list as it comes. A server that does
+    /// not answer keeps its known tools.
+    pub(super) async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
         let names: Vec<String> = names.into_iter().collect();
         self.announce(&names);
         let mut asked = tokio::task::JoinSet::new();
@@ -198,20 +236,19 @@ impl Service {
         asked.join_all().await;
     }
 
-    /// Asks a server for its tools and makes the catalog hold these and no others of it; how many
-    /// they are.
+    /// Asks a server for its tools and replaces its tools in the catalog. Returns their number.
     ///
     /// # Errors
-    /// [`Error::UnknownServer`]; [`Error::Unavailable`] where it does not answer, and its tools
-    /// stay as they were, or where it cannot be started as the servers file has it.
-    pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
+    /// [`Error::UnknownServer`]; [`Error::Unavailable`] where the server does not answer or its entry in the
+    /// servers file is not usable. Then its tools stay as they are.
+    async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         if let Some(because) = self.options.left_out.get(name) {
             let because = because.to_string();
             return Err(Error::Unavailable { server: name.to_owned(), because });
         }
         if executor.servers().get(name).is_some_and(|invoker| !invoker.lists_tools()) {
-            // An API lists nothing: its tools are those of its description, in the catalog.
+            // An API lists no tools: they come from its description, with the catalog.
             self.set_status(name, Status::Ready)?;
             return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
         }
@@ -227,7 +264,7 @@ impl Service {
                 Err(error) => Err(error),
             },
             Some(Err(fault)) => {
-                // The whole of it is for the log; a client is told nothing that the server said.
+                // The details are for the log: a client must not read the server's text.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
                 Err(Error::Unavailable { server: name.to_owned(), because: fault.told() })
             }
@@ -243,13 +280,13 @@ impl Service {
             }
             Err(error) => Status::Unavailable { because: error.to_string() },
         };
-        // At once, so that nobody sees the tools of a server that is still starting.
+        // Status and number together: a server that is starting has no new tools yet.
         self.set_state(name, status, count)?;
         taken
     }
 
-    /// Whether calls could reach a server that listed its tools: those of a program that is run once a
-    /// call stand in the file, whether the program is there or not.
+    /// Checks that calls can reach a server that listed its tools. The tools of a program that runs once for
+    /// each call are in the servers file, even where the program is missing.
     async fn callable(&self, name: &str) -> Result<(), Error> {
         let invoker = self.executor().and_then(|executor| executor.servers().get(name));
         let Some(invoker) = invoker else { return Ok(()) };
@@ -259,33 +296,31 @@ impl Service {
             .map_err(|fault| Error::Unavailable { server: name.to_owned(), because: fault.told() })
     }
 
+    /// Replaces the server's tools, one server at a time, and sends notices of what changed.
     async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
-        let before = self.standing(name);
+        let before = self.presence(name);
         let (count, changed) = off_thread(move || service.replace_tools(&server, tools)).await??;
         if changed {
-            self.tell(Notice::Tools);
+            self.notify(Notice::Tools);
         }
-        // With its tools the rest of the server comes or goes.
-        if self.standing(name) != before {
-            self.tell(Notice::Prompts);
-            self.tell(Notice::Resources);
+        // Prompts and resources are visible only where tools are.
+        if self.presence(name) != before {
+            self.notify(Notice::Prompts);
+            self.notify(Notice::Resources);
         }
         Ok(count)
     }
 
-    /// Makes the catalog hold these tools of the server; how many, and whether that changed it.
+    /// Replaces the server's tools in the catalog. Returns their number, and whether the catalog changed.
     fn replace_tools(&self, server: &str, tools: Vec<Tool>) -> Result<(usize, bool), Error> {
         let tools = match &self.options.keep {
             Some(keep) => keep(server, tools),
             None => tools,
         };
-        let Admitted { tools, hidden } = Self::admitted(&self.options, server, tools);
-        let tools = match self.edit() {
-            Some(edit) => edit(server, tools),
-            None => tools,
-        };
+        let Admission { tools, hidden } = Self::admitted(&self.options, server, tools);
+        let tools = self.changes().over(server, tools);
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");
@@ -306,7 +341,7 @@ impl Service {
         self.set_state(name, status, None)
     }
 
-    /// Sets the status and, where they were counted, the tools.
+    /// Sets the status, and the number of tools where it is given.
     fn set_state(&self, name: &str, status: Status, tools: Option<usize>) -> Result<(), Error> {
         let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<String> = states.keys().cloned().collect();
@@ -322,13 +357,13 @@ impl Service {
             }
             (state.status, state.since_ms) = (status, now_ms());
             drop(states);
-            self.tell(Notice::Server { name: name.to_owned() });
+            self.notify(Notice::Server { name: name.to_owned() });
         }
         Ok(())
     }
 }
 
-/// What makes the server's tools in the engine's catalog those of a list.
+/// The changes that replace the server's tools in the engine's catalog by `wanted`.
 fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
     let present = engine.catalog();
     let own = present.iter().filter(|tool| tool.server.as_deref() == Some(server));
@@ -341,7 +376,7 @@ fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
         match own.get(&tool.id) {
             Some(known) if *known == tool => {}
             Some(_) => changes.push(Change::Update(tool.clone())),
-            // Another server's tool by the same id: the first stays.
+            // The id belongs to a tool of another server, which stays.
             None if present.get(tool.id.as_str()).is_some_and(|other| other.id == tool.id) => {
                 tracing::warn!(server, id = %tool.id, "another server has a tool of this id");
             }

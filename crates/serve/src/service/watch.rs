@@ -1,35 +1,35 @@
-//! Hears what servers say has changed, and tries anew those that could not be had.
+//! Listens to the servers' notifications of changes, and retries servers that are unavailable.
 //!
-//! A server may say so a thousand times a second. So what it says is only marked; one task for each
-//! server looks at the marks, and no more than one refresh of its list is under way.
+//! A server may send a thousand notifications a second, so they only set marks. One task for each server
+//! reads the marks, and its list is refreshed once at a time.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use toolroute_run::execution::Changed;
 
 use super::{Notice, Service, Status};
-use crate::execution::Changed;
 
-/// How often servers that cannot be had are tried anew.
+/// The time between two attempts to reach servers that are unavailable.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// From the end of one refresh of a server's list to the next, however often it says that it changed.
+/// The least time between two refreshes of a server's list.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 
-/// From one look at what a server says has changed to the next.
+/// The least time between two looks at a server's marks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Resources whose change is told one by one; of more it is told that the list is another.
+/// The most resources whose changes are reported one by one. For more, a change of the list is reported.
 const MOST_RESOURCES: usize = 64;
 
-/// Bytes of a resource's URI with which it is told by itself; of a longer one, the same as of too many.
+/// The longest URI in bytes that is reported. For a longer one, a change of the list is reported.
 const LONGEST_URI: usize = 4_096;
 
-/// What a server has said since somebody looked.
+/// The notifications of a server since the last look.
 #[derive(Default)]
-struct Marks {
+struct PendingChanges {
     connected: bool,
     tools: bool,
     prompts: bool,
@@ -38,7 +38,7 @@ struct Marks {
     dropped: Option<String>,
 }
 
-impl Marks {
+impl PendingChanges {
     fn note(&mut self, changed: Changed) {
         match changed {
             Changed::Connected => self.connected = true,
@@ -57,15 +57,14 @@ impl Marks {
 }
 
 impl Service {
-    /// Has servers say what changes, from now on until the service is dropped. To be called once,
-    /// within a runtime.
-    pub fn watch(self: &Arc<Self>) {
+    /// Watches the servers for changes until the service is dropped.
+    pub(super) fn watch(self: &Arc<Self>) {
         let Some(executor) = self.executor() else { return };
         let mut renewals = Vec::new();
         for name in executor.servers().names() {
             let Some(invoker) = executor.servers().get(name) else { continue };
-            let marks = Arc::new(Mutex::new(Marks::default()));
-            // A place for one word, which is all that there is to say.
+            let marks = Arc::new(Mutex::new(PendingChanges::default()));
+            // One slot: a second signal would say nothing new.
             let (wake, woken) = mpsc::channel(1);
             let (renew, renewed) = mpsc::channel(1);
             let noted = Arc::clone(&marks);
@@ -75,27 +74,27 @@ impl Service {
             }));
             let service = Arc::downgrade(self);
             tokio::spawn(refresh(service.clone(), name.to_owned(), renewed));
-            tokio::spawn(hear((service, name.to_owned()), marks, woken, renew.clone()));
+            tokio::spawn(read_marks((service, name.to_owned()), marks, woken, renew.clone()));
             renewals.push((name.to_owned(), renew));
         }
         tokio::spawn(retry(Arc::downgrade(self), renewals));
     }
 
-    /// Tells what a server said; whether its tools are to be asked for.
-    fn heard(&self, name: &str, marks: Marks) -> bool {
-        let Marks { connected, tools, prompts, resources, changed, dropped } = marks;
+    /// Sends notices of a server's changes. Returns whether its tools have to be listed again.
+    fn apply_marks(&self, name: &str, marks: PendingChanges) -> bool {
+        let PendingChanges { connected, tools, prompts, resources, changed, dropped } = marks;
         if prompts || connected {
-            self.tell(Notice::Prompts);
+            self.notify(Notice::Prompts);
         }
         if resources || connected {
-            self.tell(Notice::Resources);
+            self.notify(Notice::Resources);
         }
-        changed.into_iter().for_each(|uri| self.tell(Notice::Resource { uri }));
+        changed.into_iter().for_each(|uri| self.notify(Notice::Resource { uri }));
         if let Some(because) = dropped {
             self.set_status(name, Status::Unavailable { because }).ok();
             return false;
         }
-        // Who asks for the tools connects; they need not be asked for again.
+        // Listing the tools connects to the server, and that needs no second list.
         let is_asked = || self.status(name).is_none_or(|status| status == Status::Starting);
         tools || (connected && !is_asked())
     }
@@ -105,17 +104,18 @@ impl Service {
     }
 }
 
-async fn hear(
+/// Reads the marks of a server when they change.
+async fn read_marks(
     (service, name): (Weak<Service>, String),
-    marks: Arc<Mutex<Marks>>,
+    marks: Arc<Mutex<PendingChanges>>,
     mut woken: mpsc::Receiver<()>,
     renew: mpsc::Sender<()>,
 ) {
     while woken.recv().await.is_some() {
         let Some(service) = service.upgrade() else { return };
         let marks = std::mem::take(&mut *marks.lock().unwrap_or_else(PoisonError::into_inner));
-        if service.heard(&name, marks) {
-            // Where one waits already, it will see this too.
+        if service.apply_marks(&name, marks) {
+            // A refresh that waits already will see this change too.
             renew.try_send(()).ok();
         }
         drop(service);
@@ -123,7 +123,8 @@ async fn hear(
     }
 }
 
-/// Asks a server for its tools, once at a time. One that hangs keeps nobody from hearing the others.
+/// Lists a server's tools on request, once at a time. Each server has its own task, so that one that hangs
+/// delays no other.
 async fn refresh(service: Weak<Service>, name: String, mut renewed: mpsc::Receiver<()>) {
     while renewed.recv().await.is_some() {
         let Some(service) = service.upgrade() else { return };
@@ -133,6 +134,7 @@ async fn refresh(service: Weak<Service>, name: String, mut renewed: mpsc::Receiv
     }
 }
 
+/// Retries unavailable servers.
 async fn retry(service: Weak<Service>, renewals: Vec<(String, mpsc::Sender<()>)>) {
     let mut retry = tokio::time::interval_at(tokio::time::Instant::now() + RETRY, RETRY);
     loop {
@@ -151,8 +153,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_uri_that_is_too_long_only_the_list_is_told() {
-        let mut marks = Marks::default();
+    fn a_uri_that_is_too_long_is_reported_as_a_change_of_the_list() {
+        let mut marks = PendingChanges::default();
         marks.note(Changed::Resource { uri: "a".repeat(LONGEST_URI) });
         assert!(marks.changed.len() == 1 && !marks.resources);
         marks.note(Changed::Resource { uri: "b".repeat(LONGEST_URI + 1) });

@@ -1,27 +1,28 @@
 //! The answer to `find_tools`.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
+use toolroute_rank::engine::{Degradation, HeldMatch, NoTools, SelectedTool};
+use toolroute_run::execution::tokens_of;
 
-use super::super::{About, Error, Found, Unavailable};
-use super::Gateway;
-use super::arguments::{Asked, Detail};
+use super::arguments::{Detail, FindToolsCall};
 use super::definition::{Definition, parameters};
-use crate::engine::{Degradation, HeldMatch, NoTools, SelectedTool};
-use crate::execution::tokens_of;
+use super::{Gateway, GatewayState};
+use crate::service::off_thread;
+use crate::{About, Error, FindResult, UnavailableServer};
 
-/// Characters of a description in a compact answer.
+/// The most characters of a description in a compact answer.
 const SUMMARY_CHARS: usize = 180;
 
-/// Ids that are named where nothing fits.
+/// The number of ids that a note names where no tool fits.
 const NEAREST: usize = 3;
 
-/// What an answer saves against all definitions at once. Tokens are characters divided by four: no
-/// tokenizer is asked, so they are estimates, and say so.
+/// What an answer saves compared with the definitions of all tools. Tokens are estimated as characters
+/// divided by four, without a tokenizer.
 #[derive(Serialize)]
 struct TokenMetrics {
     baseline_tokens: usize,
@@ -33,14 +34,14 @@ struct TokenMetrics {
 #[derive(Serialize)]
 struct Answer<'a> {
     tools: Vec<Entry<'a>>,
-    /// The query as it was understood, where that is not what was written.
+    /// What the query was read as, where that differs from its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_as: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    unavailable_servers: &'a [Unavailable],
-    /// Tools that would stand here and that the user has to approve first.
+    unavailable_servers: &'a [UnavailableServer],
+    /// Tools that would be in `tools` if the user had approved them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     held_back: Vec<HeldEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ fn held(held: &[HeldMatch]) -> Vec<HeldEntry<'_>> {
 }
 
 impl Answer<'_> {
-    /// Leaves the last tools out until it has so many tokens at most; the first stays in any case.
+    /// Removes the last tools until the answer has at most `budget` tokens. The first tool always stays.
     fn fit(&mut self, budget: usize) {
         let mut left_out = 0;
         while self.tools.len() > 1 && tokens_of(to_json(self).chars().count()) > budget {
@@ -108,44 +109,68 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// What is suspicious in a tool, without the words that made it so: a model must not read them
-/// twice.
+/// The suspicions about a tool, without the text that raised them: a model must not read it twice.
 fn warnings(found: &SelectedTool) -> Vec<String> {
     let found = found.suspicions().iter();
     found.map(|found| format!("its {} {}", found.field, found.kind)).collect()
 }
 
 impl Gateway {
-    /// Finds what was asked and writes it down.
-    pub(super) async fn found(&self, asked: Asked) -> Result<CallToolResult, Error> {
-        let (detail, server) = (asked.detail, asked.find.server.clone());
-        let service = &self.shared.service;
-        let found = service.find(asked.find).await?;
-        let baseline = self.baseline()?;
+    /// Finds tools and writes the answer. Reading the schemas of many tools takes long, so that is done on
+    /// the runtime's blocking pool.
+    pub(super) async fn find_tools(&self, call: FindToolsCall) -> Result<CallToolResult, Error> {
+        let FindToolsCall { find, detail, budget_tokens } = call;
+        let server = find.server.clone();
+        let found = self.shared.service.find(find).await?;
+        let shared = Arc::clone(&self.shared);
+        off_thread(move || {
+            let answer = shared.find_answer(&found, detail, server.as_deref());
+            shared.write_answer(answer, detail, budget_tokens)
+        })
+        .await?
+    }
+}
+
+impl GatewayState {
+    fn find_answer<'a>(
+        &self,
+        found: &'a FindResult,
+        detail: Detail,
+        server: Option<&str>,
+    ) -> Answer<'a> {
         let tools = found.selection.tools.iter().map(|selected| Entry {
             selected,
-            about: service.about(&selected.tool),
+            about: self.service.about(&selected.tool),
             detail,
         });
-        let mut answer = Answer {
+        Answer {
             tools: tools.collect(),
             read_as: found.selection.read_as.as_deref(),
-            note: starting(&found).or_else(|| self.note(&found, server.as_deref())),
+            note: starting(found).or_else(|| self.note(found, server)),
             unavailable_servers: &found.unavailable,
             held_back: held(&found.selection.held_back),
             token_metrics: None,
-        };
-        if let Some(budget) = asked.budget_tokens {
+        }
+    }
+
+    /// The answer as JSON, with what it saves against all definitions.
+    fn write_answer(
+        &self,
+        mut answer: Answer<'_>,
+        detail: Detail,
+        budget_tokens: Option<usize>,
+    ) -> Result<CallToolResult, Error> {
+        if let Some(budget) = budget_tokens {
             answer.fit(budget);
         }
         let returned = to_json(&answer).chars().count();
-        let metrics = metrics(baseline, returned);
+        let metrics = metrics(self.baseline()?, returned);
         let mut meta = MetaObject::default();
         match detail {
-            // What only people look at must not cost the agent's tokens.
+            // In `_meta`, which costs the agent no tokens: only people look at it.
             Detail::Compact => {
-                let told = serde_json::to_value(&metrics).unwrap_or_default();
-                meta.0.insert("toolroute/token_metrics".to_owned(), told);
+                let metrics = serde_json::to_value(&metrics).unwrap_or_default();
+                meta.0.insert("toolroute/token_metrics".to_owned(), metrics);
             }
             Detail::Full => answer.token_metrics = Some(metrics),
         }
@@ -154,15 +179,16 @@ impl Gateway {
         Ok(result)
     }
 
-    /// What is said where there is no tool: the nearest ones that the client may see.
-    fn note(&self, found: &Found, server: Option<&str>) -> Option<String> {
+    /// The note of an answer without tools: why there are none, and the nearest ones that the client may
+    /// see.
+    fn note(&self, found: &FindResult, server: Option<&str>) -> Option<String> {
         if !found.selection.tools.is_empty() {
             return None;
         }
-        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
+        let (service, profile) = (&self.service, self.profile.as_deref());
         let excluded = found.selection.excluded.iter();
-        let seen = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
-        let meant = seen.filter(|tool| server.is_none() || tool.server.as_deref() == server);
+        let visible = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
+        let meant = visible.filter(|tool| server.is_none() || tool.server.as_deref() == server);
         let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();
         let unread =
             "The prompt is in a language that the model here does not read. Ask again in English.";
@@ -187,27 +213,26 @@ impl Gateway {
         })
     }
 
-    /// Characters of all definitions that this gateway stands for.
+    /// Characters of the definitions of all tools that the profile admits.
     fn baseline(&self) -> Result<usize, Error> {
-        let shared = &self.shared;
-        let version = shared.service.engine().version();
-        let known = *shared.baseline.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = self.service.engine().version();
+        let known = *self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, chars)) = known.filter(|(of, _)| *of == version) {
             return Ok(chars);
         }
         let mut chars = 0;
-        for tool in shared.service.catalog().iter() {
-            if shared.service.sees(tool, shared.profile.as_deref())? {
+        for tool in self.service.catalog().iter() {
+            if self.service.sees(tool, self.profile.as_deref())? {
                 chars += Definition(tool).to_json().chars().count();
             }
         }
-        *shared.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, chars));
+        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, chars));
         Ok(chars)
     }
 }
 
-/// What is said where tools of servers that are starting may be missing.
-fn starting(found: &Found) -> Option<String> {
+/// The note where tools may be missing because their servers are starting.
+fn starting(found: &FindResult) -> Option<String> {
     let starting = found.unavailable.iter().filter(|server| server.is_starting);
     let names: Vec<&str> = starting.map(|server| server.server.as_str()).collect();
     let still = match names.as_slice() {
@@ -238,7 +263,7 @@ fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1_000.0).round() / 1_000.0
 }
 
-/// The first sentence, or as much as is short.
+/// The first sentence of a description, cut to [`SUMMARY_CHARS`].
 fn summary(description: &str) -> String {
     let text: Vec<&str> = description.split_whitespace().collect();
     let text = text.join(" ");
@@ -253,7 +278,50 @@ fn summary(description: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use serde_json::value::to_raw_value;
+    use toolroute_catalog::{Catalog, Schema, Tool};
+
     use super::*;
+    use crate::mcp::arguments;
+    use crate::{Assembly, FindRequest, GatewayOptions};
+
+    /// A tool whose schemas take long to read.
+    fn large_tool() -> Tool {
+        let properties: JsonObject =
+            (0..20_000).map(|n| (format!("p{n}"), json!({"type": "integer"}))).collect();
+        let schema = json!({"type": "object", "properties": properties});
+        let mut tool = Tool::new(Some("s"), "add", "Adds numbers");
+        tool.input_schema = Some(Schema::new(to_raw_value(&schema).unwrap()));
+        tool
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn large_schemas_do_not_keep_other_requests_waiting() {
+        let catalog = Catalog::from_tools(vec![large_tool()]).catalog;
+        let service = Assembly { catalog, ..Assembly::default() }.build().unwrap();
+        let gateway = Gateway::new(service, &GatewayOptions::default()).unwrap();
+        let found = gateway.shared.service.find(FindRequest::new("add")).await.unwrap();
+        let began = Instant::now();
+        to_json(&gateway.shared.find_answer(&found, Detail::Compact, None));
+        let reading = began.elapsed();
+        // A busy machine may pause any thread, so one good try of several counts.
+        for _ in 0..5 {
+            let given = JsonObject::from_iter([("query".to_owned(), json!("add"))]);
+            let call = arguments::find(&given, None).unwrap();
+            let mut answered = std::pin::pin!(gateway.find_tools(call));
+            let (mut latest, mut longest) = (Instant::now(), Duration::ZERO);
+            while tokio::time::timeout(Duration::from_millis(1), &mut answered).await.is_err() {
+                longest = longest.max(latest.elapsed());
+                latest = Instant::now();
+            }
+            if longest.max(latest.elapsed()) < reading / 2 {
+                return;
+            }
+        }
+        panic!("the thread of connections reads schemas, which takes {reading:?}");
+    }
 
     #[test]
     fn a_summary_is_a_sentence() {

@@ -1,4 +1,4 @@
-//! `tools/call`: the four tools of ours, and all others under their ids.
+//! `tools/call`: the gateway's own four tools, and all others under their ids.
 
 use std::sync::Arc;
 
@@ -8,27 +8,29 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
+use toolroute_conduct::session::Session;
+use toolroute_run::execution::{Arguments, Event};
 
-use super::super::http::SESSION_HEADER;
-use super::super::{CallTool, Error};
 use super::answer::TooLong;
-use super::arguments::{self, Called};
-use super::definition::Described;
+use super::arguments::{self, ToolCall};
+use super::definition::ToolDescription;
 use super::meta::Meta;
 use super::{Gateway, answer, internal};
-use crate::execution::{Arguments, Event};
-use crate::session::Session;
+use crate::http::SESSION_HEADER;
+use crate::service::off_thread;
+use crate::{CallRequest, Error};
 
-/// How a tool was named.
+/// How the client named the tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// Within `call_tool`.
+enum Naming {
+    /// As an argument of `call_tool`.
     Meta,
-    /// By itself.
+    /// As the tool of `tools/call`.
     Direct,
 }
 
 impl Gateway {
+    /// Answers `tools/call`.
     pub(super) async fn answer(
         &self,
         request: CallToolRequestParams,
@@ -39,15 +41,16 @@ impl Gateway {
             Some(meta) => self.meta(meta, given, context).await,
             None => {
                 self.shared.service.first_lists().await;
-                // Who was listed a tool knows its hints; who only found it was told its id.
+                // A client that was listed the tool has its hints, and asks its user; one that only found
+                // it knows the id alone.
                 let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
-                let called = Called {
+                let call = ToolCall {
                     tool: request.name.into(),
                     arguments: given,
                     confirmed,
                     budget_tokens: None,
                 };
-                self.run(called, Way::Direct, context).await
+                self.run(call, Naming::Direct, context).await
             }
         }
     }
@@ -62,44 +65,49 @@ impl Gateway {
         self.shared.service.first_lists().await;
         match meta {
             Meta::Find => match arguments::find(&given, profile) {
-                Ok(mut asked) => {
-                    asked.find.session = match self.session(&context) {
+                Ok(mut call) => {
+                    call.find.session = match self.session(&context) {
                         Ok(session) => session,
-                        Err(error) => return told(Err(error)),
+                        Err(error) => return to_protocol(Err(error)),
                     };
-                    told(self.found(asked).await)
+                    to_protocol(self.find_tools(call).await)
                 }
                 Err(said) => Ok(answer::error(said)),
             },
             Meta::Describe => match arguments::describe(&given) {
-                Ok(id) => told(self.described(&id)),
+                Ok(id) => to_protocol(self.describe(id).await),
                 Err(said) => Ok(answer::error(said)),
             },
             Meta::ReadMore => match arguments::read_more(&given) {
-                Ok(asked) => told(self.more(asked)),
+                Ok(page) => to_protocol(self.read_more(page)),
                 Err(said) => Ok(answer::error(said)),
             },
             Meta::Call => match arguments::call(given) {
-                Ok(called) => match Meta::of(&called.tool) {
-                    // An agent that puts a tool of ours into another means the inner one.
+                Ok(call) => match Meta::of(&call.tool) {
+                    // Some agents call one of the four tools through `call_tool`.
                     Some(inner) if inner != Meta::Call => {
-                        Box::pin(self.meta(inner, called.arguments, context)).await
+                        Box::pin(self.meta(inner, call.arguments, context)).await
                     }
-                    _ => self.run(called, Way::Meta, context).await,
+                    _ => self.run(call, Naming::Meta, context).await,
                 },
                 Err(said) => Ok(answer::error(said)),
             },
         }
     }
 
-    fn described(&self, id: &str) -> Result<CallToolResult, Error> {
-        let tool = self.shared.service.describe(id, self.shared.profile.as_deref())?;
-        let described = Described { tool: &tool, about: self.shared.service.about(&tool) };
-        Ok(CallToolResult::success(vec![ContentBlock::text(described.to_json())]))
+    /// The definition of one tool. A schema may be large, so it is read on the runtime's blocking pool.
+    async fn describe(&self, id: String) -> Result<CallToolResult, Error> {
+        let shared = Arc::clone(&self.shared);
+        off_thread(move || {
+            let tool = shared.service.describe(&id, shared.profile.as_deref())?;
+            let description = ToolDescription { tool: &tool, about: shared.service.about(&tool) };
+            Ok(CallToolResult::success(vec![ContentBlock::text(description.to_json())]))
+        })
+        .await?
     }
 
-    /// A part of an answer that was cut, and where the next begins.
-    fn more(
+    /// A page of an answer that was truncated, and where the next page begins.
+    fn read_more(
         &self,
         (handle, offset, most): (String, usize, usize),
     ) -> Result<CallToolResult, Error> {
@@ -113,7 +121,7 @@ impl Gateway {
         Ok(CallToolResult::success(vec![ContentBlock::text(page.text), ContentBlock::text(place)]))
     }
 
-    /// The client's own session, or the one that its request names in a header.
+    /// The session that the request names in a header, or the one of the connection.
     fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, Error> {
         let parts = context.extensions.get::<axum::http::request::Parts>();
         let named = parts.and_then(|parts| parts.headers.get(SESSION_HEADER));
@@ -127,72 +135,73 @@ impl Gateway {
         }
     }
 
-    /// Calls a tool, tells the client how far it is, and stops where the client no longer waits.
+    /// Calls a tool, forwards its progress to the client, and cancels the call when the client does.
     async fn run(
         &self,
-        called: Called,
-        way: Way,
+        asked: ToolCall,
+        naming: Naming,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
-        let tool = match service.describe(&called.tool, profile) {
+        let tool = match service.describe(&asked.tool, profile) {
             Ok(tool) => tool,
-            Err(error) => return told(Err(error)),
+            Err(error) => return to_protocol(Err(error)),
         };
-        let (tell, mut events) = mpsc::unbounded_channel();
+        let (sender, mut events) = mpsc::unbounded_channel();
         let on_event = move |event: Event| {
-            tell.send(event).ok();
+            sender.send(event).ok();
         };
-        // A client that knows a tool's output schema takes nothing that has another shape, so no
-        // other tool's answer either.
-        let is_checked = way == Way::Direct && has_output_schema(&tool);
+        // The client checks the answer against the tool's output schema, which no other tool's answer
+        // would match.
+        let is_checked = naming == Naming::Direct && has_output_schema(&tool);
         let session = match self.session(&context) {
             Ok(session) => session,
-            Err(error) => return told(Err(error)),
+            Err(error) => return to_protocol(Err(error)),
         };
-        let call = service.call(CallTool {
+        let call = service.call(CallRequest {
             id: tool.id.as_str(),
-            arguments: &called.arguments,
+            arguments: &asked.arguments,
             session: &session,
-            confirmed: called.confirmed,
+            confirmed: asked.confirmed,
             question: "",
             profile,
             alone: is_checked,
-            budget_tokens: called.budget_tokens,
+            budget_tokens: asked.budget_tokens,
             on_event: &on_event,
         });
         tokio::pin!(call);
-        let mut telling = Telling::new(&context);
+        let mut progress = ProgressForwarder::new(&context);
         let report = loop {
             tokio::select! {
                 biased;
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("the call was cancelled", None));
                 }
-                Some(event) = events.recv() => telling.tell(event).await,
+                Some(event) = events.recv() => progress.forward(event).await,
                 report = &mut call => break report,
             }
         };
-        // What happened in the very step that ended the call.
+        // Events of the step that ended the call.
         while let Ok(event) = events.try_recv() {
-            telling.tell(event).await;
+            progress.forward(event).await;
         }
         match report {
             Ok(report) => {
                 let too_long = if is_checked { TooLong::Whole } else { TooLong::AsText };
                 Ok(answer::result(&tool, &report, too_long))
             }
-            Err(error) => told(Err(error)),
+            Err(error) => to_protocol(Err(error)),
         }
     }
 }
 
-fn has_output_schema(tool: &crate::catalog::Tool) -> bool {
+fn has_output_schema(tool: &toolroute_catalog::Tool) -> bool {
     tool.mcp.as_ref().is_some_and(|members| members.as_str().contains("\"outputSchema\""))
 }
 
-/// What the agent can put right is an answer that says so; all else is an error of the protocol.
-fn told(done: Result<CallToolResult, Error>) -> Result<CallToolResult, ErrorData> {
+/// An error that the agent can correct becomes an answer that says so; any other is an error of the
+/// protocol.
+fn to_protocol(done: Result<CallToolResult, Error>) -> Result<CallToolResult, ErrorData> {
     match done {
         Ok(result) => Ok(result),
         Err(error @ Error::Unfinished) => Err(internal(&error)),
@@ -200,29 +209,29 @@ fn told(done: Result<CallToolResult, Error>) -> Result<CallToolResult, ErrorData
     }
 }
 
-/// How much a word without a number makes progress grow: less than any tool's own step.
+/// How much progress grows with a message that has no number: less than any tool's own step.
 const STEP: f64 = 1e-6;
 
-/// Less than the progress of a tool that has done nothing yet.
+/// Below 0, the progress of a tool that has not begun.
 const BEFORE: f64 = -STEP;
 
-/// Passes a tool's word on how far it is on to the client, if that asked for it.
-struct Telling<'a> {
+/// Forwards the progress of a tool to the client, where the client asked for it.
+struct ProgressForwarder<'a> {
     peer: &'a Peer<RoleServer>,
     token: Option<ProgressToken>,
     latest: f64,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> ProgressForwarder<'a> {
     fn new(context: &'a RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
         Self { peer: &context.peer, token, latest: BEFORE }
     }
 
-    async fn tell(&mut self, event: Event) {
+    async fn forward(&mut self, event: Event) {
         let Some(token) = self.token.clone() else { return };
         let (done, total, message) = match event {
-            // The protocol wants it to grow, also where another tool starts over.
+            // In the protocol progress only grows, even where a fallback starts from 0.
             Event::Progress { progress, .. } if progress.done <= self.latest => return,
             Event::Progress { progress, .. } => (progress.done, progress.total, progress.message),
             Event::Working { said, .. } => (self.latest + STEP, None, Some(said)),
@@ -232,8 +241,8 @@ impl<'a> Telling<'a> {
             }
         };
         self.latest = done;
-        let mut told = ProgressNotificationParam::new(token, done);
-        (told.total, told.message) = (total, message);
-        self.peer.notify_progress(told).await.ok();
+        let mut notification = ProgressNotificationParam::new(token, done);
+        (notification.total, notification.message) = (total, message);
+        self.peer.notify_progress(notification).await.ok();
     }
 }

@@ -1,4 +1,4 @@
-//! One element of a list of tools: a function of the caller's, or something that stays.
+//! An element of a list of tools: a function of the caller, or anything else, which stays.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-/// What an element is.
+/// The kind of an element.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Listed {
-    /// A function that the caller runs, by its name. It may go.
+pub enum ListElement {
+    /// A function that the caller runs, with its name. It may be removed.
     Function(String),
-    /// A tool of the provider's, one that carries a mark for its cache or that is loaded only when
-    /// it is asked for, or something else. It stays.
+    /// A tool of the provider, one with a cache mark, one that is loaded on demand, or anything else. It
+    /// stays.
     Other,
 }
 
@@ -23,7 +23,7 @@ struct Shape<'a> {
     #[serde(borrow, default)]
     name: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
-    function: Option<Named<'a>>,
+    function: Option<FunctionName<'a>>,
     #[serde(default)]
     input_schema: Option<IgnoredAny>,
     #[serde(default)]
@@ -33,12 +33,12 @@ struct Shape<'a> {
 }
 
 #[derive(Deserialize)]
-struct Named<'a> {
+struct FunctionName<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
 }
 
-impl Listed {
+impl ListElement {
     pub fn read(raw: &RawValue) -> Self {
         let Ok(shape) = serde_json::from_str::<Shape<'_>>(raw.get()) else { return Self::Other };
         if shape.cache_control.is_some() || shape.defer_loading == Some(true) {
@@ -47,14 +47,14 @@ impl Listed {
         let name = match (shape.kind.as_deref(), shape.function, shape.name) {
             (None | Some("function"), Some(function), _) => function.name,
             (None | Some("function"), None, Some(name)) => name,
-            // Anthropic's name for a function; OpenAI's custom tools take free text, by a grammar.
+            // Anthropic's type of a function. OpenAI's custom tools have no schema and take free text.
             (Some("custom"), None, Some(name)) if shape.input_schema.is_some() => name,
             _ => return Self::Other,
         };
         if name.trim().is_empty() { Self::Other } else { Self::Function(name.into_owned()) }
     }
 
-    /// The name of what may go.
+    /// The name of a function.
     pub fn function(&self) -> Option<&str> {
         match self {
             Self::Function(name) => Some(name),

@@ -1,20 +1,17 @@
-//! Prompts and resources of the servers behind, passed on as they are.
-//!
-//! A prompt is named `server__prompt`. A resource keeps its address; where two servers have the
-//! same one, the first by name answers for it.
+//! Prompts and completions of the upstream servers, passed through. A prompt is named `server__prompt`.
 
 use std::collections::BTreeSet;
 
 use rmcp::ErrorData;
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, ErrorCode, GetPromptRequestParams, GetPromptResult,
-    Prompt, ReadResourceResult, Resource, ResourceTemplate,
+    Prompt,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::super::Error;
 use super::{Gateway, internal};
+use crate::Error;
 
 impl Gateway {
     pub(super) async fn prompts(&self) -> Result<Vec<Prompt>, ErrorData> {
@@ -24,7 +21,7 @@ impl Gateway {
         for (server, listed) in listed {
             for mut prompt in each::<Prompt>(&server, listed) {
                 prompt.name = format!("{server}__{}", prompt.name);
-                // What could not be asked for under its name is not listed under it.
+                // A name that leads to another server is not listed.
                 match split(&open, &prompt.name) {
                     Some((owner, _)) if owner != server => tracing::warn!(
                         "the prompt {} of the server `{server}` is left out: its name is one of \
@@ -38,41 +35,13 @@ impl Gateway {
         Ok(prompts)
     }
 
-    pub(super) async fn resources(&self) -> Result<Vec<Resource>, ErrorData> {
-        let mut resources: Vec<Resource> = Vec::new();
-        for (server, listed) in self.all("resources/list", "resources").await? {
-            for resource in each::<Resource>(&server, listed) {
-                if !resources.iter().any(|known| known.uri == resource.uri) {
-                    resources.push(resource);
-                }
-            }
-        }
-        Ok(resources)
-    }
-
-    pub(super) async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ErrorData> {
-        let mut templates = Vec::new();
-        for (server, listed) in self.all("resources/templates/list", "resourceTemplates").await? {
-            templates.extend(each::<ResourceTemplate>(&server, listed));
-        }
-        Ok(templates)
-    }
-
     pub(super) async fn prompt(
         &self,
         request: GetPromptRequestParams,
     ) -> Result<GetPromptResult, ErrorData> {
-        let (server, name) = self.server_of(&request.name).await?;
+        let (server, name) = self.server_and_name(&request.name).await?;
         let params = json!({ "name": name, "arguments": request.arguments.unwrap_or_default() });
         read(self.ask(&server, "prompts/get", params).await?)
-    }
-
-    pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-        read(self.about_resource("resources/read", uri).await?)
-    }
-
-    pub(super) async fn subscribe_to(&self, uri: &str) -> Result<(), ErrorData> {
-        self.about_resource("resources/subscribe", uri).await.map(drop)
     }
 
     pub(super) async fn completion(
@@ -83,14 +52,14 @@ impl Gateway {
         let mut params = serde_json::to_value(&request)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let Some(name) = params["ref"]["name"].as_str().map(str::to_owned) else {
-            return read(self.first(METHOD, params).await?);
+            return read(self.first_answer(METHOD, params).await?);
         };
-        let (server, name) = self.server_of(&name).await?;
+        let (server, name) = self.server_and_name(&name).await?;
         params["ref"]["name"] = Value::String(name);
         read(self.ask(&server, METHOD, params).await?)
     }
 
-    /// What all servers of the profile list. One that does not answer has nothing in it.
+    /// The lists of all servers of the profile. A server that does not answer is missing.
     pub(super) async fn all(
         &self,
         method: &str,
@@ -100,8 +69,8 @@ impl Gateway {
         service.list_all(method, member, profile).await.map_err(|error| internal(&error))
     }
 
-    /// The first answer, in the order of the servers' names; else the first refusal.
-    async fn first(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
+    /// The first answer, by the servers' names, or else the first error.
+    async fn first_answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
         let answered = service.ask_all(method, &params, profile).await;
         let answered = answered.map_err(|error| internal(&error))?;
@@ -114,16 +83,16 @@ impl Gateway {
         }
         Err(refused.map_or_else(
             || ErrorData::resource_not_found("no server here has it", Some(params)),
-            |error| passed(&error),
+            |error| to_protocol(&error),
         ))
     }
 
     async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, ErrorData> {
         let asked = self.shared.service.ask(server, method, params).await;
-        asked.map_err(|error| passed(&error))
+        asked.map_err(|error| to_protocol(&error))
     }
 
-    async fn server_of(&self, name: &str) -> Result<(String, String), ErrorData> {
+    async fn server_and_name(&self, name: &str) -> Result<(String, String), ErrorData> {
         self.shared.service.first_lists().await;
         let open = self.open()?;
         let found = split(&open, name);
@@ -140,8 +109,8 @@ impl Gateway {
     }
 }
 
-/// The server and the name there of `server__name` or `server:name`. A server's name may hold both
-/// itself, so the longest that is known counts.
+/// Splits `server__name` or `server:name`. The name of a server may itself contain either separator, so
+/// the longest known name counts.
 fn split<'a>(open: &'a BTreeSet<String>, name: &'a str) -> Option<(&'a str, &'a str)> {
     let split = open.iter().filter_map(|server| {
         let rest = name.strip_prefix(server.as_str())?;
@@ -151,17 +120,17 @@ fn split<'a>(open: &'a BTreeSet<String>, name: &'a str) -> Option<(&'a str, &'a 
     split.max_by_key(|(server, _)| server.len())
 }
 
-/// A server's own refusal goes on as it is.
-pub(super) fn passed(error: &Error) -> ErrorData {
+/// An upstream server's own error is passed through.
+pub(super) fn to_protocol(error: &Error) -> ErrorData {
     match error {
         Error::Refused { code, message } => ErrorData::new(ErrorCode(*code), message.clone(), None),
         error => internal(error),
     }
 }
 
-/// A server's result in MCP's own type. Protocols before 2026-07-28 know no `resultType`, and clients
-/// of that one refuse a result without it; rmcp takes it out again for older clients.
-fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
+/// An upstream server's result in rmcp's type. Protocol versions before 2026-07-28 have no `resultType`,
+/// and clients of that version refuse a result without it; rmcp removes it for older clients.
+pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     if let Some(members) = value.as_object_mut() {
         members.entry("resultType").or_insert_with(|| json!("complete"));
     }
@@ -170,7 +139,11 @@ fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     })
 }
 
-fn each<T: DeserializeOwned>(server: &str, listed: Vec<Value>) -> impl Iterator<Item = T> {
+/// The elements of a list that rmcp can read.
+pub(super) fn each<T: DeserializeOwned>(
+    server: &str,
+    listed: Vec<Value>,
+) -> impl Iterator<Item = T> {
     listed.into_iter().filter_map(move |value| {
         let read = serde_json::from_value(value);
         read.inspect_err(|error| tracing::debug!(%error, server, "left out of a list")).ok()

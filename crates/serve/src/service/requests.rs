@@ -1,25 +1,25 @@
-//! Questions to servers that are no calls of tools, passed on in MCP's own words.
+//! Requests to upstream servers that are not calls of tools, such as `prompts/get`, passed through as MCP
+//! defines them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolroute_run::execution::{Fault, FaultKind, Invoker};
 
 use super::{Error, Service};
-use crate::execution::{Fault, FaultKind, Invoker};
 
-/// How long a client waits for all servers together: those that take longer are left out.
+/// The time limit for a request to all servers. Servers that take longer are left out.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// A server that pages for ever is cut off.
+/// The most pages that are read of one list: a server could send pages without end.
 const MOST_PAGES: usize = 50;
 
 impl Service {
-    /// Asks one server, and starts it where it is not running.
+    /// Sends a request to one server, and starts the server if it is not running.
     ///
     /// # Errors
-    /// [`Error::UnknownServer`]; [`Error::Refused`] in the server's own words;
-    /// [`Error::Unavailable`].
+    /// [`Error::UnknownServer`]; [`Error::Refused`] with the server's own error; [`Error::Unavailable`].
     pub async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let Some(invoker) = executor.servers().get(server) else {
@@ -30,8 +30,8 @@ impl Service {
         answered.map_err(|fault| self.failed(server, &fault))
     }
 
-    /// Asks all servers of a profile at the same time; what each says, by name. Those that have no
-    /// such thing, or do not answer in time, are not among them.
+    /// Sends a request to all servers of a profile at the same time. The results are sorted by name; servers
+    /// that do not support the method or do not answer in time are missing.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -66,8 +66,8 @@ impl Service {
         Ok(answers)
     }
 
-    /// What all servers of a profile list under a method, page by page: the elements of `member`,
-    /// by server.
+    /// Reads all pages of a list from all servers of a profile. Each result has the server's name and the
+    /// elements of `member`.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -109,12 +109,13 @@ impl Service {
         found.map(|(name, invoker)| (name.to_owned(), Arc::clone(invoker))).collect()
     }
 
-    /// A server's own refusal is passed on; what happened on the way to it is for the log.
+    /// The error for a client. A server's own error is passed through; the details of any other fault only go
+    /// to the log.
     fn failed(&self, server: &str, fault: &Fault) -> Error {
         let detail = self.executor().map(|executor| executor.clean(&fault.detail));
         let detail = detail.unwrap_or_default();
         if fault.kind == FaultKind::Refused {
-            // `translate` writes the code of a protocol error before its words.
+            // `execution/mcp/translate.rs` writes the code of a protocol error before its message.
             let (code, message) = match detail.split_once(' ') {
                 Some((code, message)) => (code.parse().unwrap_or(INTERNAL), message.to_owned()),
                 None => (INTERNAL, detail),
@@ -126,7 +127,7 @@ impl Service {
     }
 }
 
-/// JSON-RPC's code for what went wrong within a server.
+/// The JSON-RPC code of an internal error.
 const INTERNAL: i32 = -32_603;
 
 async fn pages(

@@ -1,42 +1,44 @@
-//! Which servers are there for a client, and which of their tools are kept from all.
+//! Which servers a client may see, and which of their tools are hidden from every client.
 //!
-//! A profile, a right or a pin that leaves nothing of a server's tools leaves nothing of the server:
-//! its prompts and resources come from the same author.
+//! Where profile, permissions or pins leave no tool of a server, its prompts and resources are hidden
+//! too: they come from the same author.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
 use std::sync::PoisonError;
 
-use super::super::profile::View;
-use super::{Error, Screened, ServerState, Service, ServiceOptions};
-use crate::catalog::{Tool, ToolId};
-use crate::engine::HeldTool;
+use toolroute_catalog::{Tool, ToolId};
+use toolroute_rank::engine::HeldTool;
 
-/// The tools of a server that nobody gets.
+use super::{Error, ServerState, Service, ServiceOptions};
+use crate::profile::View;
+
+/// The tools of a server that no client gets.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hidden {
-    /// Ids of those that could run and were held back by the screen.
+pub struct HiddenTools {
+    /// Ids of the tools that may run and that pins hold back.
     pub held: BTreeSet<String>,
-    /// Those tools, as far as the screen says why.
+    /// Those of `held` that an approval lets in.
     pub tools: Vec<HeldTool>,
-    /// How many may never run.
+    /// The number of tools that permissions forbid.
     pub forbidden: usize,
 }
 
-impl Hidden {
+impl HiddenTools {
     pub fn is_empty(&self) -> bool {
         self.held.is_empty() && self.forbidden == 0
     }
 }
 
-/// What a server lists, parted.
+/// The list of a server, parted.
 #[derive(Clone, Debug, Default)]
-pub struct Admitted {
-    /// What may be found and called at all.
+pub struct Admission {
+    /// The tools that may be found and called.
     pub tools: Vec<Tool>,
-    pub hidden: Hidden,
+    pub hidden: HiddenTools,
 }
 
-/// The name of a tool that no server has: a pattern that matches it matches all of a server's.
+/// A name that no tool has: a pattern that matches it matches every tool of a server.
 const ANY_NAME: &str = "\u{f8ff}\u{f8fe}\u{f8ff}\u{f8fd}\u{f8ff}";
 
 fn any_id(server: &str) -> String {
@@ -44,35 +46,35 @@ fn any_id(server: &str) -> String {
 }
 
 impl Service {
-    /// The tools of a list that may be found and called at all. What a catalog is made of passes
-    /// through here first, whether it comes from a file or from a server.
-    pub fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Admitted {
+    /// Parts a server's list by permissions and pins. Every list passes through here before it comes into
+    /// a catalog, whether it is read from a file or received from the server.
+    pub(crate) fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Admission {
         let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
-        let mut hidden = Hidden::default();
+        let mut hidden = HiddenTools::default();
         let listed = tools.len();
-        let mut tools = match &options.screen {
-            Some(screen) => {
+        let mut tools = match &options.screening {
+            Some(screening) => {
                 let runs = tools.iter().filter(|tool| may_run(tool));
                 let runs: Vec<ToolId> = runs.map(|tool| tool.id.clone()).collect();
                 hidden.forbidden = listed - runs.len();
-                let Screened { free: screened, held: mut tools } = screen(server, tools);
-                let free: HashSet<&ToolId> = screened.iter().map(|tool| &tool.id).collect();
-                let held = runs.iter().filter(|id| !free.contains(id));
+                let (accepted, mut tools) = screening.screen(server, tools);
+                let ids: HashSet<&ToolId> = accepted.iter().map(|tool| &tool.id).collect();
+                let held = runs.iter().filter(|id| !ids.contains(id));
                 hidden.held = held.map(ToString::to_string).collect();
                 tools.retain(|held| hidden.held.contains(held.tool.id.as_str()));
                 hidden.tools = tools;
-                screened
+                accepted
             }
             None => tools,
         };
         tools.retain(may_run);
-        if options.screen.is_none() {
+        if options.screening.is_none() {
             hidden.forbidden = listed - tools.len();
         }
-        Admitted { tools, hidden }
+        Admission { tools, hidden }
     }
 
-    /// Has answers name the tools that are held back now.
+    /// Tells the engine which tools are held back, so that selections can name them.
     pub(super) fn hold_back(&self) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let held = hidden.values().flat_map(|hidden| hidden.tools.iter().cloned()).collect();
@@ -80,35 +82,36 @@ impl Service {
         self.engine.hold_back(held);
     }
 
-    /// The states of those servers that clients of a profile may hear of.
+    /// The states of the servers that clients of a profile may know of.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
-    pub fn seen_servers(&self, profile: Option<&str>) -> Result<Vec<ServerState>, Error> {
+    pub(crate) fn visible_servers(&self, profile: Option<&str>) -> Result<Vec<ServerState>, Error> {
         let named = self.named(self.view(profile)?);
         Ok(self.servers().into_iter().filter(|state| named(&state.name)).collect())
     }
 
-    /// The servers whose prompts and resources clients of a profile get.
+    /// Names of the servers whose prompts and resources clients of a profile get.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
-    pub fn open_servers(&self, profile: Option<&str>) -> Result<BTreeSet<String>, Error> {
+    pub(crate) fn open_servers(&self, profile: Option<&str>) -> Result<BTreeSet<String>, Error> {
         let view = self.view(profile)?;
         let tools = self.by_tools(view);
         let (options, allow) = (&self.options, &self.options.permissions.allow);
-        let may_be_told = |name: &str| {
-            !options.approved_only && (allow.is_empty() || allow.matches(&any_id(name)))
-        };
+        let needs_approval =
+            options.screening.as_ref().is_some_and(|screening| screening.needs_approval());
+        let may_be_open =
+            |name: &str| !needs_approval && (allow.is_empty() || allow.matches(&any_id(name)));
         let is_open = |name: &str| match tools.get(name) {
             Some(is_open) => *is_open,
-            None => may_be_told(name) && !self.hides(name) && self.may_be_named(view, name),
+            None => may_be_open(name) && !self.hides(name) && self.may_be_named(view, name),
         };
         let names = self.servers().into_iter().map(|state| state.name);
         Ok(names.filter(|name| is_open(name)).collect())
     }
 
-    /// Tells which servers may be named within a view.
+    /// A predicate on names of servers: whether clients of a view may know of the server.
     pub(super) fn named(&self, view: &View) -> impl Fn(&str) -> bool {
         let tools = self.by_tools(view);
         move |name: &str| match tools.get(name) {
@@ -117,7 +120,7 @@ impl Service {
         }
     }
 
-    /// Of each server with tools in the catalog, whether the view lets one of them through.
+    /// For each server with tools in the catalog, whether the view admits one of them.
     fn by_tools(&self, view: &View) -> HashMap<String, bool> {
         let permissions = &self.options.permissions;
         let is_open = |tool: &Tool| view.admits(tool) && permissions.may_ever_run(tool);
@@ -133,8 +136,8 @@ impl Service {
         servers
     }
 
-    /// Whether a server without a tool in the catalog may be named: one that was not heard yet, that
-    /// has no tools at all, or whose tools wait for somebody to approve them.
+    /// Whether clients of a view may know of a server without tools in the catalog: its list is not known
+    /// yet, or empty, or its tools wait for approval.
     fn may_be_named(&self, view: &View, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let hidden = hidden.get(server);
@@ -144,17 +147,19 @@ impl Service {
             && !self.options.permissions.deny.matches(&any_id(server))
     }
 
-    /// Whether anything that the server lists is kept from all.
+    /// Whether any tool of the server is hidden.
     fn hides(&self, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         hidden.get(server).is_some_and(|hidden| !hidden.is_empty())
     }
 
-    /// Why there is no tool of this id within a view.
+    /// The error that says why a view has no tool with this id.
     pub(super) fn missing(&self, id: &str, view: &View) -> Error {
         let spelled = id.replacen(':', "__", 1);
         if let Some(held) = self.held(&[id, &spelled], view) {
-            return Error::HeldBack { id: held };
+            let pins = self.options.screening.as_ref();
+            let pins = pins.and_then(|screening| screening.pins.file_in_commands());
+            return Error::HeldBack { id: held, pins: pins.map(Path::to_owned) };
         }
         let named = self.named(view);
         let servers = self.servers().into_iter();
@@ -162,7 +167,7 @@ impl Service {
             let rest = spelled.strip_prefix(&state.name);
             rest.is_some_and(|rest| rest.starts_with("__")) && named(&state.name)
         });
-        // One server's name may begin with another's.
+        // The longest name, because the name of one server may begin with that of another.
         if let Some(state) = own.max_by_key(|state| state.name.len())
             && let Some(because) = state.lacking()
             && state.tools == 0
@@ -170,13 +175,14 @@ impl Service {
             return Error::NotListed { id: id.to_owned(), server: state.name, because };
         }
         let catalog = self.engine.catalog();
-        let seen = |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
-        // More than are told, since some of them may be hidden here.
-        let near = catalog.near(id, 12).into_iter().filter(seen).take(3);
+        let is_visible =
+            |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
+        // More than the error names, because the view may hide some.
+        let near = catalog.near(id, 12).into_iter().filter(is_visible).take(3);
         Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() }
     }
 
-    /// The first of the ids that pins hold back.
+    /// The first of the ids whose tool pins hold back and the view admits.
     fn held(&self, ids: &[&str], view: &View) -> Option<String> {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let is_held = |id: &&&str| {
@@ -186,8 +192,8 @@ impl Service {
         ids.iter().find(is_held).map(ToString::to_string)
     }
 
-    /// Whether anything is known of the server's tools, and whether any of them is there.
-    pub(super) fn standing(&self, server: &str) -> (bool, bool) {
+    /// Whether the server's list is known, and whether the catalog has a tool of it.
+    pub(super) fn presence(&self, server: &str) -> (bool, bool) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let is_there = |tool: &Tool| tool.server.as_deref() == Some(server);
         (hidden.contains_key(server), self.engine.catalog().iter().any(is_there))
@@ -198,11 +204,14 @@ impl Service {
 mod tests {
     use std::sync::Arc;
 
+    use toolroute_catalog::Catalog;
+    use toolroute_rank::engine::Engine;
+    use toolroute_run::execution::{Patterns, Permissions};
+    use toolroute_run::pins::{Approve, Mode, Pins};
+
     use super::*;
     use crate::Profile;
-    use crate::catalog::Catalog;
-    use crate::engine::Engine;
-    use crate::execution::{Patterns, Permissions};
+    use crate::assembly::{Notes, Screening};
 
     fn service(mut options: ServiceOptions) -> Arc<Service> {
         let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");
@@ -214,31 +223,30 @@ mod tests {
         Service::new(engine, options).unwrap()
     }
 
-    fn seen(service: &Service, profile: Option<&str>) -> Vec<&'static str> {
+    fn visible(service: &Service, profile: Option<&str>) -> Vec<&'static str> {
         let all = ["fs", "web", "new", "held"];
         let view = service.view(profile).unwrap();
         let named = service.named(view);
-        let seen = |name: &&str| named(name);
-        all.into_iter().filter(seen).collect()
+        all.into_iter().filter(|name| named(name)).collect()
     }
 
     #[test]
-    fn a_server_is_there_where_one_of_its_tools_is_or_may_come() {
-        let held = Hidden { held: ["held__x".to_owned()].into(), ..Hidden::default() };
+    fn a_server_is_visible_where_one_of_its_tools_is_or_may_come() {
+        let held = HiddenTools { held: ["held__x".to_owned()].into(), ..HiddenTools::default() };
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
-        assert_eq!(seen(&open, None), ["fs", "web", "new", "held"]);
+        assert_eq!(visible(&open, None), ["fs", "web", "new", "held"]);
         assert!(open.hides("held"));
-        assert_eq!(seen(&open, Some("reads")), ["fs", "new"]);
+        assert_eq!(visible(&open, Some("reads")), ["fs", "new"]);
         let deny = Patterns::new(["fs__*", "n*"]).unwrap();
         let permissions = Permissions { deny, ..Permissions::default() };
         let denied = service(ServiceOptions { permissions, ..ServiceOptions::default() });
-        assert_eq!(seen(&denied, None), ["web", "held"]);
-        assert_eq!(seen(&denied, Some("reads")), [] as [&str; 0]);
+        assert_eq!(visible(&denied, None), ["web", "held"]);
+        assert_eq!(visible(&denied, Some("reads")), [] as [&str; 0]);
     }
 
     #[test]
-    fn what_is_held_back_is_told_from_what_may_never_run() {
+    fn tools_that_are_held_back_are_told_from_those_that_may_never_run() {
         let names = ["read", "new", "delete"];
         let tools = names.map(|name| Tool::new(Some("fs"), name, "")).to_vec();
         let deny = Patterns::new(["*__delete"]).unwrap();
@@ -248,11 +256,12 @@ mod tests {
         };
         let all = Service::admitted(&options, "fs", tools.clone());
         assert_eq!((all.tools.len(), all.hidden.held.len(), all.hidden.forbidden), (2, 0, 1));
-        options.screen = Some(Arc::new(|_: &str, tools: Vec<Tool>| {
-            let held =
-                |tool: &Tool| HeldTool { tool: Arc::new(tool.clone()), because: "new".to_owned() };
-            Screened { free: tools[..1].to_vec(), held: tools[1..].iter().map(held).collect() }
-        }));
+        let folder = tempfile::tempdir().unwrap();
+        let pins = Pins::new(folder.path().join("pins.json"), Mode::Strict);
+        let (fingerprints, notes) = (Default::default(), Notes::new(|_| {}));
+        options.screening = Some(Screening { pins: pins.clone(), fingerprints, notes });
+        Service::admitted(&options, "fs", tools.clone());
+        pins.approve(&Approve::Tool { id: "fs__read".into(), sha256: None }).unwrap();
         let some = Service::admitted(&options, "fs", tools);
         assert_eq!((some.tools.len(), some.hidden.forbidden), (1, 1));
         assert_eq!(some.hidden.held, ["fs__new".to_owned()].into());

@@ -1,22 +1,52 @@
-//! Whose a resource is: who lists it, or has a template for it, answers for it.
+//! Resources of the upstream servers, passed through. A resource keeps its URI; where two servers list the
+//! same one, the first by name answers for it.
 
 use rmcp::ErrorData;
+use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
 
-use super::passing::passed;
+use super::prompts::{each, read, to_protocol};
 use super::{Gateway, internal};
 use crate::Error;
 
-/// Servers that an error names before the rest is only counted.
+/// The number of servers that an error names; it counts the rest.
 const SHOWN: usize = 10;
 
 impl Gateway {
-    /// What the first server, in the order of their names, answers to a question about a resource.
+    pub(super) async fn resources(&self) -> Result<Vec<Resource>, ErrorData> {
+        let mut resources: Vec<Resource> = Vec::new();
+        for (server, listed) in self.all("resources/list", "resources").await? {
+            for resource in each::<Resource>(&server, listed) {
+                if !resources.iter().any(|known| known.uri == resource.uri) {
+                    resources.push(resource);
+                }
+            }
+        }
+        Ok(resources)
+    }
+
+    pub(super) async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, ErrorData> {
+        let mut templates = Vec::new();
+        for (server, listed) in self.all("resources/templates/list", "resourceTemplates").await? {
+            templates.extend(each::<ResourceTemplate>(&server, listed));
+        }
+        Ok(templates)
+    }
+
+    pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+        read(self.ask_about_resource("resources/read", uri).await?)
+    }
+
+    pub(super) async fn subscribe_to(&self, uri: &str) -> Result<(), ErrorData> {
+        self.ask_about_resource("resources/subscribe", uri).await.map(drop)
+    }
+
+    /// The answer of the first server, by name, that answers a request about a resource.
     ///
     /// # Errors
-    /// The refusal of a server whose resource it is; where it is nobody's, that, and which servers
-    /// have resources.
-    pub(super) async fn about_resource(&self, method: &str, uri: &str) -> Result<Value, ErrorData> {
+    /// The error of the server that lists the resource or a template for it. Where none does, an error that
+    /// names the servers with resources.
+    async fn ask_about_resource(&self, method: &str, uri: &str) -> Result<Value, ErrorData> {
         let params = json!({ "uri": uri });
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
         let answered = service.ask_all(method, &params, profile).await;
@@ -42,17 +72,17 @@ impl Gateway {
             among(&listed, &has) || among(&templates, &fits)
         };
         if let Some((_, error)) = refused.iter().find(|(server, _)| owns(server)) {
-            return Err(passed(error));
+            return Err(to_protocol(error));
         }
         let some = listed.iter().chain(&templates).filter(|(_, list)| !list.is_empty());
         let mut servers: Vec<&str> = some.map(|(server, _)| server.as_str()).collect();
         servers.sort_unstable();
         servers.dedup();
-        Err(ErrorData::resource_not_found(nobodys(uri, &servers), Some(params)))
+        Err(ErrorData::resource_not_found(not_found_message(uri, &servers), Some(params)))
     }
 }
 
-fn nobodys(uri: &str, servers: &[&str]) -> String {
+fn not_found_message(uri: &str, servers: &[&str]) -> String {
     let uri: String = uri.chars().filter(|c| !c.is_control()).take(200).collect();
     match servers {
         [] => format!("no server here has the resource `{uri}`, nor any other"),
@@ -77,10 +107,13 @@ mod tests {
 
     #[test]
     fn servers_with_resources_are_named() {
-        assert!(nobodys("x://y", &["a", "b"]).contains("`x://y`; servers with resources: a, b ("));
+        assert!(
+            not_found_message("x://y", &["a", "b"])
+                .contains("`x://y`; servers with resources: a, b (")
+        );
         let many: Vec<String> = (0..12).map(|at| format!("s{at}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(nobodys("x://y", &many).contains("s9 and 2 more ("));
-        assert!(nobodys("x://\u{1b}y", &[]).ends_with("`x://y`, nor any other"));
+        assert!(not_found_message("x://y", &many).contains("s9 and 2 more ("));
+        assert!(not_found_message("x://\u{1b}y", &[]).ends_with("`x://y`, nor any other"));
     }
 }

@@ -1,35 +1,35 @@
-//! Why a request to a language model goes on with all of its tools.
+//! The reasons for which a request to a language model keeps all of its tools.
 
 use serde::{Serialize, Serializer};
 
-/// Why no tool of a request was cut.
+/// Why no tool of a request was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Uncut {
+pub enum SkipReason {
     /// The request has no list of tools.
     NoTools,
-    /// All of them may stay.
+    /// There are no more tools than may stay.
     FewTools,
-    /// The list is longer than what is ranked.
+    /// The list is longer than the longest that is ranked.
     ManyTools,
     /// No message of the user says what is wanted.
     NoPrompt,
     /// The body is compressed.
     Encoded,
-    /// The body is larger than what is looked into.
+    /// The body is larger than the largest that is read.
     TooLarge,
-    /// The bodies that are being read take together all the room that they may.
+    /// All bodies together exceed the budget.
     NoRoom,
     /// The body is no JSON object.
     NotJson,
-    /// More requests wait for their turn than may.
+    /// The queue is full.
     Busy,
     /// Ranking the tools failed.
     Failed,
 }
 
-impl Uncut {
-    /// For people, and for the header `x-toolroute-untouched`.
+impl SkipReason {
+    /// The reason as text, also for the header `x-toolroute-untouched`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoTools => "there is no list of tools",
@@ -45,7 +45,7 @@ impl Uncut {
         }
     }
 
-    /// For programs, and for metrics.
+    /// The reason as a label of metrics.
     pub fn label(self) -> &'static str {
         match self {
             Self::NoTools => "no_tools",
@@ -61,19 +61,19 @@ impl Uncut {
         }
     }
 
-    /// Whether there was something to cut, or may have been.
+    /// Whether a tool could have been removed otherwise.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::NoTools | Self::FewTools)
     }
 }
 
-impl std::fmt::Display for Uncut {
+impl std::fmt::Display for SkipReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl Serialize for Uncut {
+impl Serialize for SkipReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

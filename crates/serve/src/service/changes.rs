@@ -1,43 +1,39 @@
-//! Changes of tools that were made while the program ran.
+//! The changes that clients made to the catalog.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use toolroute_catalog::{Catalog, Change, Error, Tool};
 
-use crate::catalog::{Catalog, Change, Error, Tool};
-
-/// Keeps the text of [`Changes`] where it is read at the next start.
-pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
-
-/// By id: the tool that is there now, or that none is.
+/// Changes of the catalog: tools that were added or changed, and ids that were removed.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
+    /// `None` is a removed tool.
     by_id: BTreeMap<String, Option<Tool>>,
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct SavedChanges<'a> {
     removed: Vec<&'a str>,
     tools: Vec<&'a Tool>,
 }
 
 #[derive(Deserialize)]
-struct Read<'a> {
+struct LoadedChanges<'a> {
     removed: Vec<String>,
     #[serde(borrow)]
     tools: &'a RawValue,
 }
 
 impl Changes {
-    /// Reads what [`Changes::to_json`] wrote.
+    /// Parses the output of [`Changes::to_json`].
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// Says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |said: String| format!("expected changes of tools, as they were kept: {said}");
-        let read: Read<'_> =
+        let read: LoadedChanges<'_> =
             serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         let mut changes = Self::default();
         read.removed.iter().for_each(|id| changes.note_removed(id));
@@ -51,11 +47,11 @@ impl Changes {
 
     pub fn to_json(&self) -> String {
         let removed = self.by_id.iter().filter(|(_, tool)| tool.is_none());
-        let written = Written {
+        let saved = SavedChanges {
             removed: removed.map(|(id, _)| id.as_str()).collect(),
             tools: self.by_id.values().flatten().collect(),
         };
-        serde_json::to_string_pretty(&written)
+        serde_json::to_string_pretty(&saved)
             .expect("tools have string keys and finite numbers only. This is a bug.")
     }
 
@@ -67,7 +63,7 @@ impl Changes {
         self.by_id.insert(id.to_owned(), None);
     }
 
-    /// What a server lists, with these changes made.
+    /// The list of a server with these changes applied.
     pub fn over(&self, server: &str, listed: Vec<Tool>) -> Vec<Tool> {
         let is_as_listed = |tool: &Tool| !self.by_id.contains_key(tool.id.as_str());
         let mut tools: Vec<Tool> = listed.into_iter().filter(is_as_listed).collect();
@@ -77,10 +73,10 @@ impl Changes {
         tools
     }
 
-    /// A catalog with these changes made.
+    /// The catalog with these changes applied.
     ///
     /// # Errors
-    /// A tool that cannot be used.
+    /// A changed tool that is not usable.
     pub fn applied(&self, catalog: Catalog) -> Result<Catalog, Error> {
         let there = |id: &str| catalog.get(id).is_some_and(|tool| tool.id.as_str() == id);
         let change = |(id, tool): (&String, &Option<Tool>)| match tool {
@@ -99,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_kept_and_made_again() {
+    fn changes_are_saved_and_applied_again() {
         let tool = |name: &str, text: &str| Tool::new(Some("s"), name, text);
         let catalog = Catalog::from_tools(vec![tool("a", "old"), tool("b", "goes")]).catalog;
         let mut changes = Changes::default();

@@ -1,0 +1,89 @@
+//! Applies pins to a whole catalog: what may be used, what is held back, and what the user is told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error as _;
+
+use super::{PinCheck, Pins, Reason};
+use toolroute_catalog::{Catalog, Tool, ToolId};
+
+/// A server's tools after [`Pins::screen`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Screened {
+    /// Tools that may be found and called.
+    pub accepted: Vec<Tool>,
+    /// Tools that may not, each with the reason and the commands that show it and let it in.
+    pub held: Vec<(Tool, String)>,
+    /// Lines for the user: a warning for each tool that is held back, a note for each accepted change.
+    pub notes: Vec<String>,
+}
+
+impl Pins {
+    /// [`Pins::check`] for a server of a servers file, whose entry has this fingerprint. Where the pins
+    /// cannot be read or written, every tool is held back.
+    pub fn screen(&self, server: &str, fingerprint: &str, tools: Vec<Tool>) -> Screened {
+        let listed = tools.clone();
+        match self.check(&Self::key(server, fingerprint), tools) {
+            Ok(checked) => {
+                let notes = notes(server, &checked);
+                // Of two tools with one name the first is accepted, and no approval lets in the second.
+                let held = checked.quarantined.into_iter().filter(|h| h.reason != Reason::Twice);
+                let held = held.map(|held| (held.because(), held.tool));
+                let held = held.map(|(because, tool)| (tool, because)).collect();
+                Screened { accepted: checked.accepted, held, notes }
+            }
+            Err(error) => {
+                let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+                let because = format!("{error}{cause}");
+                let notes = vec![format!("warning: no tool of `{server}` is used: {because}")];
+                let held = listed.into_iter().map(|tool| (tool, because.clone())).collect();
+                Screened { accepted: Vec::new(), held, notes }
+            }
+        }
+    }
+}
+
+fn notes(server: &str, PinCheck { quarantined, reworded, repinned, .. }: &PinCheck) -> Vec<String> {
+    let held = quarantined.iter().map(|held| format!("warning: {held}"));
+    let mut notes: Vec<String> =
+        held.chain(reworded.iter().map(|tool| format!("note: {tool}"))).collect();
+    if !repinned.is_empty() {
+        notes.push(format!(
+            "note: `_meta` and `icons` of {} tools of `{server}` are pinned as they are now; \
+             earlier versions did not watch them",
+            repinned.len()
+        ));
+    }
+    notes
+}
+
+/// The catalog without the tools that `screen` does not give back. `screen` gets the tools of each server
+/// for which `is_screened` holds, one server at a time; all other tools stay.
+pub fn screen_catalog(
+    catalog: Catalog,
+    is_screened: impl Fn(&str) -> bool,
+    mut screen: impl FnMut(&str, Vec<Tool>) -> Vec<Tool>,
+) -> Catalog {
+    let server_of = |tool: &Tool| tool.server.clone().filter(|server| is_screened(server));
+    let mut by_server: BTreeMap<String, Vec<Tool>> = BTreeMap::new();
+    for tool in catalog.iter() {
+        if let Some(server) = server_of(tool) {
+            by_server.entry(server).or_default().push(tool.clone());
+        }
+    }
+    let listed: usize = by_server.values().map(Vec::len).sum();
+    let accepted = by_server.into_iter().flat_map(|(server, tools)| screen(&server, tools));
+    let newcomers: HashMap<ToolId, bool> =
+        accepted.map(|tool| (tool.id, tool.routing.newcomer)).collect();
+    if newcomers.len() == listed && !newcomers.values().any(|newcomer| *newcomer) {
+        return catalog;
+    }
+    let left = catalog.iter().filter_map(|tool| {
+        let mut tool = tool.clone();
+        if server_of(&tool).is_some() {
+            tool.routing.newcomer = *newcomers.get(&tool.id)?;
+        }
+        Some(tool)
+    });
+    Catalog::from_tools(left.collect()).catalog
+}

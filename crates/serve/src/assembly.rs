@@ -1,0 +1,347 @@
+//! Engine, executor, pins and log, put together once for every program that serves for long.
+//!
+//! An [`Assembly`] holds plain values: tools, paths and options. [`Assembly::build`] makes a running
+//! [`Service`] from them, and [`Sources`] makes a new assembly when files have changed. The assembly must
+//! not know where its values come from: it reads no environment and no configuration.
+
+mod reload;
+mod screening;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use toolroute_catalog::{Catalog, Tool};
+use toolroute_conduct::session::join;
+use toolroute_rank::engine::{Engine, EngineConfig};
+use toolroute_rank::feedback::{self, StoreOptions, UsageVectors};
+use toolroute_run::execution::{
+    CallLimits, Executor, ExecutorOptions, McpOptions, Servers, ServersFile,
+};
+use toolroute_run::pins::{Pins, screen_catalog};
+use toolroute_vectors::embedding::Embedder;
+
+use crate::service::{Changes, HiddenTools, Service, ServiceOptions, Sessions};
+use crate::{Error, Profiles};
+
+pub use reload::Sources;
+pub(crate) use reload::{RebuildResult, rebuild};
+pub use screening::{Notes, Screening};
+
+/// What a service is made of. Each value has a default that leaves the part out.
+///
+/// A program that serves a catalog of its own over HTTP, on a free port:
+///
+/// ```
+/// use toolroute_catalog::{Catalog, Tool};
+/// use toolroute_serve::http::{App, HttpOptions, serve};
+/// use toolroute_serve::{Assembly, Shutdown};
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let tools = vec![
+///     Tool::new(Some("fs"), "read_file", "Reads a file from disk"),
+///     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
+/// ];
+/// let catalog = Catalog::from_tools(tools).catalog;
+/// let service = Assembly { catalog, ..Assembly::default() }.build()?;
+/// // Asks MCP servers for their tools in the background; this assembly names none.
+/// tokio::spawn(service.start());
+///
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+/// let address = listener.local_addr()?;
+/// let (app, shutdown) = (App::new(service, HttpOptions::default()), Shutdown::default());
+/// let serving = tokio::spawn({
+///     let (app, shutdown) = (app.clone(), shutdown.clone());
+///     async move { serve(listener, app, &shutdown).await }
+/// });
+///
+/// // A client would send this to `address`.
+/// # let answer = post(address, "/v1/select", r#"{"prompt": "send an email to Dana"}"#).await?;
+/// # /*
+/// let answer = client.post(format!("http://{address}/v1/select")).json(…).send().await?;
+/// # */
+/// assert!(answer.contains("mail__send_email"));
+///
+/// shutdown.begin();
+/// serving.await??;
+/// app.service().close().await;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # async fn post(to: std::net::SocketAddr, path: &str, body: &str) -> std::io::Result<String> {
+/// #     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+/// #     let mut stream = tokio::net::TcpStream::connect(to).await?;
+/// #     let length = body.len();
+/// #     let head = format!("POST {path} HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\n");
+/// #     let rest = format!("content-length: {length}\r\nconnection: close\r\n\r\n{body}");
+/// #     stream.write_all(format!("{head}{rest}").as_bytes()).await?;
+/// #     let mut answer = String::new();
+/// #     stream.read_to_string(&mut answer).await?;
+/// #     Ok(answer)
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Assembly {
+    /// The tools at the start: those of files, and those that the servers listed last time. Tools of
+    /// `servers` that permissions or pins forbid are taken out.
+    pub catalog: Catalog,
+    /// Changes that clients made to the catalog over HTTP in an earlier run.
+    pub changes: Changes,
+    pub config: EngineConfig,
+    /// The embedding model. Without one the engine ranks by words alone.
+    pub model: Option<Arc<dyn Embedder>>,
+    pub vectors: VectorFile,
+    /// The file of usage vectors ([`UsageVectors`]): what was learned from past prompts.
+    pub usage: Option<PathBuf>,
+    /// Whether `usage` may be missing, because this program writes it ([`crate::learn_every`]).
+    pub usage_may_be_missing: bool,
+    /// The log of executions.
+    pub log: Option<(PathBuf, StoreOptions)>,
+    /// The MCP servers and APIs that run the tools. Without them tools are found, but not called.
+    pub servers: Option<Upstreams>,
+    /// How tools are called. The permissions count without `servers` too.
+    pub executor: ExecutorOptions,
+    /// Holds back definitions that changed. Applies to the tools of `servers`.
+    pub pins: Option<Pins>,
+    pub profiles: Profiles,
+    /// The limits of each session's calls.
+    pub session_limits: CallLimits,
+    /// Whether a failed call is never answered by another tool, not even by a declared fallback.
+    pub no_fallback: bool,
+    /// Whether a tool with a near meaning may answer for one that failed, where both only read.
+    pub fallback_by_meaning: bool,
+    pub notes: Notes,
+}
+
+/// The file that keeps the catalog's vectors between two starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum VectorFile {
+    /// Vectors are computed at each start.
+    #[default]
+    None,
+    /// A file that the user named: anything else at this path is an error.
+    Snapshot(PathBuf),
+    /// A file in a cache folder: anything else at this path is moved aside.
+    Cache(PathBuf),
+}
+
+impl VectorFile {
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::None => None,
+            Self::Snapshot(path) | Self::Cache(path) => Some(path),
+        }
+    }
+}
+
+/// The servers of a servers file, and what is known of them before they are asked.
+#[derive(Clone)]
+pub struct Upstreams {
+    pub file: ServersFile,
+    pub options: McpOptions,
+    /// Names of the servers that [`Service::start`] asks for their tools. The tools of the others are in
+    /// the assembly's catalog.
+    pub stale: Vec<String>,
+    /// By server, how many tools it lists only to clients with sampling, elicitation or roots.
+    pub withheld: BTreeMap<String, usize>,
+    /// Stores each list that a server gives, for the next start.
+    pub keep: Option<Keep>,
+    /// Stands for the executor's options in a reload: servers go on running while this text and their
+    /// entries in the file are equal.
+    pub revision: String,
+}
+
+impl Upstreams {
+    /// All servers of a file, none of which was asked before.
+    pub fn new(file: ServersFile) -> Self {
+        let stale = file.fingerprints.keys().cloned().collect();
+        Self {
+            file,
+            options: McpOptions::default(),
+            stale,
+            withheld: BTreeMap::new(),
+            keep: None,
+            revision: String::new(),
+        }
+    }
+}
+
+/// Stores the tools that a server lists, and returns those to search: with what the user adds to them,
+/// such as tiers.
+pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+
+/// What [`Service::start`] does first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstLists {
+    pub stale: Vec<String>,
+    /// Where the vectors of the listed tools are kept.
+    pub vectors: Option<PathBuf>,
+}
+
+/// Tells whether a service can take over a changed catalog, or has to be built anew.
+#[derive(Clone, Default)]
+pub(crate) struct Parts {
+    model: Option<Arc<dyn Embedder>>,
+    usage: Option<(PathBuf, u64, Option<SystemTime>)>,
+    servers: Option<(BTreeMap<String, String>, String)>,
+}
+
+impl PartialEq for Parts {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same_model = match (&self.model, &other.model) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        is_same_model && self.usage == other.usage && self.servers == other.servers
+    }
+}
+
+/// What a service takes over from the one in whose place it comes.
+#[derive(Default)]
+struct Inheritance {
+    executor: Option<Arc<Executor>>,
+    sessions: Option<Arc<Sessions>>,
+    changes: Option<Arc<Mutex<Changes>>>,
+}
+
+impl Assembly {
+    /// Builds the engine and the service over it. Blocks while tools are embedded. No server is started
+    /// before [`Service::start`] or the first call.
+    ///
+    /// # Errors
+    /// What building an engine may raise, an invalid profile, and usage vectors that cannot be read.
+    pub fn build(self) -> Result<Arc<Service>, Error> {
+        self.build_with(Inheritance::default())
+    }
+
+    /// The engine alone, for a program that calls no tools.
+    ///
+    /// # Errors
+    /// As [`Assembly::build`].
+    pub fn engine(&self) -> Result<Engine, Error> {
+        let catalog = self.changes.applied(self.catalog.clone());
+        self.engine_over(catalog.map_err(toolroute_rank::engine::Error::from)?)
+    }
+
+    fn build_with(self, inheritance: Inheritance) -> Result<Arc<Service>, Error> {
+        let screened = self.screened()?;
+        self.build_over(screened, inheritance)
+    }
+
+    fn build_over(
+        self,
+        (catalog, hidden): (Catalog, BTreeMap<String, HiddenTools>),
+        inheritance: Inheritance,
+    ) -> Result<Arc<Service>, Error> {
+        let engine = Arc::new(self.engine_over(catalog)?);
+        let Inheritance { executor, sessions, changes } = inheritance;
+        let mut options = ServiceOptions {
+            hidden,
+            profiles: self.profiles.clone(),
+            no_fallback: self.no_fallback,
+            fallback_by_meaning: self.fallback_by_meaning,
+            sessions: sessions
+                .unwrap_or_else(|| Arc::new(Sessions::new(self.session_limits.clone()))),
+            changes: changes.unwrap_or_else(|| Arc::new(Mutex::new(self.changes.clone()))),
+            parts: self.parts(),
+            first_lists: self.first_lists(),
+            ..self.screening_options()
+        };
+        if let Some(servers) = &self.servers {
+            let executor = executor.unwrap_or_else(|| Arc::new(self.open(servers)));
+            join(&engine, &executor);
+            options.executor = Some(executor);
+            options.keep = servers.keep.clone();
+        }
+        Service::new(engine, options)
+    }
+
+    fn engine_over(&self, catalog: Catalog) -> Result<Engine, Error> {
+        let mut builder = Engine::builder(catalog).config(self.config.clone());
+        if let Some(model) = &self.model {
+            builder = builder.embedder(Arc::clone(model));
+            builder = match &self.vectors {
+                VectorFile::None => builder,
+                VectorFile::Snapshot(path) => builder.snapshot(path),
+                VectorFile::Cache(path) => builder.cache(path),
+            };
+            if let Some(usage) = self.usage_vectors()? {
+                builder = builder.usage(usage);
+            }
+        }
+        if let Some((path, options)) = &self.log {
+            builder = builder.feedback(path, options.clone());
+        }
+        Ok(builder.build()?)
+    }
+
+    fn usage_vectors(&self) -> Result<Option<UsageVectors>, Error> {
+        let Some(path) = &self.usage else { return Ok(None) };
+        match UsageVectors::load(path) {
+            Err(feedback::Error::Missing { .. }) if self.usage_may_be_missing => Ok(None),
+            loaded => Ok(Some(loaded?)),
+        }
+    }
+
+    fn open(&self, servers: &Upstreams) -> Executor {
+        let (opened, problems) = Servers::open(&servers.file, &servers.options);
+        problems.iter().for_each(|problem| self.notes.tell(problem));
+        Executor::new(opened, self.executor.clone())
+    }
+
+    /// The options by which lists of servers are screened.
+    fn screening_options(&self) -> ServiceOptions {
+        let permissions = self.executor.permissions.clone();
+        let Some(Upstreams { file, withheld, .. }) = &self.servers else {
+            return ServiceOptions { permissions, ..ServiceOptions::default() };
+        };
+        let screening = self.pins.clone().map(|pins| Screening {
+            pins,
+            fingerprints: file.fingerprints.clone(),
+            notes: self.notes.clone(),
+        });
+        ServiceOptions {
+            permissions,
+            left_out: file.shown_left_out(),
+            withheld: withheld.clone(),
+            screening,
+            ..ServiceOptions::default()
+        }
+    }
+
+    /// The tools that can be found and called, with the changes applied, and what is hidden of each server.
+    fn screened(&self) -> Result<(Catalog, BTreeMap<String, HiddenTools>), Error> {
+        let (mut catalog, mut hidden) = (self.catalog.clone(), BTreeMap::new());
+        if let Some(servers) = &self.servers {
+            let options = self.screening_options();
+            let is_screened = |server: &str| servers.file.entries.contains_key(server);
+            catalog = screen_catalog(catalog, is_screened, |server, tools| {
+                let admitted = Service::admitted(&options, server, tools);
+                hidden.insert(server.to_owned(), admitted.hidden);
+                admitted.tools
+            });
+        }
+        let catalog = self.changes.applied(catalog);
+        Ok((catalog.map_err(toolroute_rank::engine::Error::from)?, hidden))
+    }
+
+    fn parts(&self) -> Parts {
+        let usage = self.usage.as_ref().map(|path| {
+            let about = std::fs::metadata(path).ok();
+            let modified = about.as_ref().and_then(|about| about.modified().ok());
+            (path.clone(), about.map_or(0, |about| about.len()), modified)
+        });
+        let servers = self.servers.as_ref();
+        let servers =
+            servers.map(|servers| (servers.file.fingerprints.clone(), servers.revision.clone()));
+        Parts { model: self.model.clone(), usage, servers }
+    }
+
+    fn first_lists(&self) -> FirstLists {
+        let stale = self.servers.as_ref().map(|servers| servers.stale.clone());
+        let vectors = self.vectors.path().map(Path::to_owned);
+        FirstLists { stale: stale.unwrap_or_default(), vectors }
+    }
+}

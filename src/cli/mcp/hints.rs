@@ -1,0 +1,58 @@
+//! The hints on the catalog that `find_tools` carries, kept between two starts: a model's prompt cache
+//! holds only while they stay the same.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::super::args::{ExposeChoice, McpArgs, RightsArgs};
+use super::super::paths;
+use crate::engine::fingerprint;
+use crate::execution::ServersFile;
+use crate::server::{Profiles, Service, Status, catalog_hint};
+
+/// The file of the hints of one configuration.
+pub(super) struct KeptHints {
+    path: PathBuf,
+    profiles: Vec<String>,
+}
+
+impl KeptHints {
+    pub fn of(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> Self {
+        let name = format!("{}.json", revision(args, file, profiles));
+        let path = paths::cache("gateway").join(name);
+        Self { path, profiles: profiles.keys().cloned().collect() }
+    }
+
+    /// By profile, the hint; empty until all servers of this configuration were available at once.
+    pub fn read(&self) -> BTreeMap<String, String> {
+        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Writes the hints where there are none yet and every server is available.
+    pub fn keep(&self, service: &Service) -> anyhow::Result<()> {
+        let is_lost = |status: &Status| matches!(status, Status::Unavailable { .. });
+        if self.path.exists() || service.servers().iter().any(|state| is_lost(&state.status)) {
+            return Ok(());
+        }
+        let mut hints = BTreeMap::new();
+        for name in self.profiles.iter().map(String::as_str).chain([""]) {
+            let profile = Some(name).filter(|name| !name.is_empty());
+            hints.insert(name.to_owned(), catalog_hint(service, profile)?);
+        }
+        paths::put(&self.path, &serde_json::to_vec(&hints)?)
+    }
+}
+
+/// Differs where the entries of the servers, the profiles, the rights or the exposed tools differ.
+fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
+    let prints = format!("{:?}", file.fingerprints);
+    let profiles = format!("{profiles:?}");
+    let exposed = if args.expose == ExposeChoice::Search { "search" } else { "selected" };
+    let rights = {
+        let RightsArgs { allow, deny, read_only, .. } = &args.rights;
+        let pinned = args.catalog.live.pinning.pin_mode;
+        format!("{allow:?} {deny:?} {read_only} {:?} {pinned:?}", args.catalog.tools)
+    };
+    fingerprint(&[&prints, &profiles, exposed, &rights])[..16].to_owned()
+}

@@ -1,0 +1,145 @@
+//! The files behind `serve`: read into an assembly at the start, and again at each reload.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::super::args::{Cli, Command, Global, LimitArgs, ServeArgs};
+use super::super::lists::Lists;
+use super::super::setup::{self, Wanted};
+use super::super::{call, config, environment, mcp, models, servers, stamp};
+use crate::catalog::{Catalog, LoadOptions, Problem};
+use crate::embedding::Embedder;
+use crate::execution::ServersFile;
+use crate::server::{Assembly, Service, Sources, Upstreams};
+
+/// The files, and what need not be read again while they stay the same.
+pub struct SourceFiles {
+    loaded: Mutex<LastRead>,
+    /// What is watched for changes, with `--watch`.
+    watched: Option<stamp::Sources>,
+    /// The global options of the latest reload.
+    global: Mutex<Option<Global>>,
+}
+
+/// What a reload compares the files with.
+#[derive(Clone)]
+struct LastRead {
+    /// Files in directories that could not be understood.
+    broken: BTreeSet<PathBuf>,
+    /// The name and precision of the model.
+    model_key: String,
+    model: Option<Arc<dyn Embedder>>,
+}
+
+impl SourceFiles {
+    /// Reads all files for the first time.
+    pub fn open(args: &ServeArgs, global: &Global) -> anyhow::Result<(Self, Assembly)> {
+        let (assembly, loaded) = assembly(args, None, global)?;
+        let watched = args.watch.then(|| stamp::Sources::of(&args.catalog, global));
+        Ok((Self { loaded: Mutex::new(loaded), watched, global: Mutex::default() }, assembly))
+    }
+
+    /// Reads what was typed with the present environment and files.
+    fn read_again(&self) -> anyhow::Result<Assembly> {
+        let Cli { mut command, global } = config::parse().map_err(|refused| match refused {
+            config::Refused::Typed(error) => anyhow::anyhow!("{}", error.render()),
+            config::Refused::Configured(failure) => failure.into(),
+        })?;
+        environment::fill(&mut command);
+        let Command::Serve(args) = command else {
+            anyhow::bail!("expected the command `serve` to be read again")
+        };
+        let present = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = present().clone();
+        let (assembly, loaded) = assembly(&args, Some(&before), &global)?;
+        *present() = loaded;
+        *self.global.lock().unwrap_or_else(PoisonError::into_inner) = Some(global);
+        Ok(assembly)
+    }
+}
+
+impl Sources for SourceFiles {
+    fn read(&self) -> Result<Assembly, String> {
+        self.read_again().map_err(|error| format!("{error:#}"))
+    }
+
+    fn stamp(&self) -> Option<u64> {
+        self.watched.as_ref().map(stamp::Sources::stamp)
+    }
+
+    fn built(&self, service: &Service) {
+        if let Some(global) = &*self.global.lock().unwrap_or_else(PoisonError::into_inner) {
+            setup::tell_scanned(service.engine(), global);
+        }
+    }
+}
+
+/// The tools of files, those that servers listed last time, and what they are served with. A file that
+/// cannot be understood at the start is reported and left out, then and at each reload. One that was
+/// understood `before` is an error, and the present catalog stays: the file may be half written.
+fn assembly(
+    args: &ServeArgs,
+    before: Option<&LastRead>,
+    global: &Global,
+) -> anyhow::Result<(Assembly, LastRead)> {
+    let from = &args.catalog;
+    setup::expect_sources(from)?;
+    let file = from.live.servers().map(|path| servers::read(path)).transpose()?;
+    let lists = file.as_ref().map(|file| Lists::of(file, from.live.refresh)).unwrap_or_default();
+    let paths: Vec<PathBuf> = from.tools.iter().cloned().chain(lists.there()).collect();
+    let (strict, author_signals) = (from.strict, from.author_signals);
+    let options = LoadOptions { strict, overlays: from.overlay.clone(), author_signals };
+    let loaded = Catalog::load(&paths, &options)?;
+    let broken = broken(&loaded.problems, &from.overlay, before.map(|before| &before.broken))?;
+    setup::tell_problems(&loaded.problems, global);
+    if lists.stale.is_empty() {
+        setup::tell_empty(from, &loaded.catalog, global);
+    }
+    let model_key = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
+    let model = match before.filter(|before| before.model_key == model_key) {
+        Some(before) => before.model.clone(),
+        None => models::serving_embedder(&args.engine, args.select.strategy, global)?,
+    };
+    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit)? };
+    setup::guard(&mut wanted, from);
+    let LimitArgs { yes, rights } = &args.limits;
+    let pinning = file.is_some().then_some(&from.live.pinning);
+    let assembly = Assembly {
+        catalog: loaded.catalog,
+        config: setup::config(&args.engine, &wanted, global),
+        model: model.clone(),
+        vectors: super::vectors(from, &args.engine),
+        usage: wanted.usage,
+        executor: call::options(rights, file.as_ref().unwrap_or(&ServersFile::default()))?,
+        servers: file.map(|file| {
+            let revision = format!("{rights:?} {yes}");
+            Upstreams { revision, ..lists.upstreams(file, &from.overlay) }
+        }),
+        profiles: mcp::configured(global),
+        ..super::shared(&args.record, &args.stand_ins, (rights, pinning))?
+    };
+    Ok((assembly, LastRead { broken, model_key, model }))
+}
+
+/// The files that could not be understood.
+fn broken(
+    problems: &[Problem],
+    overlays: &[PathBuf],
+    before: Option<&BTreeSet<PathBuf>>,
+) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let suspect = problems.iter().filter(|problem| problem.is_error() && problem.tool.is_none());
+    let suspect = suspect.filter_map(|problem| problem.file.clone());
+    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !overlays.contains(file)).collect();
+    let mut broken = BTreeSet::new();
+    for file in suspect {
+        let options = LoadOptions::default();
+        // Read alone, such a file is an error.
+        let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
+        if before.is_some_and(|before| !before.contains(&file)) {
+            return Err(error.into());
+        }
+        broken.insert(file);
+    }
+    Ok(broken)
+}
