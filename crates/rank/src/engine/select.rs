@@ -220,9 +220,8 @@ impl State {
         let AnswerParts { abstained, evidence, confidence, no_tools, .. } = answer;
         let best = ranking.best();
         let tools = ranking.chosen.iter().map(|found| {
-            let intent = assessed.intent(found.row);
-            let beyond =
-                ExplanationInputs { parts: assessed.parts(found), intent, confidence, best };
+            let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
+            let beyond = ExplanationInputs { parts, intent, confidence, best };
             self.selected(retriever, &reading.text, found, beyond)
         });
         let is_unread = (ranking.chosen.is_empty() || abstained) && self.is_unread(reading);
