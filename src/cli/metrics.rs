@@ -1,13 +1,33 @@
 //! `toolroute metrics`: the success metrics of the orchestration design, from the log and the ledger.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::{Global, MetricsArgs};
+use super::args::{Global, LedgerChoice};
+use super::settings::{Configure, Settings, keys};
 use super::{paths, render};
 use crate::conductor::{Ledger, PlanSuccess};
 use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
+
+#[derive(Args)]
+pub struct MetricsArgs {
+    /// The log of executions [default: toolroute/feedback.db in the user's data folder]
+    /// [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
+}
+
+impl Configure for MetricsArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
+        self.ledger.configure(settings);
+    }
+}
 
 /// What that design wants reached; of an estimate it says only how near it is to be.
 const FEW_ERRORS: &str = "below 5 %";

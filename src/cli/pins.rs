@@ -4,48 +4,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::args::{Global, LiveArgs};
+#[cfg(feature = "server")]
+pub use super::args::{PinArgs, Pinning};
 use super::exit::{self, Failure};
+use super::settings::{Configure, Settings, keys};
 use super::{paths, render, servers};
 use crate::catalog::{Catalog, Tool};
 use crate::engine::HeldTool;
 use crate::execution::ServersFile;
 use crate::pins::{Approve, Checked, FieldChange, Mode, Pins, Reason};
-
-/// How the definitions that servers list are watched.
-#[derive(Args, Clone, Default)]
-pub struct PinArgs {
-    /// What is done with a server's tools: first-use takes new ones, and other words for those it has,
-    /// and holds back what has changed otherwise; strict holds back all that nobody approved; off
-    /// watches nothing [env: TOOLROUTE_PIN]
-    #[arg(long, value_enum, value_name = "first-use|strict|off")]
-    pub pin_mode: Option<Pinning>,
-    /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
-    #[arg(long, value_name = "FILE")]
-    pub pins: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Pinning {
-    FirstUse,
-    Strict,
-    Off,
-}
-
-impl PinArgs {
-    /// The pins to check with; `None` where they are off.
-    pub fn open(&self) -> anyhow::Result<Option<Pins>> {
-        let mode = match self.pin_mode {
-            Some(Pinning::Off) => return Ok(None),
-            Some(Pinning::Strict) => Mode::Strict,
-            Some(Pinning::FirstUse) | None => Mode::FirstUse,
-        };
-        Ok(Some(Pins::new(paths::pins(self.pins.as_deref())?, mode)))
-    }
-}
 
 /// What of a server's list may be used, and what is held back, which is told; where pins cannot be
 /// checked, that is everything.
@@ -133,6 +104,12 @@ pub struct PinsArgs {
     pub pins: Option<PathBuf>,
     #[command(subcommand)]
     pub command: PinsCommand,
+}
+
+impl Configure for PinsArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put_path(&keys::PINS, &mut self.pins);
+    }
 }
 
 #[derive(Subcommand)]

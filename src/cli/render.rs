@@ -12,8 +12,10 @@ use comfy_table::{
 };
 use serde::Serialize;
 
-use super::args::{Global, LogFormat, RouteArgs};
+use super::exit::StdoutError;
+use super::global::Global;
 use super::logging;
+use super::words::LogFormat;
 use crate::catalog::visible;
 use crate::engine::{
     Degraded, Explanation, HeldBack, NoTools, Selected, Selection, Strategy, Tiers, Timings,
@@ -35,13 +37,6 @@ const LEAST_COLUMNS: u16 = 20;
 
 /// A column of words is not made narrower than this, even where the table then leaves the screen.
 const NARROWEST: u16 = 14;
-
-/// Stdout did not take what was written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write to stdout; check where it leads to and the space there")]
-pub struct StdoutError {
-    source: io::Error,
-}
 
 pub fn failed(source: io::Error) -> anyhow::Error {
     StdoutError { source }.into()
@@ -226,9 +221,9 @@ fn one_line(table: &mut Table, spare: &[usize]) {
     }
 }
 
-/// The answer to one prompt.
-pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
-    if args.limit.most == 0 {
+/// The answer to one prompt, of which at most `limit` tools were asked for.
+pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::Result<()> {
+    if limit == 0 {
         line("no tools were asked for: --limit is 0")?;
     } else if let Some(because @ (NoTools::EmptyCatalog | NoTools::Filtered)) = selection.no_tools {
         line(&because.to_string())?;
@@ -257,10 +252,10 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     if let Some(because @ Degraded::UnreadLanguage) = selection.degraded {
         line(&because.to_string())?;
     }
-    if let (true, Some(read_as)) = (args.explain, &selection.read_as) {
+    if let (true, Some(read_as)) = (explain, &selection.read_as) {
         line(&format!("read as: {}", plain(read_as)))?;
     }
-    if args.explain {
+    if explain {
         line(&format!("strategy: {} ({})", selection.strategy, selection.because))?;
         selection.tools.iter().try_for_each(|tool| explanation(tool, selection.strategy))?;
     }

@@ -8,7 +8,7 @@ use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::{models, paths, render, select_args};
+use super::{args, models, paths, render};
 use crate::catalog::{Catalog, LoadOptions, Loaded, Problem};
 use crate::embedding::Embedder;
 use crate::engine::{
@@ -294,7 +294,7 @@ pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConf
     if !wanted.keep_answers {
         config.cache = NO_ANSWERS;
     }
-    config.signals = select_args::weights(config.signals, &wanted.signals);
+    config.signals = args::weights(config.signals, &wanted.signals);
     config
 }
 

@@ -12,6 +12,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global};
+use super::settings::{Configure, Settings, keys};
 use super::{exit, paths, render};
 use crate::pins::{Mode, Pins};
 
@@ -34,6 +35,16 @@ pub struct DoctorArgs {
     /// Start no server
     #[arg(long)]
     pub no_start: bool,
+}
+
+impl Configure for DoctorArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.catalog.configure(settings);
+        self.catalog.live.or_imported();
+        self.engine.configure(settings);
+        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
+        settings.put_path(&keys::LEDGER, &mut self.ledger);
+    }
 }
 
 /// How bad a finding is.

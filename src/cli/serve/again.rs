@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::Handle;
 
-use super::super::args::{Cli, Command, Global, LimitArgs, ServeArgs};
-use super::super::{config, environment, models, setup, stamp};
+use super::super::args::{Global, LimitArgs, ServeArgs};
+use super::super::{models, setup, stamp};
 use super::opened::{self, Behind, Opened};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
@@ -34,22 +34,16 @@ pub fn reload(
     let rest = rest(args)?;
     let loaded = Loaded { rest: rest.clone(), embedder, servers: servers_print(args)?, broken };
     let loaded = Arc::new(Mutex::new(loaded));
-    let fresh = move || again(&loaded).map_err(|error| format!("{error:#}"));
+    let typed = global.clone();
+    let fresh = move || again(&loaded, &typed).map_err(|error| format!("{error:#}"));
     let sources = stamp::Sources::of(&args.catalog, global);
     let stamp: Arc<dyn Fn() -> u64 + Send + Sync> = Arc::new(move || sources.stamp());
     Ok(Reload { fresh: Arc::new(fresh), rest, stamp: args.watch.then_some(stamp) })
 }
 
 /// What was typed, with what environment and files say now.
-fn again(loaded: &Arc<Mutex<Loaded>>) -> anyhow::Result<Fresh> {
-    let Cli { mut command, global } = config::parse().map_err(|refused| match refused {
-        config::Refused::Typed(error) => anyhow::anyhow!("{}", error.render()),
-        config::Refused::Configured(failure) => failure.into(),
-    })?;
-    environment::fill(&mut command);
-    let Command::Serve(args) = command else {
-        anyhow::bail!("expected the command `serve` to be read again")
-    };
+fn again(loaded: &Arc<Mutex<Loaded>>, global: &Global) -> anyhow::Result<Fresh> {
+    let (args, global) = global.read_again::<ServeArgs>()?;
     let present = || loaded.lock().unwrap_or_else(PoisonError::into_inner);
     let before = present().broken.clone();
     let Opened { catalog, broken, behind } = Opened::of(&args, Some(&before), &global)?;
