@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{DoctorArgs, Finding};
+use super::args::DoctorArgs;
+use super::finding::Finding;
 use crate::cli::args::Global;
 use crate::cli::paths;
 use crate::conductor::Ledger;

@@ -1,6 +1,7 @@
 //! Whether the model is whole and works, and whether the kept vectors are its own.
 
-use super::{DoctorArgs, Finding};
+use super::args::DoctorArgs;
+use super::finding::Finding;
 use crate::cli::args::Global;
 use crate::cli::models;
 use crate::cli::setup::{self, Wanted};

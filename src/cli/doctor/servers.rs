@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{DoctorArgs, Finding};
+use super::args::DoctorArgs;
+use super::finding::Finding;
 use crate::catalog::Tool;
 use crate::cli::{paths, servers};
 use crate::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
