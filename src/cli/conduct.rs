@@ -88,7 +88,7 @@ impl Configure for ConductArgs {
 const LATEST: &str = "{}";
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct ConductAnswer<'a> {
     /// Whether every obligation is resolved, and without a doubt.
     complete: bool,
     #[serde(flatten)]
@@ -122,7 +122,7 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let answer = with_runner(args, global, (&engine, builtins), work)??;
     engine.close();
     if global.json {
-        render::json(&Told { complete: answer.is_complete(), answer: &answer })?;
+        render::json(&ConductAnswer { complete: answer.is_complete(), answer: &answer })?;
     } else {
         render::line(&render::plain_lines(&answer.text))?;
     }

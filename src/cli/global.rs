@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+#[cfg(feature = "server")]
 use clap::FromArgMatches;
 use clap::builder::TypedValueParser as _;
 
@@ -41,6 +42,7 @@ impl Configure for Global {
     }
 }
 
+#[cfg(feature = "server")]
 impl Global {
     /// The arguments that were typed, with what variables and files say now.
     ///

@@ -34,7 +34,11 @@ impl Configure for ModelArgs {
 
 #[derive(Subcommand)]
 pub enum ModelCommand {
-    /// Get a model: from the hub, or from a folder with --from. The only command that fetches one
+    #[cfg_attr(
+        feature = "hub",
+        doc = "Get a model: from the hub, or from a folder with --from. The only command that fetches one"
+    )]
+    #[cfg_attr(not(feature = "hub"), doc = "Get a model from a folder, with --from")]
     Pull(PullArgs),
     /// List the models that are built in, known or here
     List,

@@ -3,7 +3,7 @@
 //! Whatever a catalog or a file says is shown to people without control characters: an escape in a
 //! description must not reach a terminal. JSON escapes them itself.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use comfy_table::{
@@ -93,9 +93,12 @@ pub fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// What a tool answered: [`plain_lines`] for a terminal; elsewhere it is data, and marks of direction in
+/// The text of a tool: [`plain_lines`] for a terminal; elsewhere it is data, and marks of direction in
 /// it belong to it.
+#[cfg(feature = "mcp")]
 pub fn answered(text: &str) -> String {
+    use std::io::IsTerminal as _;
+
     match io::stdout().is_terminal() {
         true => plain_lines(text),
         false => text.lines().map(uncontrolled).collect::<Vec<_>>().join("\n"),

@@ -20,13 +20,17 @@ mod stores;
 
 #[cfg(feature = "mcp")]
 pub use call::{ExecutionArgs, LimitArgs, RightsArgs, SourceArgs};
-pub use catalog::{CatalogArgs, LiveArgs};
+pub use catalog::CatalogArgs;
+#[cfg(feature = "mcp")]
+pub use catalog::LiveArgs;
 pub use context::{ContextArgs, ContextSourceArgs, SessionArgs};
 pub use engine::{EngineArgs, ModelChoice};
 pub use measure::{BenchArgs, BenchCommand, EncoderArgs, EvalArgs};
 #[cfg(feature = "mcp")]
 pub use pins::{PinArgs, Pinning};
-pub use select::{PolicyArgs, SelectArgs, UsageArgs, parse_weight, weights};
+#[cfg(feature = "server")]
+pub use select::UsageArgs;
+pub use select::{PolicyArgs, SelectArgs, parse_weight, weights};
 #[cfg(feature = "server")]
 pub use server::{ConfirmChoice, ExposeChoice, ListenArgs, McpArgs, ProxyArgs, ServeArgs};
 #[cfg(feature = "mcp")]

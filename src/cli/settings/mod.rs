@@ -80,6 +80,7 @@ pub struct Settings {
     pub warnings: Vec<String>,
     /// What is wrong with the files; only `config` and `doctor` go on in spite of it.
     pub errors: Vec<String>,
+    #[cfg(feature = "server")]
     typed: Arc<Typed>,
 }
 
@@ -130,7 +131,7 @@ impl Setting {
         self.key.name
     }
 
-    fn from_file(&self) -> bool {
+    fn is_of_file(&self) -> bool {
         matches!(self.origin, Origin::File { .. })
     }
 
@@ -220,6 +221,7 @@ impl Settings {
             warnings: files.iter().flat_map(|file| file.warnings.clone()).collect(),
             files: files.into_iter().map(|file| file.path).collect(),
             errors,
+            #[cfg(feature = "server")]
             typed,
         };
         settings.apply_plain_blend();
@@ -233,11 +235,13 @@ impl Settings {
     ///
     /// # Errors
     /// As [`Self::resolve`].
+    #[cfg(feature = "server")]
     pub fn read_again(&self) -> Result<Self, Failure> {
         Self::resolve(Arc::clone(&self.typed), &|name| std::env::var_os(name))
     }
 
     /// What was typed for the innermost subcommand, to make its arguments of.
+    #[cfg(feature = "server")]
     pub fn typed(&self) -> &ArgMatches {
         &self.typed.matches
     }
@@ -294,6 +298,7 @@ impl Settings {
         self.get(key)?.value.clone()?.try_into().ok()
     }
 
+    #[cfg(feature = "server")]
     pub fn profiles(&self) -> Profiles {
         self.table(&keys::PROFILES).unwrap_or_default()
     }
@@ -320,10 +325,10 @@ impl Settings {
 
     /// Where a flag or a variable asks for the plain blend, what files say of the blend counts no more.
     fn apply_plain_blend(&mut self) {
-        let blend = self.get(&keys::BLEND).filter(|blend| !blend.from_file());
+        let blend = self.get(&keys::BLEND).filter(|blend| !blend.is_of_file());
         let blend: Option<Blend> = blend.and_then(|blend| blend.value.clone()?.try_into().ok());
         if blend == Some(Blend::Plain) {
-            let fixed = |setting: &&mut Setting| setting.key.fixed_by_plain && setting.from_file();
+            let fixed = |setting: &&mut Setting| setting.key.fixed_by_plain && setting.is_of_file();
             self.values.iter_mut().filter(fixed).for_each(|setting| setting.is_taken = false);
         }
     }
