@@ -84,7 +84,7 @@ impl Configure for ConductArgs {
     }
 }
 
-/// Stands for the ledger's latest request.
+/// The document that stands for the latest request of the ledger.
 const LATEST: &str = "{}";
 
 #[derive(Serialize)]

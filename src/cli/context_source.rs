@@ -1,4 +1,4 @@
-//! From what is typed of a context, its files and its conversation to a [`Context`].
+//! Reads the [`Context`] that a command's arguments name: JSON, files and a conversation.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

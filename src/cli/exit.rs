@@ -12,13 +12,13 @@ pub struct StdoutError {
     pub source: io::Error,
 }
 
-/// Anything that has no code of its own.
+/// The code of errors that have none of their own.
 pub const FAILED: u8 = 1;
-/// What was typed cannot be done; clap's code too.
+/// The arguments are invalid; clap ends with this code too.
 pub const BAD_ARGUMENTS: u8 = 2;
-/// Input files hold what cannot be used.
+/// The contents of an input file are invalid.
 pub const BAD_DATA: u8 = 3;
-/// No model where one is needed, or one that is not what its manifest says.
+/// A model is missing, or does not match its manifest.
 const NO_MODEL: u8 = 4;
 /// A file cannot be read or written.
 pub const IO: u8 = 5;
@@ -44,7 +44,7 @@ pub fn reader_left(error: &anyhow::Error) -> bool {
     error.chain().any(writing) && error.chain().any(broken)
 }
 
-/// The error and its causes; rooms differ in whether an error tells its cause itself.
+/// The error and its causes. Some errors repeat their cause in their own message.
 pub fn told(error: &anyhow::Error) -> String {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,8 +1,8 @@
 //! The command line: reads arguments, environment and files, and shows what the engine says.
 //!
-//! Data goes to stdout; logs, progress and warnings go to stderr. This room decides nothing about
-//! tools. Parsing only validates ([`args`]); [`setup`] turns what was parsed into an engine; one
-//! file a subcommand does the rest.
+//! Data goes to stdout; logs, progress and warnings go to stderr. Nothing here decides about tools.
+//! Parsing only validates ([`command`], [`args`]); [`settings`] resolves each option once; [`setup`]
+//! makes an engine of both; one file a command does the rest.
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
@@ -10,7 +10,7 @@
 //! }
 //! ```
 
-// They panic where nobody reads; `render` has what does not.
+// `println!` panics where the reader of stdout has left; `render` reports that as an error.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod analyze;
@@ -103,18 +103,18 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Whether `--json` was typed, where nothing is parsed that could tell.
+/// Whether `--json` was typed, for errors that come before anything is parsed.
 fn wants_json() -> bool {
     let mut typed = std::env::args_os().take_while(|argument| argument != "--");
     typed.any(|argument| argument == "--json")
 }
 
-/// Help, which is data, or what is wrong with the arguments.
+/// Prints the help, which is data, or what is wrong with the arguments.
 fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(exit::BAD_ARGUMENTS);
     if as_json && error.use_stderr() {
         let said = match error.kind() {
-            // All that it would say is the help.
+            // clap would print the whole help as the error.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 "expected a subcommand; --help lists them".to_owned()
             }
@@ -128,7 +128,7 @@ fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
     }
 }
 
-/// What clap says, without the usage that it shows to people.
+/// An error of clap on one line, without the usage that follows it.
 fn one_line(said: &str) -> String {
     let is_said =
         |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
@@ -138,7 +138,7 @@ fn one_line(said: &str) -> String {
     said.strip_prefix("error: ").map(str::to_owned).unwrap_or(said)
 }
 
-/// Bounds the pool that tokenising, inference and batches share.
+/// Bounds the thread pool that tokenising, inference and batches share.
 fn threads(cli: &Cli) -> anyhow::Result<()> {
     if let Some(threads) = cli.global.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;

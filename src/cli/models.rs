@@ -1,4 +1,4 @@
-//! From a model's name to the model, run as it was asked for.
+//! Loads the model that arguments name, on the backend and in the precision that they name.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::embedding::{
 };
 use crate::engine::Strategy;
 
-/// What runs the model, and in which precision: candle has f32 alone.
+/// The backend and the precision; candle runs models in f32 only.
 pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<EncoderOptions> {
     let backend = match (choice.backend, choice.device) {
         (None | Some(BackendName::Native), Device::Cpu) => Backend::Native,
@@ -28,7 +28,7 @@ pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Enc
     Ok(EncoderOptions { precision, backend, ..EncoderOptions::default() })
 }
 
-/// Whose vectors these are, as far as the arguments say: what a file of them is called by.
+/// Names the model, its precision and its backend: vectors of different keys lie in different files.
 pub fn key(args: &EngineArgs) -> String {
     let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     match options(&args.choice, args.precision) {

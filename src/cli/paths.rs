@@ -84,7 +84,7 @@ pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
     Some(folder.join(file))
 }
 
-/// A folder of ours in the user's cache folder; else one that the system clears.
+/// A folder of toolroute in the user's cache folder, or in the system's folder for temporary files.
 #[cfg(feature = "mcp")]
 pub fn cache(name: &str) -> PathBuf {
     dirs::cache_dir().unwrap_or_else(std::env::temp_dir).join("toolroute").join(name)

@@ -15,16 +15,16 @@ use crate::engine::{Session, SessionRecord};
 #[cfg(feature = "mcp")]
 use crate::execution::CallLimits;
 
-/// A session that was silent for longer begins anew, as one over MCP does.
+/// A session without a command for longer than this begins anew, as one over MCP does.
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// Characters of a name, which is also that of a file.
 const NAME_CHARS: usize = 64;
 
-/// What a session's file holds: a byte that is another now must not change what was asked or called.
+/// The contents of a session's file. The hash finds damage, which could change what was asked or called.
 #[derive(Serialize, Deserialize)]
 struct SessionFile {
-    /// Of the session's text.
+    /// The hash of the session's JSON.
     sha256: String,
     session: Box<RawValue>,
 }

@@ -1,8 +1,7 @@
 //! `toolroute doctor`: what does not work, and how to mend it.
 
-mod args;
+mod check;
 mod files;
-mod finding;
 mod model;
 mod servers;
 
@@ -10,8 +9,8 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-pub use self::args::DoctorArgs;
-use self::finding::{Finding, Severity};
+pub use self::check::DoctorArgs;
+use self::check::{Finding, Severity};
 use super::global::Global;
 use super::{exit, paths, render};
 use crate::pins::{Mode, Pins};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::args::DoctorArgs;
-use super::finding::Finding;
+use super::check::{DoctorArgs, Finding};
 use crate::catalog::Tool;
 use crate::cli::{paths, servers};
 use crate::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
