@@ -3,14 +3,43 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::Global;
-use super::context_args::AnalyzeArgs;
+use super::args::{ContextSourceArgs, Global, ModelChoice};
+use super::settings::{Configure, Settings, keys};
+use super::words::{joined, word};
 use super::{models, render, route};
 use crate::catalog::Catalog;
+use crate::embedding::Precision;
 use crate::engine::Engine;
 use crate::query::{Analysis, Evidence};
+
+#[derive(Args)]
+pub struct AnalyzeArgs {
+    /// What is wanted; `-` or nothing reads it from the context, else from stdin
+    pub prompt: Vec<String>,
+    #[command(flatten)]
+    pub source: ContextSourceArgs,
+    /// Go by keywords, without a model
+    #[arg(long)]
+    pub words_only: bool,
+    #[command(flatten)]
+    pub choice: ModelChoice,
+    /// How the model is run
+    #[arg(long, default_value = keys::PRECISION.default, value_parser = word::<Precision>(), value_name = joined::<Precision>())]
+    pub precision: Precision,
+    /// Show where the time went
+    #[arg(long)]
+    pub timings: bool,
+}
+
+impl Configure for AnalyzeArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.choice.configure(settings);
+        settings.put(&keys::PRECISION, &mut self.precision);
+    }
+}
 
 #[derive(Serialize)]
 struct Answer<'a> {

@@ -1,15 +1,45 @@
 //! `toolroute batch`: answers a file of prompts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use super::args::{BatchArgs, Global};
+use clap::Args;
+
+use super::args::{CatalogArgs, EngineArgs, Global, HistoryArgs, SelectArgs};
+use super::limit::Limit;
 use super::progress::Progress;
+use super::settings::configure;
 use super::setup::{self, Wanted};
 use super::{exit, feedback, render};
 use crate::engine::Engine;
 use crate::eval::{BatchCounts, BatchJob, BatchSummary, Output};
+
+#[derive(Args)]
+pub struct BatchArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Rows {"id","query"} (or "prompt"), optionally "candidates":[tool ids] to re-rank only those; `-` is stdin
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Tools a row at most; `auto` gives as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    #[arg(short, long, default_value_t = Limit::of(10), value_name = "N")]
+    pub limit: Limit,
+    /// Put the whole explanation beside each score
+    #[arg(long)]
+    pub explain: bool,
+    #[command(flatten)]
+    pub history: HistoryArgs,
+}
+
+configure!(BatchArgs: catalog, engine, select, limit, history);
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Before the catalog is embedded: that may take minutes.

@@ -6,14 +6,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::Value;
 
 use super::args::{
-    CallArgs, CatalogArgs, ExecutionArgs, Global, LimitArgs, OutputArgs, RightsArgs,
+    CatalogArgs, EngineArgs, ExecutionArgs, Global, LimitArgs, RightsArgs, SourceArgs,
 };
 use super::arguments::{self, WithArguments};
 use super::exit::{self, Failure};
 use super::session::KeptSession;
+use super::settings::{Configure, Settings};
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
 use crate::catalog::{CallHints, Catalog, Tool};
@@ -26,6 +28,44 @@ use crate::execution::{
 };
 use crate::feedback::StoreOptions;
 use crate::session::{Session, join, nearest, neighbors};
+
+#[derive(Args)]
+pub struct CallArgs {
+    /// The tool's id, `server:tool`, or a name that only one tool has
+    pub tool: String,
+    /// What is wanted, out of which arguments are read that `--args` does not give
+    #[arg(long)]
+    pub prompt: Option<String>,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+}
+
+impl Configure for CallArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.catalog.configure(settings);
+        self.catalog.live.or_imported();
+        self.engine.configure(settings);
+        self.execution.configure(settings);
+    }
+}
+
+#[derive(Args)]
+pub struct OutputArgs {
+    /// The handle that a cut answer names
+    pub handle: String,
+    /// Where to begin, in characters
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub offset: usize,
+    /// Characters at most
+    #[arg(long, default_value_t = 40_000, value_name = "N")]
+    pub chars: usize,
+}
 
 /// Bytes of whole answers that are kept on disk.
 const KEPT_BYTES: usize = 256 << 20;

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{CatalogArgs, Global, HistoryArgs, PolicyArgs};
+use super::settings::configure;
 use super::{feedback, render, setup};
 use crate::catalog::covers;
 use crate::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strategy};
@@ -25,6 +26,8 @@ pub struct CandidatesArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
 }
+
+configure!(CandidatesArgs: catalog, history, policy);
 
 #[derive(Serialize)]
 struct Answer<'a> {

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
-use super::config::Effective;
 use super::limit::Limit;
+use super::settings::Setting;
 use super::{exit, render};
 
 #[derive(Args)]
@@ -42,7 +42,7 @@ pub struct ShowArgs {
 #[derive(Serialize)]
 struct Shown<'a> {
     files: &'a [PathBuf],
-    values: &'a [Effective],
+    values: Vec<&'a Setting>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -62,7 +62,7 @@ fn shown(global: &Global) -> Shown<'_> {
     let settings = &global.settings;
     Shown {
         files: &settings.files,
-        values: &settings.effective,
+        values: settings.of_files().collect(),
         errors: &settings.errors,
         warnings: &settings.warnings,
     }
@@ -73,16 +73,16 @@ fn show(global: &Global) -> anyhow::Result<()> {
         return render::json(&shown(global));
     }
     let mut table = render::table(&["key", "value", "from"], &[]);
-    for Effective { key, value, default, origin } in &global.settings.effective {
-        let value = match value {
+    for setting in global.settings.of_files() {
+        let value = match &setting.value {
             Some(toml::Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
-            None => (*default).to_owned(),
+            None => setting.default.to_owned(),
         };
         table.add_row([
-            (*key).to_owned(),
+            setting.key().to_owned(),
             render::plain(&value),
-            render::plain(&origin.to_string()),
+            render::plain(&setting.origin.to_string()),
         ]);
     }
     render::print(table)?;

@@ -1,13 +1,12 @@
-//! From what is typed of a context, its files and its conversation to a [`Context`].
+//! Reads the [`Context`] that a command's arguments name: JSON, files and a conversation.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::Args;
 use serde_json::Value;
 
-use super::args::Global;
+use super::args::{ContextArgs, ContextSourceArgs, Global};
 use super::exit::{self, Failure};
 use super::{render, setup};
 use crate::engine::{Context, SourceFile, Turn};
@@ -19,19 +18,30 @@ const NOT_OURS: &[&str] =
 /// Larger files are data, whatever their names.
 const MOST_BYTES: u64 = 2 << 20;
 
-#[derive(Args, Clone, Debug, Default)]
-pub struct ContextSourceArgs {
-    /// The context as JSON (docs/context.md has its members); `-` is stdin
-    #[arg(long, value_name = "FILE")]
-    pub context: Option<PathBuf>,
-    /// A file or folder that the prompt is about, repeatable. Hidden and built files in a folder are
-    /// left out
-    #[arg(short, long, value_name = "PATH")]
-    pub files: Vec<PathBuf>,
-    /// What was said before the prompt, oldest first, as JSON: [{"role", "text"}], or the messages
-    /// of a request to a language model
-    #[arg(long, value_name = "FILE")]
-    pub conversation: Option<PathBuf>,
+impl ContextArgs {
+    /// The context, where anything of it was typed.
+    pub fn context(&self, global: &Global) -> anyhow::Result<Option<Context>> {
+        let mut context = self.source.read(global)?;
+        let typed = self.stage.is_some()
+            || self.profile.is_some()
+            || self.for_model.is_some()
+            || self.cost_aware
+            || self.budget_tokens.is_some()
+            || !(self.enable.is_empty() && self.exclude.is_empty());
+        if typed {
+            let context = context.get_or_insert_default();
+            context.stage = self.stage.or(context.stage);
+            context.profile = self.profile.clone().or(context.profile.take());
+            context.model = self.for_model.clone().or(context.model.take());
+            context.cost_aware |= self.cost_aware;
+            context.budget_tokens = self.budget_tokens.or(context.budget_tokens);
+            if !self.enable.is_empty() {
+                context.enabled_tools = Some(self.enable.clone());
+            }
+            context.excluded_tools.extend(self.exclude.iter().cloned());
+        }
+        Ok(context)
+    }
 }
 
 impl ContextSourceArgs {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::args::{EvalArgs, Global};
+use super::args::{self, EvalArgs, Global};
 use super::limit::Limit;
+use super::render;
 use super::setup::{self, Wanted};
-use super::{render, select_args};
 use crate::engine::SignalWeights;
 use crate::eval::{AblationReport, DEPTH, Mean, SignalSet, ablate};
 
@@ -21,7 +21,7 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
         catalog.tools.push(folder.join("tools.jsonl"));
     }
     let engine = setup::engine(&catalog, &args.engine, wanted, global)?;
-    let tried = select_args::weights(SignalWeights::tried(), &args.select.signal);
+    let tried = args::weights(SignalWeights::tried(), &args.select.signal);
     let report = ablate(&engine, &set, tried)?;
     if global.json {
         render::json(&report)?

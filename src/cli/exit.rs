@@ -1,21 +1,24 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and which error has which.
 
 use std::error::Error;
 use std::io;
-use std::process::ExitCode;
 
-use serde_json::json;
-
-use super::render::{self, StdoutError};
 use crate::{catalog, conductor, embedding, engine, eval, feedback, index, query, selection};
 
-/// Anything that has no code of its own.
+/// Stdout did not take what was written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write to stdout; check where it leads to and the space there")]
+pub struct StdoutError {
+    pub source: io::Error,
+}
+
+/// The code of errors that have none of their own.
 pub const FAILED: u8 = 1;
-/// What was typed cannot be done; clap's code too.
+/// The arguments are invalid; clap ends with this code too.
 pub const BAD_ARGUMENTS: u8 = 2;
-/// Input files hold what cannot be used.
+/// The contents of an input file are invalid.
 pub const BAD_DATA: u8 = 3;
-/// No model where one is needed, or one that is not what its manifest says.
+/// A model is missing, or does not match its manifest.
 const NO_MODEL: u8 = 4;
 /// A file cannot be read or written.
 pub const IO: u8 = 5;
@@ -28,24 +31,8 @@ pub struct Failure {
     pub said: String,
 }
 
-/// Tells the error on stderr, as JSON where JSON was asked for, and gives its code. A reader who
-/// has seen enough, as `head` has, is no error.
-pub fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
-    if reader_left(error) {
-        return ExitCode::SUCCESS;
-    }
-    let (code, said) = (code(error), told(error));
-    if as_json {
-        render::note(&json!({"error": said, "exit_code": code}).to_string());
-    } else if error.chain().any(is_list) {
-        render::note(&format!("toolroute: {said}"));
-    } else {
-        render::note(&format!("toolroute: {}", render::plain(&said)));
-    }
-    ExitCode::from(code)
-}
-
-fn reader_left(error: &anyhow::Error) -> bool {
+/// Whether the reader of stdout has seen enough and left, as `head` does.
+pub fn reader_left(error: &anyhow::Error) -> bool {
     let writing = |cause: &(dyn Error + 'static)| {
         cause.is::<StdoutError>()
             || matches!(cause.downcast_ref(), Some(eval::Error::Io { action: "write", .. }))
@@ -57,8 +44,8 @@ fn reader_left(error: &anyhow::Error) -> bool {
     error.chain().any(writing) && error.chain().any(broken)
 }
 
-/// The error and its causes; rooms differ in whether an error tells its cause itself.
-fn told(error: &anyhow::Error) -> String {
+/// The error and its causes. Some errors repeat their cause in their own message.
+pub fn told(error: &anyhow::Error) -> String {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !told.contains(&cause) {
@@ -69,11 +56,11 @@ fn told(error: &anyhow::Error) -> String {
 }
 
 /// Whether the error is a list with a line for each problem.
-fn is_list(cause: &(dyn Error + 'static)) -> bool {
+pub fn is_list(cause: &(dyn Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
 }
 
-fn code(error: &anyhow::Error) -> u8 {
+pub fn code(error: &anyhow::Error) -> u8 {
     error.chain().find_map(code_of).unwrap_or(FAILED)
 }
 
@@ -262,7 +249,7 @@ mod tests {
             (anyhow::Error::from(written), IO),
             (engine::Error::from(snapshot).into(), IO),
             (engine::Error::from(foreign).into(), BAD_DATA),
-            (render::failed(io()), IO),
+            (StdoutError { source: io() }.into(), IO),
             (engine::Error::BadRrfK { found: -1.0 }.into(), BAD_ARGUMENTS),
         ] {
             assert_eq!(code(&error), wanted, "{error:?}");
@@ -273,8 +260,8 @@ mod tests {
     #[test]
     fn only_a_reader_who_left_is_no_error() {
         let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
-        assert!(reader_left(&render::failed(broken())));
-        assert!(!reader_left(&render::failed(io::Error::other("no room"))));
+        assert!(reader_left(&StdoutError { source: broken() }.into()));
+        assert!(!reader_left(&StdoutError { source: io::Error::other("no room") }.into()));
         assert!(!reader_left(&broken().into()));
     }
 }

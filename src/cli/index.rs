@@ -3,11 +3,24 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::args::{Global, IndexArgs};
+use clap::Args;
+
+use super::args::{CatalogArgs, EngineArgs, Global};
 use super::exit::{self, Failure};
 use super::render;
+use super::settings::configure;
 use super::setup::{self, Wanted};
 use crate::engine::{IndexReport, SnapshotState};
+
+#[derive(Args)]
+pub struct IndexArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+configure!(IndexArgs: catalog, engine);
 
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();

@@ -3,16 +3,56 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::{Global, LearnArgs};
+use super::args::{CatalogArgs, EngineArgs, Global};
 use super::exit::{self, Failure};
 use super::progress::Progress;
+use super::settings::{Configure, Settings, keys};
 use super::setup::{self, Wanted};
 use super::{paths, render};
 use crate::engine::{Engine, History, LearnReport};
 use crate::eval::BadRow;
 use crate::feedback::{self, UsageVectors};
+
+#[derive(Args)]
+pub struct LearnArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Past prompts, rows {"query","tools":[ids]} or {"query","gold":[ids]}; `-` is stdin
+    #[arg(value_name = "PAST.jsonl")]
+    pub past: Vec<PathBuf>,
+    /// Learn from the log of executions as well, which says all of it each time: what the file holds
+    /// is replaced [default: toolroute/feedback.db in the user's data folder, or the one that
+    /// TOOLROUTE_FEEDBACK names]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "forget")]
+    pub log: Option<Option<PathBuf>>,
+    /// The file that keeps what is learned; what it holds already is added to
+    /// [env: TOOLROUTE_USAGE]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Take back all that was learned of this tool; repeatable
+    #[arg(long, value_name = "ID")]
+    pub forget: Vec<String>,
+    /// Begin anew where the file holds something already
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+impl Configure for LearnArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.catalog.configure(settings);
+        self.engine.configure(settings);
+        // A file says what to rank with, which need not be what is to be changed.
+        self.output = self.output.take().or_else(|| settings.variable_path(&keys::USAGE));
+        if let Some(log) = &mut self.log {
+            *log = log.take().or_else(|| settings.variable_path(&keys::FEEDBACK));
+        }
+    }
+}
 
 /// Unknown ids told before the rest is only counted.
 const SHOWN_IDS: usize = 10;

@@ -2,9 +2,57 @@
 
 use std::process::ExitCode;
 
-use super::args::{Global, LedgerArgs, LedgerCommand, ShowArgs};
+use clap::{Args, Subcommand};
+
+use super::args::{Global, LedgerChoice};
+use super::settings::{Configure, Settings};
 use super::{paths, render};
 use crate::conductor::{AssertionRow, EventRow, Ledger, ObligationRow, RunRow};
+
+#[derive(Args)]
+pub struct LedgerArgs {
+    #[command(subcommand)]
+    pub command: LedgerCommand,
+}
+
+impl Configure for LedgerArgs {
+    fn configure(&mut self, settings: &Settings) {
+        match &mut self.command {
+            LedgerCommand::Show(args) => args.ledger.configure(settings),
+        }
+    }
+}
+
+#[derive(Subcommand)]
+pub enum LedgerCommand {
+    /// Show what the ledger holds; obligations, where nothing else is asked for
+    Show(ShowArgs),
+}
+
+#[derive(Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
+    #[command(flatten)]
+    pub what: Shown,
+}
+
+#[derive(Args)]
+#[group(multiple = false)]
+pub struct Shown {
+    /// What is or was owed, and what became of it
+    #[arg(long)]
+    pub obligations: bool,
+    /// Which tools ran, with what, and how it ended
+    #[arg(long)]
+    pub runs: bool,
+    /// What is held to be true, and who says so
+    #[arg(long)]
+    pub assertions: bool,
+    /// Everything that happened, in order
+    #[arg(long)]
+    pub events: bool,
+}
 
 /// Characters of a value in a table; `--json` has all of it.
 const SHOWN: usize = 120;

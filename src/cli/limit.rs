@@ -3,11 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+use toml::Value;
+
 /// Tools in an answer sized to the prompt, at most, where nothing else is said.
 const AUTO: usize = 10;
 
 /// How many tools an answer has at most, and whether it may have fewer than it could.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Limit {
     pub most: usize,
     pub adaptive: bool,
@@ -31,6 +35,15 @@ impl FromStr for Limit {
         let most = number.parse();
         let most = most.map_err(|_| "expected a number, `auto` or `auto:N`".to_owned())?;
         Ok(Self { most, adaptive })
+    }
+}
+
+/// As a file has it: a number, or a text.
+impl TryFrom<Value> for Limit {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned).parse()
     }
 }
 

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
-use super::args::{Global, LogFormat};
+use super::global::Global;
+use super::words::LogFormat;
 
 #[cfg(feature = "mcp")]
 fn stderr() -> super::secrets::Stderr {

@@ -200,7 +200,7 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
 
 /// The profiles of the configuration.
 pub fn configured(global: &Global) -> Profiles {
-    let configured = global.settings.profiles.clone().unwrap_or_default();
+    let configured = global.settings.profiles();
     configured
         .into_iter()
         .map(|(name, about)| {

@@ -1,13 +1,33 @@
 //! `toolroute metrics`: the success metrics of the orchestration design, from the log and the ledger.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::{Global, MetricsArgs};
+use super::args::{Global, LedgerChoice};
+use super::settings::{Configure, Settings, keys};
 use super::{paths, render};
 use crate::conductor::{Ledger, PlanSuccess};
 use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
+
+#[derive(Args)]
+pub struct MetricsArgs {
+    /// The log of executions [default: toolroute/feedback.db in the user's data folder]
+    /// [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
+    #[command(flatten)]
+    pub ledger: LedgerChoice,
+}
+
+impl Configure for MetricsArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
+        self.ledger.configure(settings);
+    }
+}
 
 /// What that design wants reached; of an estimate it says only how near it is to be.
 const FEW_ERRORS: &str = "below 5 %";
@@ -16,7 +36,7 @@ const ESTIMATED: &str = "–";
 const FEW_CUT: &str = "below 5 %";
 
 #[derive(Serialize)]
-struct Told {
+struct Metrics {
     /// Calls that were made by us; nothing where none is logged.
     calls: Option<SuccessMetrics>,
     /// Runs of the conductor; nothing where there is no ledger.
@@ -24,11 +44,11 @@ struct Told {
 }
 
 pub fn run(args: &MetricsArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let told = Told { calls: calls(args)?, conductor: conductor(args)? };
+    let metrics = Metrics { calls: calls(args)?, conductor: conductor(args)? };
     if global.json {
-        render::json(&told)?;
+        render::json(&metrics)?;
     } else {
-        show(&told)?;
+        show(&metrics)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -53,8 +73,8 @@ fn conductor(args: &MetricsArgs) -> anyhow::Result<Option<PlanSuccess>> {
     Ok(Some(found).filter(|found| found.runs > 0))
 }
 
-fn show(told: &Told) -> anyhow::Result<()> {
-    if told.calls.is_none() && told.conductor.is_none() {
+fn show(metrics: &Metrics) -> anyhow::Result<()> {
+    if metrics.calls.is_none() && metrics.conductor.is_none() {
         return render::line(
             "no executions yet; `call`, `run` and `conduct` log theirs with --feedback FILE",
         );
@@ -64,7 +84,7 @@ fn show(told: &Told) -> anyhow::Result<()> {
         let value = share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0));
         table.add_row([name, &value, &format!("{part} of {whole}"), wanted]);
     };
-    if let Some(found) = &told.calls {
+    if let Some(found) = &metrics.calls {
         let errors = (found.failed, found.calls);
         add("calls that failed", found.error_rate, errors, FEW_ERRORS);
         let recovered = (found.recovered, found.first_failed);
@@ -74,7 +94,7 @@ fn show(told: &Told) -> anyhow::Result<()> {
         let truncated = (found.truncated, found.answers);
         add("answers cut or summarised", found.truncated_share, truncated, FEW_CUT);
     }
-    if let Some(found) = &told.conductor {
+    if let Some(found) = &metrics.conductor {
         let errors = (found.failed, found.runs);
         add("conductor: runs that failed", found.error_rate, errors, FEW_ERRORS);
         let recovered = (found.recovered, found.first_failed);

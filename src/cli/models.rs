@@ -1,18 +1,18 @@
-//! From a model's name to the model, run as it was asked for.
+//! Loads the model that arguments name, on the backend and in the precision that they name.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use super::args::{BackendName, EngineArgs, Global, ModelChoice};
+use super::args::{EngineArgs, Global, ModelChoice};
 use super::exit::{self, Failure};
+use super::words::BackendName;
 use super::{paths, render};
 use crate::embedding::{
     self, Backend, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles, Precision,
 };
 use crate::engine::Strategy;
 
-/// What runs the model, and in which precision: candle has f32 alone.
+/// The backend and the precision; candle runs models in f32 only.
 pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<EncoderOptions> {
     let backend = match (choice.backend, choice.device) {
         (None | Some(BackendName::Native), Device::Cpu) => Backend::Native,
@@ -28,19 +28,7 @@ pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Enc
     Ok(EncoderOptions { precision, backend, ..EncoderOptions::default() })
 }
 
-/// `cpu`, `cuda`, `cuda:1`, `metal`.
-pub fn device(text: &str) -> Result<Device, String> {
-    let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
-    let number = usize::from_str(number);
-    match (kind, number) {
-        ("cpu", Ok(0)) => Ok(Device::Cpu),
-        ("cuda", Ok(card)) => Ok(Device::Cuda(card)),
-        ("metal", Ok(card)) => Ok(Device::Metal(card)),
-        _ => Err("expected cpu, cuda, cuda:N or metal".to_owned()),
-    }
-}
-
-/// Whose vectors these are, as far as the arguments say: what a file of them is called by.
+/// Names the model, its precision and its backend: vectors of different keys lie in different files.
 pub fn key(args: &EngineArgs) -> String {
     let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     match options(&args.choice, args.precision) {
@@ -136,23 +124,6 @@ fn as_needed(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_device_is_read_as_it_is_written() {
-        for (text, expected) in [
-            ("cpu", Device::Cpu),
-            ("cuda", Device::Cuda(0)),
-            ("cuda:3", Device::Cuda(3)),
-            ("metal", Device::Metal(0)),
-        ] {
-            assert_eq!(device(text), Ok(expected));
-        }
-        assert_eq!(device("cuda:3").unwrap().to_string(), "cuda:3");
-        assert_eq!(device("cuda:0").unwrap().to_string(), "cuda");
-        for bad in ["gpu", "cpu:1", "cuda:x", ""] {
-            assert!(device(bad).unwrap_err().contains("cpu, cuda"), "{bad}");
-        }
-    }
 
     #[test]
     fn another_device_is_run_by_candle() {

@@ -1,11 +1,13 @@
-//! Where models and vectors lie when the user names no place.
+//! Where files are kept when the user names no place, and how files of users are read and replaced.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use sha2::{Digest as _, Sha256};
 
-use crate::durable::{self, Readers};
+use crate::durable;
+#[cfg(feature = "mcp")]
+use crate::durable::Readers;
 use crate::embedding::ModelStore;
 use crate::engine::fingerprint;
 
@@ -82,7 +84,7 @@ pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
     Some(folder.join(file))
 }
 
-/// A folder of ours in the user's cache folder; else one that the system clears.
+/// A folder of toolroute in the user's cache folder, or in the system's folder for temporary files.
 #[cfg(feature = "mcp")]
 pub fn cache(name: &str) -> PathBuf {
     dirs::cache_dir().unwrap_or_else(std::env::temp_dir).join("toolroute").join(name)
@@ -94,6 +96,31 @@ pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let made = path.parent().map_or(Ok(()), durable::private_folder);
     let written = made.and_then(|()| durable::replace(path, Readers::AsBefore, text));
     written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The text of a file; `None` where there is none.
+#[cfg(feature = "mcp")]
+pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// Copies a file beside itself under the first free name of `NAME.bak-1`, `NAME.bak-2`, …
+#[cfg(feature = "mcp")]
+pub fn back_up(path: &Path) -> anyhow::Result<Option<PathBuf>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let name = |number: u32| PathBuf::from(format!("{}.bak-{number}", path.display()));
+    let free = (1..).map(name).find(|copy| !copy.exists());
+    let free = free.context("no name is free for a backup; remove old ones")?;
+    std::fs::copy(path, &free).with_context(|| {
+        format!("cannot keep a copy of {} at {}", path.display(), free.display())
+    })?;
+    Ok(Some(free))
 }
 
 /// A hash of bytes, by which damage to a file is found.

@@ -4,50 +4,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+#[cfg(feature = "server")]
+pub use super::args::PinArgs;
 use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
+use super::settings::{Configure, Settings, keys};
 use super::{paths, render, servers};
 use crate::catalog::Catalog;
 use crate::engine::HeldTool;
 use crate::pins::{Approve, FieldChange, Mode, Pins, screen_catalog};
 
-/// How the definitions that servers list are watched.
-#[derive(Args, Clone, Default)]
-pub struct PinArgs {
-    /// What is done with a server's tools: first-use takes new ones, and other words for those it has,
-    /// and holds back what has changed otherwise; strict holds back all that nobody approved; off
-    /// watches nothing [env: TOOLROUTE_PIN]
-    #[arg(long, value_enum, value_name = "first-use|strict|off")]
-    pub pin_mode: Option<Pinning>,
-    /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
-    #[arg(long, value_name = "FILE")]
-    pub pins: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Pinning {
-    FirstUse,
-    Strict,
-    Off,
-}
-
-impl PinArgs {
-    /// The pins to check with; `None` where they are off.
-    pub fn open(&self) -> anyhow::Result<Option<Pins>> {
-        let mode = match self.pin_mode {
-            Some(Pinning::Off) => return Ok(None),
-            Some(Pinning::Strict) => Mode::Strict,
-            Some(Pinning::FirstUse) | None => Mode::FirstUse,
-        };
-        pins_at(self.pins.as_deref(), mode).map(Some)
-    }
-}
-
 /// The pins of a file that was named, or of the user's data folder.
-fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
+pub(super) fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
     let pins = Pins::new(paths::pins(named)?, mode);
     Ok(if named.is_some() { pins.name_file_in_commands() } else { pins })
 }
@@ -79,6 +50,12 @@ pub struct PinsArgs {
     pub pins: Option<PathBuf>,
     #[command(subcommand)]
     pub command: PinsCommand,
+}
+
+impl Configure for PinsArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put_path(&keys::PINS, &mut self.pins);
+    }
 }
 
 #[derive(Subcommand)]

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::args::{Global, RunArgs};
+use super::args::Global;
 use super::call::{self, Caller};
 use super::exit::{self, Failure};
 use super::limit::Limit;
+use super::run::RunArgs;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{render, servers};

@@ -25,7 +25,7 @@ struct Lines {
     last: Instant,
 }
 
-/// Between two lines where there is no terminal.
+/// The time between two lines where stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 impl Progress {

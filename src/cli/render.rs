@@ -3,7 +3,7 @@
 //! Whatever a catalog or a file says is shown to people without control characters: an escape in a
 //! description must not reach a terminal. JSON escapes them itself.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use comfy_table::{
@@ -12,8 +12,10 @@ use comfy_table::{
 };
 use serde::Serialize;
 
-use super::args::{Global, LogFormat, RouteArgs};
+use super::exit::StdoutError;
+use super::global::Global;
 use super::logging;
+use super::words::LogFormat;
 use crate::catalog::visible;
 use crate::engine::{
     Degradation, Explanation, HeldMatch, NoTools, SelectedTool, Selection, Strategy, Tiers, Timings,
@@ -35,13 +37,6 @@ const LEAST_COLUMNS: u16 = 20;
 
 /// A column of words is not made narrower than this, even where the table then leaves the screen.
 const NARROWEST: u16 = 14;
-
-/// Stdout did not take what was written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write to stdout; check where it leads to and the space there")]
-pub struct StdoutError {
-    source: io::Error,
-}
 
 pub fn failed(source: io::Error) -> anyhow::Error {
     StdoutError { source }.into()
@@ -98,9 +93,12 @@ pub fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// What a tool answered: [`plain_lines`] for a terminal; elsewhere it is data, and marks of direction in
+/// The text of a tool: [`plain_lines`] for a terminal; elsewhere it is data, and marks of direction in
 /// it belong to it.
+#[cfg(feature = "mcp")]
 pub fn answered(text: &str) -> String {
+    use std::io::IsTerminal as _;
+
     match io::stdout().is_terminal() {
         true => plain_lines(text),
         false => text.lines().map(uncontrolled).collect::<Vec<_>>().join("\n"),
@@ -226,9 +224,9 @@ fn one_line(table: &mut Table, spare: &[usize]) {
     }
 }
 
-/// The answer to one prompt.
-pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> {
-    if args.limit.most == 0 {
+/// The answer to one prompt, of which at most `limit` tools were asked for.
+pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::Result<()> {
+    if limit == 0 {
         line("no tools were asked for: --limit is 0")?;
     } else if let Some(because @ (NoTools::EmptyCatalog | NoTools::Filtered)) = selection.no_tools {
         line(&because.to_string())?;
@@ -257,10 +255,10 @@ pub fn selection(selection: &Selection, args: &RouteArgs) -> anyhow::Result<()> 
     if let Some(because @ Degradation::UnreadLanguage) = selection.degraded {
         line(&because.to_string())?;
     }
-    if let (true, Some(read_as)) = (args.explain, &selection.read_as) {
+    if let (true, Some(read_as)) = (explain, &selection.read_as) {
         line(&format!("read as: {}", plain(read_as)))?;
     }
-    if args.explain {
+    if explain {
         line(&format!("strategy: {} ({})", selection.strategy, selection.because))?;
         selection.tools.iter().try_for_each(|tool| explanation(tool, selection.strategy))?;
     }

@@ -4,14 +4,51 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use clap::Args;
 use serde::Serialize;
 
-use super::args::{Global, RouteArgs};
+use super::args::{
+    CatalogArgs, ContextArgs, EngineArgs, Global, HistoryArgs, SelectArgs, SessionArgs,
+};
 use super::exit::{self, Failure};
+use super::limit::Limit;
 use super::session::KeptSession;
+use super::settings::configure;
 use super::setup::{self, Wanted};
 use super::{analyze, feedback, render};
-use crate::engine::{Context, SelectRequest, Selection};
+use crate::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
+
+#[derive(Args)]
+pub struct RouteArgs {
+    /// What is wanted; `-` or nothing reads it from stdin
+    pub prompt: Vec<String>,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Tools to show at most; `auto` shows as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    pub limit: Limit,
+    /// Rank only this tool and others so named; repeatable
+    #[arg(long, value_name = "ID")]
+    pub candidates: Option<Vec<String>>,
+    #[command(flatten)]
+    pub context: ContextArgs,
+    #[command(flatten)]
+    pub session: SessionArgs,
+    #[command(flatten)]
+    pub history: HistoryArgs,
+    /// Show how each score came about
+    #[arg(long)]
+    pub explain: bool,
+    /// Show where the time went
+    #[arg(long)]
+    pub timings: bool,
+}
+
+configure!(RouteArgs: catalog, engine, select, limit, history);
 
 /// Unknown candidates told before the rest is only counted.
 const SHOWN_IDS: usize = 10;
@@ -54,7 +91,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
         if let Some(analysis) = &selection.analysis {
             analyze::render_analysis(analysis)?;
         }
-        render::selection(&selection, args)?;
+        render::selection(&selection, args.limit.most, args.explain)?;
         if args.timings {
             render::timings(&selection.timings)?;
         }

@@ -2,16 +2,49 @@
 
 use std::process::ExitCode;
 
-use super::args::{Global, RunArgs};
+use clap::Args;
+
+use super::args::{CatalogArgs, EngineArgs, ExecutionArgs, Global, SelectArgs, SourceArgs};
 use super::arguments;
 use super::call::{self, Asked};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
+use super::settings::{Configure, Settings};
 use super::setup::{self, Wanted};
 use super::{plan, render};
 use crate::engine::SelectRequest;
 use crate::session::doubt;
+
+#[derive(Args)]
+pub struct RunArgs {
+    /// What is wanted; arguments that `--args` does not give are read out of it
+    pub prompt: String,
+    /// Find and call a tool for each thing that the prompt asks for, in their order, until one is not
+    /// answered; what one answers is available to the next
+    #[arg(long, conflicts_with_all = ["args", "earlier", "last_result", "fallback"])]
+    pub plan: bool,
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+}
+
+impl Configure for RunArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.catalog.configure(settings);
+        self.catalog.live.or_imported();
+        self.engine.configure(settings);
+        self.select.configure(settings);
+        self.execution.configure(settings);
+    }
+}
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if args.plan {

@@ -1,8 +1,9 @@
-//! What must not be seen of the servers files that were read, in anything that goes to stderr: notes and
-//! logs of this process.
+//! Hides secrets of servers files in all that this process writes to stderr.
 
 use std::io::{self, Write};
 use std::sync::{PoisonError, RwLock};
+
+use serde_json::Value;
 
 use crate::execution::Redactor;
 
@@ -14,10 +15,30 @@ pub fn hide(redactor: &Redactor) {
     known.get_or_insert_default().hide_all_of(redactor);
 }
 
-/// The text without them.
+/// The text without secrets. In a JSON object each text is searched as it is before JSON escapes it:
+/// a secret with a quote or a backslash stands in the object as other characters.
 pub fn clean(text: &str) -> String {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    known.as_ref().map_or_else(|| text.to_owned(), |known| known.clean_known(text))
+    let Some(known) = known.as_ref() else { return text.to_owned() };
+    match serde_json::from_str(text) {
+        Ok(mut object @ Value::Object(_)) => {
+            clean_texts(&mut object, known);
+            let end = if text.ends_with('\n') { "\n" } else { "" };
+            format!("{object}{end}")
+        }
+        _ => known.clean_known(text),
+    }
+}
+
+fn clean_texts(value: &mut Value, known: &Redactor) {
+    match value {
+        Value::String(text) => *text = known.clean_known(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| clean_texts(value, known)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|value| clean_texts(value, known));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Stderr for logs: each event is written at once, so that no secret falls into two parts.
@@ -31,5 +52,25 @@ impl Write for Stderr {
 
     fn flush(&mut self) -> io::Result<()> {
         io::stderr().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_hidden_where_json_escapes_it() {
+        let secret = "p\"a\\ss\tword-of-the-test";
+        let mut redactor = Redactor::default();
+        redactor.hide([secret.to_owned()]);
+        hide(&redactor);
+        let line = json!({"level": "WARN", "fields": [{"message": format!("sent {secret}")}]});
+        let cleaned = clean(&format!("{line}\n"));
+        let expected = "{\"level\":\"WARN\",\"fields\":[{\"message\":\"sent [secret]\"}]}\n";
+        assert_eq!(cleaned, expected);
+        assert_eq!(clean(&format!("sent {secret}")), "sent [secret]");
     }
 }

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::args::Global;
+use super::args::{Global, SessionArgs};
 use super::exit::{self, Failure};
 use super::{paths, render};
 use crate::durable::{self, Readers};
@@ -16,56 +15,16 @@ use crate::durable::{self, Readers};
 use crate::execution::CallLimits;
 use crate::session::{Session, SessionRecord};
 
-/// A session that was silent for longer begins anew, as one over MCP does.
+/// A session without a command for longer than this begins anew, as one over MCP does.
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// Characters of a name, which is also that of a file.
 const NAME_CHARS: usize = 64;
 
-#[derive(Args, Clone, Debug, Default)]
-pub struct SessionArgs {
-    /// The conversation that this belongs to: prompts are read with those before, calls are counted
-    /// together, and the log tells it apart. It is kept in the user's state folder for an hour
-    #[arg(long, value_name = "NAME")]
-    pub session: Option<String>,
-}
-
-/// How often calls may be repeated in one session, and what they may use up.
-#[cfg(feature = "mcp")]
-#[derive(Args, Clone, Debug)]
-pub struct CallLimitArgs {
-    /// Times that the same call with the same arguments is made in a session, as long as nothing
-    /// else was changed
-    #[arg(long, value_name = "N", default_value_t = CallLimits::default().same_call, value_parser = clap::value_parser!(u32).range(1..))]
-    pub same_call: u32,
-    /// Times that a cycle of calls may come round in a session
-    #[arg(long, value_name = "N", default_value_t = CallLimits::default().same_cycle, value_parser = clap::value_parser!(u32).range(1..))]
-    pub same_cycle: u32,
-    /// Calls of a session at most
-    #[arg(long, value_name = "N")]
-    pub session_calls: Option<u32>,
-    /// What the calls of a session may cost: 1 for a tool of tiny cost, 3 for low or undeclared, 10
-    /// for medium, 30 for high
-    #[arg(long, value_name = "UNITS")]
-    pub session_cost: Option<u32>,
-}
-
-#[cfg(feature = "mcp")]
-impl CallLimitArgs {
-    pub fn limits(&self) -> CallLimits {
-        CallLimits {
-            same_call: self.same_call,
-            same_cycle: self.same_cycle,
-            calls: self.session_calls,
-            cost: self.session_cost,
-        }
-    }
-}
-
-/// What a session's file holds: a byte that is another now must not change what was asked or called.
+/// The contents of a session's file. The hash finds damage, which could change what was asked or called.
 #[derive(Serialize, Deserialize)]
 struct SessionFile {
-    /// Of the session's text.
+    /// The hash of the session's JSON.
     sha256: String,
     session: Box<RawValue>,
 }

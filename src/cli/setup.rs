@@ -8,7 +8,7 @@ use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::{models, paths, render, select_args};
+use super::{args, models, paths, render};
 use crate::catalog::{Catalog, LoadOptions, Loaded, Problem};
 use crate::embedding::Embedder;
 use crate::engine::{
@@ -18,10 +18,10 @@ use crate::engine::{
 use crate::eval::RowFile;
 use crate::feedback::{StoreOptions, UsageVectors};
 
-/// In the place of a file: stdin or stdout.
+/// Stands for stdin or stdout where a file is expected.
 pub const STREAM: &str = "-";
 
-/// A command asks once.
+/// No answer is kept: a command asks once.
 const NO_ANSWERS: CacheSettings = CacheSettings { ttl_ms: 0, entries: 0 };
 
 /// Problems shown before the rest is only counted.
@@ -43,7 +43,7 @@ fn catalog_and_held(
     Ok((catalog, held))
 }
 
-/// Tells the problems of a catalog on stderr.
+/// Reports the problems of a catalog on stderr.
 pub fn tell_problems(problems: &[Problem], global: &Global) {
     for problem in problems.iter().take(SHOWN_PROBLEMS) {
         render::warn(global, &render::plain(&problem.to_string()));
@@ -55,7 +55,7 @@ pub fn tell_problems(problems: &[Problem], global: &Global) {
     }
 }
 
-/// Tells where no tool was found, if none was.
+/// Warns where the sources of a catalog have no tool at all.
 pub fn tell_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     if catalog.is_empty() {
         let places = args
@@ -124,17 +124,17 @@ pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
     })
 }
 
-/// What an engine is to do for a command.
+/// What a command needs of its engine.
 pub struct Wanted {
     pub strategy: Strategy,
     pub fusion: Fusion,
     pub clauses: bool,
     pub min_confidence: f32,
-    /// Weights of signals that were typed.
+    /// The weights of `--signal`, in the order in which they were typed.
     pub signals: Vec<(Option<Signal>, f32)>,
     pub policy: Policy,
     pub policy_band: f32,
-    /// Whether the configuration may have answers kept; never where selections are timed.
+    /// Whether answers may be kept as the configuration says; false where selections are timed.
     pub keep_answers: bool,
     /// Whether the program answers many prompts.
     pub lives_long: bool,
@@ -143,10 +143,9 @@ pub struct Wanted {
     pub usage: Option<PathBuf>,
     /// The log of executions to learn from and to write to.
     pub feedback: Option<PathBuf>,
-    /// A model that is loaded already; else it is the one of the arguments.
+    /// A loaded model, to use instead of the one that the arguments name.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// A catalog that is at hand already, and whose vectors are not worth keeping; else it is the
-    /// one of the arguments.
+    /// A catalog to use instead of the one that the arguments name; its vectors are not kept.
     pub catalog: Option<Catalog>,
 }
 
@@ -210,7 +209,7 @@ pub fn engine(
     Ok(engine)
 }
 
-/// Says where a graph was asked for and is not walked.
+/// Warns where `--search hnsw` was asked for and all rows are scanned instead.
 pub fn tell_scanned(engine: &Engine, global: &Global) {
     if let Some(because) = &engine.index_report().scanned {
         render::warn(global, &format!("warning: --search hnsw scans all tools here: {because}"));
@@ -229,7 +228,7 @@ pub fn build(
     guard(&mut wanted, catalog_args);
     let given = wanted.catalog.take();
     let is_given = given.is_some();
-    // The model does not wait for the tools.
+    // The model loads while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading = scope.spawn(|| match wanted.embedder.clone() {
             None => models::embedder(args, wanted.strategy, global),
@@ -264,15 +263,15 @@ pub fn build(
     Ok(engine)
 }
 
-/// Has other servers' tools come near to the best one, where the catalog has servers and nothing else was said: what
-/// they list is written by anybody.
+/// Keeps tools of other servers out that score far below the best one, unless `--near-best` says otherwise. Anybody
+/// may write what a server lists.
 pub fn guard(wanted: &mut Wanted, catalog: &CatalogArgs) {
     if catalog.live.servers().is_some() {
         wanted.policy.near_best.get_or_insert(NEAR_BEST);
     }
 }
 
-/// The configuration that a command comes to.
+/// The engine's configuration for a command.
 pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConfig {
     let mut config = EngineConfig {
         strategy: wanted.strategy,
@@ -294,11 +293,11 @@ pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConf
     if !wanted.keep_answers {
         config.cache = NO_ANSWERS;
     }
-    config.signals = select_args::weights(config.signals, &wanted.signals);
+    config.signals = args::weights(config.signals, &wanted.signals);
     config
 }
 
-/// Where the vectors of a catalog are kept, if anywhere.
+/// Has the engine keep the vectors of a catalog, unless `--no-save` says otherwise.
 pub fn snapshot(
     builder: EngineBuilder,
     catalog_args: &CatalogArgs,
@@ -311,7 +310,7 @@ pub fn snapshot(
     }
 }
 
-/// The file of the vectors of a catalog.
+/// The file for the vectors of a catalog; `None` where they are not kept.
 pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
     match (&args.index, args.no_save) {
         (_, true) => None,
@@ -326,7 +325,7 @@ fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf>
     paths::default_snapshot(&sources, &models::key(args))
 }
 
-/// What a thread has come to; its panic goes on as ours.
+/// The result of a thread; its panic becomes a panic of the caller.
 pub fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

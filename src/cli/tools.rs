@@ -4,15 +4,90 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::args::{CatalogArgs, Global, ToolsArgs, ToolsCommand};
-use super::context_args::FacetArgs;
+use super::args::{CatalogArgs, Global};
 use super::exit::{self, Failure};
+use super::limit::Limit;
+use super::probe::ProbeArgs;
+use super::settings::{Configure, Settings, keys};
 use super::{probe, render, setup};
 use crate::catalog::{self, Catalog, Facet, Problem, Severity, Tool, embedding_text};
 use crate::engine::Tiers;
 use crate::query;
+
+#[derive(Args)]
+pub struct ToolsArgs {
+    #[command(subcommand)]
+    pub command: ToolsCommand,
+}
+
+impl Configure for ToolsArgs {
+    fn configure(&mut self, settings: &Settings) {
+        match &mut self.command {
+            ToolsCommand::List(ListArgs { catalog, .. })
+            | ToolsCommand::Show { catalog, .. }
+            | ToolsCommand::Validate(catalog) => catalog.configure(settings),
+            ToolsCommand::Probe(args) => {
+                args.catalog.configure(settings);
+                args.engine.configure(settings);
+                let mut limit = Limit::of(args.limit);
+                settings.put(&keys::LIMIT, &mut limit);
+                args.limit = limit.most;
+            }
+        }
+    }
+}
+
+#[derive(Subcommand)]
+pub enum ToolsCommand {
+    /// List the tools of a catalog with their tiers
+    List(ListArgs),
+    /// Show one tool whole
+    Show {
+        /// Its id, `server:tool`, or a name that only one tool has
+        id: String,
+        #[command(flatten)]
+        catalog: CatalogArgs,
+    },
+    /// Say what is wrong with a catalog; exit code 3 where a tool was left out
+    Validate(CatalogArgs),
+    /// Find tools that come up for too many prompts, pass for another server's, or steer models
+    Probe(ProbeArgs),
+}
+
+#[derive(Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub facets: FacetArgs,
+}
+
+/// Each leaves only tools with that value; several values of one facet are alternatives.
+#[derive(Args)]
+#[command(next_help_heading = "Only tools of")]
+pub struct FacetArgs {
+    /// A phase that the tool names, or any where it names none; repeatable, as are the others
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Vec<String>,
+    /// A programming language, or any where the tool names none
+    #[arg(long, value_name = "LANGUAGE")]
+    pub language: Vec<String>,
+    /// A kind of work, or any where the tool names none
+    #[arg(long, value_name = "TASK")]
+    pub task_type: Vec<String>,
+    /// A category
+    #[arg(long, value_name = "CATEGORY")]
+    pub category: Vec<String>,
+    /// A server
+    #[arg(long, value_name = "SERVER")]
+    pub server: Vec<String>,
+    /// A type of obligation that the tool discharges
+    #[arg(long, value_name = "TYPE")]
+    pub satisfies: Vec<String>,
+}
 
 pub fn run(args: &ToolsArgs, global: &Global) -> anyhow::Result<ExitCode> {
     match &args.command {

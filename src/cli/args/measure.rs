@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CatalogArgs, EngineArgs, ModelChoice, SelectArgs};
+use super::catalog::CatalogArgs;
+use super::engine::{EngineArgs, ModelChoice};
+use super::select::SelectArgs;
 use crate::cli::limit::Limit;
+use crate::cli::settings::{Configure, Settings, configure};
 use crate::engine::DEFAULT_LIMIT;
 
 #[derive(Args)]
@@ -100,4 +103,20 @@ pub struct EncoderArgs {
     /// Also time candle-transformers' own model, which takes a while
     #[arg(long)]
     pub reference: bool,
+}
+
+configure!(EvalArgs: catalog, engine, select);
+
+impl Configure for BenchArgs {
+    fn configure(&mut self, settings: &Settings) {
+        match &mut self.what {
+            Some(BenchCommand::Encoder(args)) => args.choice.configure(settings),
+            None => {
+                self.catalog.configure(settings);
+                self.engine.configure(settings);
+                self.select.configure(settings);
+                self.limit.configure(settings);
+            }
+        }
+    }
 }

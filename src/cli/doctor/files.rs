@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{DoctorArgs, Finding};
+use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
 use crate::cli::paths;
 use crate::conductor::Ledger;

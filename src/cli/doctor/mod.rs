@@ -1,84 +1,19 @@
 //! `toolroute doctor`: what does not work, and how to mend it.
 
+mod check;
 mod files;
 mod model;
 mod servers;
 
-use std::fmt;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use serde::Serialize;
 
-use super::args::{CatalogArgs, EngineArgs, Global};
+pub use self::check::DoctorArgs;
+use self::check::{Finding, Severity};
+use super::global::Global;
 use super::{exit, paths, render};
 use crate::pins::{Mode, Pins};
-
-#[derive(Args)]
-pub struct DoctorArgs {
-    #[command(flatten)]
-    pub catalog: CatalogArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
-    /// The log of executions [default: the user's data folder] [env: TOOLROUTE_FEEDBACK]
-    #[arg(long, value_name = "FILE")]
-    pub feedback: Option<PathBuf>,
-    /// The conductor's ledger [default: the user's data folder] [env: TOOLROUTE_LEDGER]
-    #[arg(long, value_name = "FILE")]
-    pub ledger: Option<PathBuf>,
-    /// Seconds that a server may take to start, which for a program that is fetched first, as by npx,
-    /// may be minutes
-    #[arg(long, default_value_t = 180, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
-    pub wait: u64,
-    /// Start no server
-    #[arg(long)]
-    pub no_start: bool,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Severity {
-    Ok,
-    Warning,
-    Error,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        })
-    }
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Finding {
-    check: &'static str,
-    severity: Severity,
-    found: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cure: Option<String>,
-}
-
-impl Finding {
-    fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, severity: Severity::Ok, found: found.into(), cure: None }
-    }
-
-    fn warning(check: &'static str, found: impl Into<String>, cure: impl Into<String>) -> Self {
-        let (found, cure) = (found.into(), Some(cure.into()));
-        Self { check, severity: Severity::Warning, found, cure }
-    }
-
-    fn error(check: &'static str, found: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, ..Self::warning(check, found, cure) }
-    }
-}
 
 #[derive(Serialize)]
 struct Report {

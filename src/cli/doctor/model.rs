@@ -1,6 +1,6 @@
 //! Whether the model is whole and works, and whether the kept vectors are its own.
 
-use super::{DoctorArgs, Finding};
+use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
 use crate::cli::models;
 use crate::cli::setup::{self, Wanted};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{DoctorArgs, Finding};
+use super::check::{DoctorArgs, Finding};
 use crate::catalog::Tool;
 use crate::cli::{paths, servers};
 use crate::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};

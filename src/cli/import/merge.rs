@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
-use super::super::paths;
 use super::clients::Place;
-use super::entry::{is_ours, read as read_entry, same};
-use super::{Imported, Origin, Report, State, codex, jsonc, write};
+use super::report::{Imported, Origin, Report, State};
+use super::server_entry::{is_ours, read as read_entry, same};
+use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
+use crate::cli::paths;
 
 /// One server that was found.
 struct Found {
@@ -29,7 +30,7 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
             Err(error) => return Err(error),
         }
     }
-    let before = write::read(&report.servers)?;
+    let before = paths::read(&report.servers)?;
     let start = before.clone().unwrap_or_else(|| "{\n  \"mcpServers\": {}\n}\n".to_owned());
     let mut target = Target::of(&report.servers, start)?;
     for found in found {
@@ -43,7 +44,7 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
     }
     let changed = report.imported.iter().any(|one| one.state != State::AlreadyThere);
     if changed && !report.dry_run {
-        report.backups.extend(write::back_up(&report.servers)?);
+        report.backups.extend(paths::back_up(&report.servers)?);
         paths::put(&report.servers, target.text.as_bytes())?;
     }
     report.text = target.text;
@@ -51,7 +52,7 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
 }
 
 fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::Result<Vec<Found>> {
-    let text = write::read(&place.path)?;
+    let text = paths::read(&place.path)?;
     let text = text.ok_or_else(|| {
         let said = format!("there is no file {}", place.path.display());
         Failure { code: exit::IO, said }

@@ -2,12 +2,12 @@
 
 mod clients;
 mod codex;
-mod entry;
-mod into;
+mod installation;
 mod jsonc;
 mod merge;
-mod runs;
-mod write;
+mod report;
+mod runnable;
+mod server_entry;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use serde::Serialize;
 
 use self::clients::{Client, Place};
+use self::installation::Stays;
+use self::report::{Imported, Origin, Report, State};
 use super::args::Global;
 use super::{paths, render};
 
@@ -52,62 +53,6 @@ pub struct ImportArgs {
     /// Take the gateway out of the program's configuration again, and put back what it replaced
     #[arg(long, requires = "into", conflicts_with_all = ["from", "allow_private"])]
     undo: bool,
-}
-
-/// What was done, or would be.
-#[derive(Default, Serialize)]
-struct Report {
-    dry_run: bool,
-    /// Files that were read.
-    read: Vec<PathBuf>,
-    servers: PathBuf,
-    imported: Vec<Imported>,
-    /// The servers of the files as those have them, with their names in ours.
-    #[serde(skip)]
-    origins: Vec<Origin>,
-    /// Our servers file, as it is or would be.
-    #[serde(skip)]
-    text: String,
-    /// What a user should know, a sentence each.
-    notes: Vec<String>,
-    /// Copies of what was overwritten.
-    backups: Vec<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    into: Option<into::Put>,
-}
-
-/// Where a server of ours came from.
-struct Origin {
-    file: PathBuf,
-    name: String,
-    /// Its name in our servers file.
-    ours: String,
-    /// The program does not use it.
-    is_disabled: bool,
-}
-
-/// A server that stays in its program's file, because the gateway cannot run it.
-#[derive(Serialize)]
-struct Stays {
-    name: String,
-    because: String,
-}
-
-/// One server of another program.
-#[derive(Serialize)]
-struct Imported {
-    name: String,
-    from: PathBuf,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Added,
-    /// Under another name: another server has its own.
-    Renamed,
-    AlreadyThere,
 }
 
 pub fn run(args: &ImportArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -168,11 +113,11 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
             .context("this user has no configuration folder; use --file")?,
     };
     let (behind, stay) = if args.replace { parted(report, &target)? } else { Default::default() };
-    let wanted = into::Wanted { client, servers: report.servers.clone(), behind };
+    let request = installation::Request { client, servers: report.servers.clone(), behind };
     let mut put = if args.undo {
-        into::undo(&target, &wanted, args.dry_run)?
+        installation::undo(&target, &request, args.dry_run)?
     } else {
-        into::put(&target, &wanted, args.dry_run)?
+        installation::put(&target, &request, args.dry_run)?
     };
     put.stay = stay;
     report.backups.extend(put.backup.clone());
@@ -187,7 +132,7 @@ fn parted(report: &Report, target: &Path) -> anyhow::Result<(BTreeSet<String>, V
     if ours.is_empty() {
         return Ok(Default::default());
     }
-    let faults = runs::faults(&report.text, &ours)?;
+    let faults = runnable::faults(&report.text, &ours)?;
     let (mut behind, mut stay) = (BTreeSet::new(), Vec::new());
     for Origin { name, ours, is_disabled, .. } in own {
         let fault =

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::args::{Cli, Command, Global, LimitArgs, ServeArgs};
+use super::super::args::{Global, LimitArgs, ServeArgs};
 use super::super::lists::Lists;
 use super::super::setup::{self, Wanted};
-use super::super::{call, config, environment, mcp, models, servers, stamp};
+use super::super::{call, mcp, models, servers, stamp};
 use crate::catalog::{Catalog, LoadOptions, Problem};
 use crate::embedding::Embedder;
 use crate::execution::ServersFile;
@@ -15,6 +15,8 @@ use crate::server::{Assembly, Service, Sources, Upstreams};
 
 /// The files, and what need not be read again while they stay the same.
 pub struct SourceFiles {
+    /// The options as they were typed.
+    typed: Global,
     loaded: Mutex<LastRead>,
     /// What is watched for changes, with `--watch`.
     watched: Option<stamp::Sources>,
@@ -37,19 +39,13 @@ impl SourceFiles {
     pub fn open(args: &ServeArgs, global: &Global) -> anyhow::Result<(Self, Assembly)> {
         let (assembly, loaded) = assembly(args, None, global)?;
         let watched = args.watch.then(|| stamp::Sources::of(&args.catalog, global));
-        Ok((Self { loaded: Mutex::new(loaded), watched, global: Mutex::default() }, assembly))
+        let (typed, loaded) = (global.clone(), Mutex::new(loaded));
+        Ok((Self { typed, loaded, watched, global: Mutex::default() }, assembly))
     }
 
     /// Reads what was typed with the present environment and files.
     fn read_again(&self) -> anyhow::Result<Assembly> {
-        let Cli { mut command, global } = config::parse().map_err(|refused| match refused {
-            config::Refused::Typed(error) => anyhow::anyhow!("{}", error.render()),
-            config::Refused::Configured(failure) => failure.into(),
-        })?;
-        environment::fill(&mut command);
-        let Command::Serve(args) = command else {
-            anyhow::bail!("expected the command `serve` to be read again")
-        };
+        let (args, global) = self.typed.read_again::<ServeArgs>()?;
         let present = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let before = present().clone();
         let (assembly, loaded) = assembly(&args, Some(&before), &global)?;

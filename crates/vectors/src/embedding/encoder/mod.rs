@@ -27,12 +27,12 @@ pub(super) use weights::{BertWeights, Norm, Table};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// As the weights are stored.
-    #[default]
-    F32,
     /// Weights rounded to int8 with a scale an output, activations with a scale a row; before that
     /// large inputs are made smaller and their weights larger ([`rounded`]).
     Int8,
+    /// As the weights are stored.
+    #[default]
+    F32,
 }
 
 /// Tokens in one forward pass of a batch: enough to use each panel of weights many times while it

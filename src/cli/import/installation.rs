@@ -9,25 +9,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::super::paths;
 use super::clients::Client;
-use super::{Stays, codex, jsonc, write};
+use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
+use crate::cli::paths;
 
 /// The name under which the gateway stands there.
 const NAME: &str = "toolroute";
 
 /// What is asked for.
-pub struct Wanted {
+pub struct Request {
     pub client: Client,
     pub servers: PathBuf,
     /// Servers of the program that are behind the gateway now, and give way to it.
     pub behind: BTreeSet<String>,
 }
 
+/// A server that stays in its program's file, because the gateway cannot run it.
+#[derive(Serialize)]
+pub struct Stays {
+    pub name: String,
+    pub because: String,
+}
+
 /// What was done to a program's configuration.
 #[derive(Serialize)]
-pub struct Put {
+pub struct Installation {
     pub file: PathBuf,
     pub done: Done,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,13 +61,13 @@ pub enum Done {
     NothingToUndo,
 }
 
-impl Put {
+impl Installation {
     fn new(target: &Path, done: Done, word: &'static str, dry_run: bool) -> Self {
         Self { file: target.to_owned(), done, backup: None, stay: Vec::new(), word, dry_run }
     }
 }
 
-impl fmt::Display for Put {
+impl fmt::Display for Installation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, word) = (self.file.display(), self.word);
         match self.done {
@@ -104,11 +111,11 @@ fn hash(text: &str) -> String {
 }
 
 fn record(target: &Path) -> anyhow::Result<Option<Record>> {
-    let text = write::read(&record_path(target))?;
+    let text = paths::read(&record_path(target))?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
-impl Wanted {
+impl Request {
     /// The gateway as the program starts it.
     fn entry(&self) -> anyhow::Result<Value> {
         let program = std::env::current_exe().context("cannot tell where this program is")?;
@@ -159,12 +166,12 @@ fn failed(target: &Path, error: &anyhow::Error) -> anyhow::Error {
 }
 
 /// Puts the gateway in, beside the other servers or in their place.
-pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
-    let word = wanted.client.word();
-    let before = write::read(target)?;
+pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<Installation> {
+    let word = request.client.word();
+    let before = paths::read(target)?;
     let text = before.clone().unwrap_or_default();
-    let after = wanted.with_gateway(&text).map_err(|error| failed(target, &error))?;
-    let mut put = Put::new(target, Done::Put, word, dry_run);
+    let after = request.with_gateway(&text).map_err(|error| failed(target, &error))?;
+    let mut put = Installation::new(target, Done::Put, word, dry_run);
     if after == text {
         put.done = Done::AlreadyThere;
         return Ok(put);
@@ -178,11 +185,11 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
         Some(known) if known.after == hash(&text) => known.before,
         Some(known) => {
             let earlier = known.before.unwrap_or_default();
-            Some(wanted.without(&text, &earlier).map_err(|error| failed(target, &error))?)
+            Some(request.without(&text, &earlier).map_err(|error| failed(target, &error))?)
         }
         None => before,
     };
-    put.backup = write::back_up(target)?;
+    put.backup = paths::back_up(target)?;
     let record = Record { before: first, after: hash(&after) };
     paths::put(&record_path(target), serde_json::to_string(&record)?.as_bytes())?;
     paths::put(target, after.as_bytes())?;
@@ -190,10 +197,10 @@ pub fn put(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put>
 }
 
 /// Undoes [`put`]: the file as it was, or, where it was changed since, without what we put there.
-pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put> {
-    let word = wanted.client.word();
-    let mut put = Put::new(target, Done::NothingToUndo, word, dry_run);
-    let (Some(record), Some(text)) = (record(target)?, write::read(target)?) else {
+pub fn undo(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<Installation> {
+    let word = request.client.word();
+    let mut put = Installation::new(target, Done::NothingToUndo, word, dry_run);
+    let (Some(record), Some(text)) = (record(target)?, paths::read(target)?) else {
         return Ok(put);
     };
     let untouched = hash(&text) == record.after;
@@ -202,7 +209,7 @@ pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put
     let restored = if untouched {
         record.before.clone()
     } else {
-        let back = wanted.without(&text, earlier.unwrap_or_default());
+        let back = request.without(&text, earlier.unwrap_or_default());
         Some(back.map_err(|error| failed(target, &error))?)
     };
     if dry_run {
@@ -210,7 +217,7 @@ pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put
     }
     match restored {
         Some(restored) => {
-            put.backup = if untouched { None } else { write::back_up(target)? };
+            put.backup = if untouched { None } else { paths::back_up(target)? };
             paths::put(target, restored.as_bytes())?;
         }
         None => std::fs::remove_file(target)
@@ -224,9 +231,9 @@ pub fn undo(target: &Path, wanted: &Wanted, dry_run: bool) -> anyhow::Result<Put
 mod tests {
     use super::*;
 
-    fn wanted(client: Client, replace: bool) -> Wanted {
+    fn request(client: Client, replace: bool) -> Request {
         let behind = replace.then(|| "a".to_owned()).into_iter().collect();
-        Wanted { client, servers: "/s.json".into(), behind }
+        Request { client, servers: "/s.json".into(), behind }
     }
 
     #[test]
@@ -238,15 +245,15 @@ mod tests {
             for replace in [false, true] {
                 let target = folder.path().join("config");
                 std::fs::write(&target, text).unwrap();
-                let wanted = wanted(client, replace);
-                assert_eq!(put(&target, &wanted, false).unwrap().done, Done::Put);
+                let request = request(client, replace);
+                assert_eq!(put(&target, &request, false).unwrap().done, Done::Put);
                 let after = std::fs::read_to_string(&target).unwrap();
                 assert!(after.contains("--servers") && after.contains("mine"));
                 assert_eq!(after.contains("\"x\""), !replace);
-                assert_eq!(put(&target, &wanted, false).unwrap().done, Done::AlreadyThere);
-                assert_eq!(undo(&target, &wanted, false).unwrap().done, Done::Restored);
+                assert_eq!(put(&target, &request, false).unwrap().done, Done::AlreadyThere);
+                assert_eq!(undo(&target, &request, false).unwrap().done, Done::Restored);
                 assert_eq!(std::fs::read_to_string(&target).unwrap(), text);
-                assert_eq!(undo(&target, &wanted, false).unwrap().done, Done::NothingToUndo);
+                assert_eq!(undo(&target, &request, false).unwrap().done, Done::NothingToUndo);
             }
         }
     }
@@ -256,11 +263,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("mcp.json");
         std::fs::write(&target, "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}").unwrap();
-        let wanted = wanted(Client::ClaudeCode, true);
-        put(&target, &wanted, false).unwrap();
+        let request = request(Client::ClaudeCode, true);
+        put(&target, &request, false).unwrap();
         let text = std::fs::read_to_string(&target).unwrap();
         std::fs::write(&target, jsonc::set(&text, &[], "theme", &json!("dark")).unwrap()).unwrap();
-        assert_eq!(undo(&target, &wanted, false).unwrap().done, Done::TakenOut);
+        assert_eq!(undo(&target, &request, false).unwrap().done, Done::TakenOut);
         let text = std::fs::read_to_string(&target).unwrap();
         let found = jsonc::value(&text).unwrap();
         assert_eq!(
@@ -274,11 +281,11 @@ mod tests {
     fn a_file_that_was_not_there_is_gone_again() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("deep/mcp.json");
-        let wanted = wanted(Client::Vscode, false);
-        put(&target, &wanted, false).unwrap();
+        let request = request(Client::Vscode, false);
+        put(&target, &request, false).unwrap();
         let text = std::fs::read_to_string(&target).unwrap();
         assert_eq!(jsonc::value(&text).unwrap()["servers"]["toolroute"]["type"], "stdio");
-        undo(&target, &wanted, false).unwrap();
+        undo(&target, &request, false).unwrap();
         assert!(!target.exists());
     }
 }

@@ -1,5 +1,8 @@
 //! `toolroute feedback`: logs executions and shows what they teach.
 
+mod add;
+mod args;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,11 +10,12 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{Global, HistoryArgs};
+pub use self::args::FeedbackArgs;
+use self::args::{FeedbackCommand, ForgetArgs, RecommendArgs, WeightsArgs};
+use super::args::{Global, HistoryArgs, weights as signal_weights};
 use super::exit::{self, Failure};
-use super::feedback_args::{FeedbackArgs, FeedbackCommand, ForgetArgs, RecommendArgs, WeightsArgs};
 use super::setup::Wanted;
-use super::{feedback_add, paths, render, select_args, setup};
+use super::{paths, render, setup};
 use crate::catalog::ToolId;
 use crate::durable::{self, Readers};
 use crate::engine::{Engine, EngineConfig, Signal};
@@ -23,7 +27,7 @@ use crate::feedback::{
 pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = paths::feedback(args.feedback.as_deref())?;
     match &args.command {
-        FeedbackCommand::Add(args) => return feedback_add::run(args, &path, global),
+        FeedbackCommand::Add(args) => return add::run(args, &path, global),
         FeedbackCommand::Stats { tool } => stats(&open(&path)?, tool.as_deref(), global)?,
         FeedbackCommand::Recommend(args) => recommendations(&open(&path)?, args, global)?,
         FeedbackCommand::Weights(args) => weights(&mut open(&path)?, args, global)?,
@@ -210,7 +214,7 @@ fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> a
 fn configured(args: &WeightsArgs, global: &Global) -> ScoreWeights {
     let mut config = EngineConfig::default();
     global.settings.apply(&mut config);
-    let signals = select_args::weights(config.signals, &args.signal);
+    let signals = signal_weights(config.signals, &args.signal);
     // By way of their decimal digits: 0.7, and not the nearest binary fraction of 32 bits.
     let exact = |weight: f32| weight.to_string().parse().unwrap_or_else(|_| f64::from(weight));
     let signals = Signal::ALL.map(|signal| (signal.as_str(), exact(signals.get(signal))));

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::args::Global;
-use super::feedback_args::{AddArgs, Outcome};
-use super::progress::Progress;
-use super::{exit, models, render, setup};
+use super::args::{AddArgs, Outcome};
+use crate::cli::global::Global;
+use crate::cli::progress::Progress;
+use crate::cli::{exit, models, render, setup};
 use crate::embedding::{Embedder, Precision, Role};
 use crate::eval::BadRow;
 use crate::feedback::{

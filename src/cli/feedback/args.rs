@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::args::{CatalogArgs, EngineArgs, ModelChoice};
-use super::select_args::parse_weight;
-use crate::engine::{Fusion, Signal};
+use crate::cli::args::{CatalogArgs, EngineArgs, ModelChoice, parse_weight};
+use crate::cli::settings::{Configure, Settings, configure, keys};
+use crate::engine::Signal;
 
 #[derive(Args)]
 pub struct FeedbackArgs {
@@ -16,6 +16,22 @@ pub struct FeedbackArgs {
     pub feedback: Option<PathBuf>,
     #[command(subcommand)]
     pub command: FeedbackCommand,
+}
+
+impl Configure for FeedbackArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
+        match &mut self.command {
+            FeedbackCommand::Add(args) => args.choice.configure(settings),
+            FeedbackCommand::Recommend(args) => args.configure(settings),
+            FeedbackCommand::Weights(args) => {
+                settings.put(&keys::SEMANTIC_WEIGHT, &mut args.semantic_weight);
+            }
+            FeedbackCommand::Stats { .. }
+            | FeedbackCommand::Export { .. }
+            | FeedbackCommand::Forget(_) => {}
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -124,6 +140,8 @@ pub struct RecommendArgs {
     pub engine: EngineArgs,
 }
 
+configure!(RecommendArgs: catalog, engine);
+
 #[derive(Args)]
 pub struct WeightsArgs {
     /// Keep the new weights; the old ones stay in the log
@@ -139,7 +157,7 @@ pub struct WeightsArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// Share of the meaning in the blend where nothing was learned, 0 to 1
-    #[arg(long, default_value_t = Fusion::SEMANTIC_WEIGHT, value_name = "W")]
+    #[arg(long, default_value = keys::SEMANTIC_WEIGHT.default, value_name = "W")]
     pub semantic_weight: f32,
     /// What a signal counts for where nothing was learned, as `route --signal`; repeatable
     #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]

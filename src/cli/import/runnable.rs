@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{entry, jsonc};
+use super::{jsonc, server_entry};
 use crate::cli::servers;
 use crate::execution::{Entry, McpOptions, ServersFile};
 
@@ -23,7 +23,7 @@ pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, Str
     let list = root.get("mcpServers").or_else(|| root.get("servers"));
     for name in names {
         let entry = list.and_then(|list| list.get(*name)?.as_object());
-        if let Some(member) = entry.and_then(entry::unread) {
+        if let Some(member) = entry.and_then(server_entry::unread) {
             let said = format!("it does not read `{member}`, which says how the server is reached");
             faults.insert((*name).to_owned(), said);
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::keys::{self, Key, Kind, REPLACEMENT, RETIRED};
+use crate::cli::exit::{self, Failure};
 
 pub const FILE: &str = "toolroute.toml";
 
@@ -21,8 +22,8 @@ pub struct File {
 /// and then the user's own.
 ///
 /// # Errors
-/// What is wrong with a file that cannot be read or is no TOML.
-pub fn find(named: Option<&Path>) -> Result<Vec<File>, (bool, String)> {
+/// Where a file cannot be read or is not TOML.
+pub fn find(named: Option<&Path>) -> Result<Vec<File>, Failure> {
     if let Some(path) = named {
         return Ok(vec![read(path)?]);
     }
@@ -31,11 +32,12 @@ pub fn find(named: Option<&Path>) -> Result<Vec<File>, (bool, String)> {
     places.into_iter().flatten().filter(|path| path.is_file()).map(|path| read(&path)).collect()
 }
 
-/// `Err` says whether the file could not be read at all.
-fn read(path: &Path) -> Result<File, (bool, String)> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| (true, format!("cannot read {}: {error}", path.display())))?;
-    parse(path, &text).map_err(|said| (false, said))
+fn read(path: &Path) -> Result<File, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let said = format!("cannot read {}: {error}", path.display());
+        Failure { code: exit::IO, said }
+    })?;
+    parse(path, &text).map_err(|said| Failure { code: exit::BAD_DATA, said })
 }
 
 pub fn parse(path: &Path, text: &str) -> Result<File, String> {

@@ -1,0 +1,68 @@
+//! The model, and where vectors are kept.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::settings::{Configure, Settings, keys};
+use crate::cli::words::{BackendName, device, joined, word};
+use crate::embedding::{Device, Precision};
+use crate::engine::IndexKind;
+
+#[derive(Args, Clone)]
+pub struct ModelChoice {
+    /// A built-in model, one of the store, or the folder of a sentence-transformer [default: the
+    /// built-in toolroute-l6-v1; static takes microseconds a prompt] [env: TOOLROUTE_MODEL]
+    #[arg(long, value_name = "NAME|DIR")]
+    pub model: Option<String>,
+    /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
+    #[arg(long, value_name = "DIR")]
+    pub models: Option<PathBuf>,
+    /// What runs the model: native (this program's own encoder) or candle (in f32) [default: native,
+    /// and candle on another device than cpu] [env: TOOLROUTE_BACKEND]
+    #[arg(long, value_parser = word::<BackendName>(), value_name = joined::<BackendName>())]
+    pub backend: Option<BackendName>,
+    /// Where candle runs the model: cpu, cuda or cuda:N, metal; the last two in a program that was
+    /// built for them [env: TOOLROUTE_DEVICE]
+    #[arg(long, default_value = keys::DEVICE.default, value_parser = device, value_name = "cpu|cuda|metal")]
+    pub device: Device,
+}
+
+#[derive(Args, Clone)]
+pub struct EngineArgs {
+    #[command(flatten)]
+    pub choice: ModelChoice,
+    /// The file that keeps the vectors [default: one a catalog in the user's cache folder]
+    /// [env: TOOLROUTE_INDEX]
+    #[arg(long, value_name = "FILE")]
+    pub index: Option<PathBuf>,
+    /// How the model is run: int8 is two to four times as fast as f32 and ranks as well
+    #[arg(long, default_value = keys::PRECISION.default, value_parser = word::<Precision>(), value_name = joined::<Precision>())]
+    pub precision: Precision,
+    /// Keep no vectors on disk
+    #[arg(long, conflicts_with = "index")]
+    pub no_save: bool,
+    /// How vectors are searched; auto decides by the number of tools
+    #[arg(long, default_value = keys::SEARCH.default, value_parser = word::<IndexKind>(), value_name = joined::<IndexKind>())]
+    pub search: IndexKind,
+}
+
+impl Configure for ModelChoice {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put(&keys::MODEL, &mut self.model);
+        settings.put_path(&keys::MODELS, &mut self.models);
+        settings.put(&keys::BACKEND, &mut self.backend);
+        if let Some(text) = settings.text(&keys::DEVICE) {
+            self.device = device(text).unwrap_or(self.device);
+        }
+    }
+}
+
+impl Configure for EngineArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.choice.configure(settings);
+        settings.put_path(&keys::INDEX, &mut self.index);
+        settings.put(&keys::PRECISION, &mut self.precision);
+        settings.put(&keys::SEARCH, &mut self.search);
+    }
+}

@@ -1,0 +1,44 @@
+//! Arguments that several commands share, and those of the servers.
+//!
+//! Nothing here reads a file or decides anything: clap checks what was typed, and [`Configure`] puts
+//! in what variables and files say. A command's own arguments stand beside the command.
+//!
+//! [`Configure`]: super::settings::Configure
+
+#[cfg(feature = "mcp")]
+mod call;
+mod catalog;
+mod context;
+mod engine;
+mod measure;
+#[cfg(feature = "mcp")]
+mod pins;
+mod select;
+#[cfg(feature = "server")]
+mod server;
+mod stores;
+
+#[cfg(feature = "mcp")]
+pub use call::{ExecutionArgs, LimitArgs, RightsArgs, SourceArgs, StandInArgs};
+pub use catalog::CatalogArgs;
+#[cfg(feature = "mcp")]
+pub use catalog::LiveArgs;
+pub use context::{ContextArgs, ContextSourceArgs, SessionArgs};
+pub use engine::{EngineArgs, ModelChoice};
+pub use measure::{BenchArgs, BenchCommand, EncoderArgs, EvalArgs};
+#[cfg(feature = "mcp")]
+pub use pins::PinArgs;
+#[cfg(feature = "server")]
+pub use select::UsageArgs;
+pub use select::{PolicyArgs, SelectArgs, parse_weight, weights};
+#[cfg(feature = "server")]
+pub use server::{ConfirmChoice, ExposeChoice, ListenArgs, McpArgs, ProxyArgs, ServeArgs};
+#[cfg(feature = "mcp")]
+pub use stores::LogChoice;
+#[cfg(feature = "server")]
+pub use stores::RecordArgs;
+pub use stores::{HistoryArgs, LedgerChoice};
+
+pub use super::global::Global;
+#[cfg(feature = "server")]
+pub use super::words::LogFormat;

@@ -1,0 +1,209 @@
+//! How tools are ranked and left out.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::TypedValueParser as _;
+
+use crate::catalog::{Cost, LatencyTier, Reliability};
+use crate::cli::exit::{self, Failure};
+use crate::cli::settings::{Configure, Settings, keys};
+use crate::cli::words::{Blend, FusionMethod, Scale, joined, word};
+use crate::engine::{
+    Fusion, Normalization, POLICY_BAND, Policy, Signal, SignalWeights, Strategy, Undeclared,
+};
+
+#[derive(Args)]
+pub struct SelectArgs {
+    /// How tools are found; auto is hybrid where a model is at hand, keyword where not
+    #[arg(short, long, default_value = keys::STRATEGY.default, value_parser = word::<Strategy>(), value_name = "STRATEGY")]
+    pub strategy: Strategy,
+    /// What makes a score: everything that was found to help, or plain: 0.7 · min-max(cosine) +
+    /// 0.3 · min-max(BM25) over all tools, and nothing else
+    #[arg(long, default_value = keys::BLEND.default, value_parser = word::<Blend>())]
+    pub blend: Blend,
+    /// How hybrid blends meaning and words
+    #[arg(long, default_value = keys::FUSION.default, value_parser = word::<FusionMethod>())]
+    pub fusion: FusionMethod,
+    /// Share of the meaning in the weighted blend, 0 to 1
+    #[arg(long, default_value = keys::SEMANTIC_WEIGHT.default, value_name = "W", allow_negative_numbers = true)]
+    pub semantic_weight: f32,
+    /// How both parts of the weighted blend are brought to one scale
+    #[arg(long, default_value = keys::NORMALIZATION.default, value_parser = word::<Scale>())]
+    pub normalization: Scale,
+    /// The k of reciprocal rank fusion
+    #[arg(long, default_value = keys::RRF_K.default, value_name = "K", allow_negative_numbers = true)]
+    pub rrf_k: f32,
+    /// Take a prompt as one even where it asks for several things
+    #[arg(long)]
+    pub whole: bool,
+    /// Answer with no tool where the confidence that one fits is below this, 0 to 1; 0 always
+    /// answers
+    #[arg(long, default_value = keys::MIN_CONFIDENCE.default, value_name = "P", allow_negative_numbers = true)]
+    pub min_confidence: f32,
+    /// What a signal beside meaning and words counts for, as NAME=WEIGHT with a weight from 0 (off)
+    /// to 1; all=0 turns all of them off; repeatable
+    #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]
+    pub signal: Vec<(Option<Signal>, f32)>,
+    #[command(flatten)]
+    pub usage: UsageArgs,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Order tools whose scores lie within so much of each other by reliability, cost and latency,
+    /// where they declare them; 0 leaves it at the score
+    #[arg(long, default_value = keys::POLICY_BAND.default, value_name = "X", allow_negative_numbers = true)]
+    pub policy_band: f32,
+}
+
+#[derive(Args)]
+pub struct PolicyArgs {
+    /// Leave out tools below this reliability
+    #[arg(long, value_name = joined::<Reliability>(), value_parser = word::<Reliability>())]
+    pub min_reliability: Option<Reliability>,
+    /// Leave out tools above this cost
+    #[arg(long, value_name = joined::<Cost>(), value_parser = word::<Cost>())]
+    pub max_cost: Option<Cost>,
+    /// Leave out tools above this latency tier: under 3 s, 15 s, 120 s, or above
+    #[arg(long, value_name = joined::<LatencyTier>(), value_parser = word::<LatencyTier>())]
+    pub max_latency: Option<LatencyTier>,
+    /// What a tool without a declared tier counts as under these filters
+    #[arg(long, default_value = keys::UNDECLARED.default, value_name = joined::<Undeclared>(), value_parser = word::<Undeclared>())]
+    pub undeclared: Undeclared,
+    /// Tools of one server in an answer at most, where those of another come near
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+    pub max_per_server: Option<usize>,
+    /// The share of the best tool's score that a tool of another server has at least, where the best
+    /// is a clear one; 0 lets every tool pass [default: 0.9 with servers, 0 without]
+    #[arg(long, value_name = "X", value_parser = share)]
+    pub near_best: Option<f32>,
+    /// Judge tiers by what the log of executions says of a tool's runs, beside what it declares
+    #[arg(long)]
+    pub observed_tiers: bool,
+}
+
+#[derive(Args)]
+pub struct UsageArgs {
+    /// What `toolroute learn` wrote: moves the tools towards the prompts that they served
+    /// (semantic, hybrid) [env: TOOLROUTE_USAGE]
+    #[arg(long, value_name = "FILE")]
+    pub usage: Option<PathBuf>,
+    /// Rank as if nothing had been learned
+    #[arg(long, conflicts_with = "usage")]
+    pub no_usage: bool,
+}
+
+impl Configure for SelectArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put(&keys::STRATEGY, &mut self.strategy);
+        settings.put(&keys::BLEND, &mut self.blend);
+        settings.put(&keys::FUSION, &mut self.fusion);
+        settings.put(&keys::SEMANTIC_WEIGHT, &mut self.semantic_weight);
+        settings.put(&keys::NORMALIZATION, &mut self.normalization);
+        settings.put(&keys::RRF_K, &mut self.rrf_k);
+        settings.put(&keys::WHOLE, &mut self.whole);
+        settings.put(&keys::MIN_CONFIDENCE, &mut self.min_confidence);
+        settings.put_path(&keys::USAGE, &mut self.usage.usage);
+        self.policy.configure(settings);
+        settings.put(&keys::POLICY_BAND, &mut self.policy_band);
+    }
+}
+
+impl Configure for PolicyArgs {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put(&keys::MIN_RELIABILITY, &mut self.min_reliability);
+        settings.put(&keys::MAX_COST, &mut self.max_cost);
+        settings.put(&keys::MAX_LATENCY, &mut self.max_latency);
+        settings.put(&keys::UNDECLARED, &mut self.undeclared);
+        settings.put(&keys::MAX_PER_SERVER, &mut self.max_per_server);
+        settings.put(&keys::NEAR_BEST, &mut self.near_best);
+    }
+}
+
+/// A number from 0 to 1.
+fn share(typed: &str) -> Result<f32, String> {
+    let share = typed.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("expected a number from 0 to 1, found {typed:?}"))
+}
+
+impl PolicyArgs {
+    pub fn policy(&self) -> Policy {
+        Policy {
+            min_reliability: self.min_reliability,
+            max_cost: self.max_cost,
+            max_latency: self.max_latency,
+            undeclared: self.undeclared,
+            max_per_server: self.max_per_server,
+            near_best: self.near_best,
+            observed_tiers: self.observed_tiers,
+        }
+    }
+}
+
+impl SelectArgs {
+    /// The blend that was chosen.
+    ///
+    /// # Errors
+    /// Where the plain one is asked for together with something that would change it.
+    pub fn fusion(&self) -> anyhow::Result<Fusion> {
+        if self.blend == Blend::Plain {
+            return match self.changed() {
+                None => Ok(Fusion::Plain),
+                Some(flag) => {
+                    let said = format!(
+                        "--blend plain is 0.7 and 0.3 of both parts and nothing else; expected no \
+                         {flag} beside it (or no --blend plain)"
+                    );
+                    Err(Failure { code: exit::BAD_ARGUMENTS, said }.into())
+                }
+            };
+        }
+        Ok(match self.fusion {
+            FusionMethod::Rrf => Fusion::Rrf { k: self.rrf_k },
+            FusionMethod::Weighted => Fusion::Weighted {
+                semantic_weight: self.semantic_weight,
+                normalization: match self.normalization {
+                    Scale::Absolute => Normalization::Absolute,
+                    Scale::MinMax => Normalization::MinMax,
+                    Scale::ZScore => Normalization::ZScore,
+                },
+            },
+        })
+    }
+
+    /// The first flag that makes a score another than it would be.
+    fn changed(&self) -> Option<&'static str> {
+        let flags = [
+            (self.fusion != FusionMethod::Weighted, "--fusion"),
+            (self.semantic_weight != Fusion::SEMANTIC_WEIGHT, "--semantic-weight"),
+            (self.normalization != Scale::Absolute, "--normalization"),
+            (self.rrf_k != Fusion::RRF_K, "--rrf-k"),
+            (self.whole, "--whole"),
+            (!self.signal.is_empty(), "--signal"),
+            (self.policy_band != POLICY_BAND, "--policy-band"),
+        ];
+        flags.into_iter().find(|(is_changed, _)| *is_changed).map(|(_, flag)| flag)
+    }
+}
+
+/// `phase=0.2`, or `all=0` for all of them.
+pub fn parse_weight(text: &str) -> Result<(Option<Signal>, f32), String> {
+    let expected = "expected NAME=WEIGHT such as priority=0.1, or all=0";
+    let (name, weight) = text.split_once('=').ok_or(expected)?;
+    let weight: f32 = weight.parse().map_err(|_| expected)?;
+    let signal = match name {
+        "all" => None,
+        name => Some(name.parse::<Signal>().map_err(|error| error.to_string())?),
+    };
+    SignalWeights::OFF.with(signal.unwrap_or(Signal::Phase), weight).map_err(|e| e.to_string())?;
+    Ok((signal, weight))
+}
+
+/// Weights with those that were typed, one after the other.
+pub fn weights(base: SignalWeights, typed: &[(Option<Signal>, f32)]) -> SignalWeights {
+    let set =
+        |weights: SignalWeights, signal, weight| weights.with(signal, weight).unwrap_or(weights);
+    typed.iter().fold(base, |weights, (signal, weight)| match signal {
+        Some(signal) => set(weights, *signal, *weight),
+        None => Signal::ALL.into_iter().fold(weights, |all, signal| set(all, signal, *weight)),
+    })
+}

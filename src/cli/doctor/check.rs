@@ -1,0 +1,85 @@
+//! What the checks share: the arguments, and the finding that each gives.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::args::{CatalogArgs, EngineArgs};
+use crate::cli::settings::{Configure, Settings, keys};
+
+#[derive(Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// The log of executions [default: the user's data folder] [env: TOOLROUTE_FEEDBACK]
+    #[arg(long, value_name = "FILE")]
+    pub feedback: Option<PathBuf>,
+    /// The conductor's ledger [default: the user's data folder] [env: TOOLROUTE_LEDGER]
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+    /// Seconds that a server may take to start, which for a program that is fetched first, as by npx,
+    /// may be minutes
+    #[arg(long, default_value_t = 180, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub wait: u64,
+    /// Start no server
+    #[arg(long)]
+    pub no_start: bool,
+}
+
+impl Configure for DoctorArgs {
+    fn configure(&mut self, settings: &Settings) {
+        self.catalog.configure(settings);
+        self.catalog.live.or_imported();
+        self.engine.configure(settings);
+        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
+        settings.put_path(&keys::LEDGER, &mut self.ledger);
+    }
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Ok,
+    Warning,
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    pub check: &'static str,
+    pub severity: Severity,
+    pub found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cure: Option<String>,
+}
+
+impl Finding {
+    pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
+        Self { check, severity: Severity::Ok, found: found.into(), cure: None }
+    }
+
+    pub fn warning(check: &'static str, found: impl Into<String>, cure: impl Into<String>) -> Self {
+        let (found, cure) = (found.into(), Some(cure.into()));
+        Self { check, severity: Severity::Warning, found, cure }
+    }
+
+    pub fn error(check: &'static str, found: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, ..Self::warning(check, found, cure) }
+    }
+}

@@ -1,0 +1,60 @@
+//! What every command takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+#[cfg(feature = "server")]
+use clap::FromArgMatches;
+use clap::builder::TypedValueParser as _;
+
+use super::settings::{Configure, Settings, keys};
+use super::words::{LogFormat, joined, word};
+
+#[derive(Args, Clone)]
+pub struct Global {
+    /// Print JSON to stdout instead of tables
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress and no warnings
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// More logs on stderr; twice for all of them
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Threads to use at most [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
+    pub threads: Option<usize>,
+    /// A configuration file instead of ./toolroute.toml and the user's own [env: TOOLROUTE_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How logs are written on stderr: a line of text, or of JSON
+    #[arg(long, global = true, default_value = keys::LOG_FORMAT.default, value_parser = word::<LogFormat>(), value_name = joined::<LogFormat>())]
+    pub log_format: LogFormat,
+    /// Every option of the command, with where its value came from.
+    #[arg(skip)]
+    pub settings: Settings,
+}
+
+impl Configure for Global {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put(&keys::THREADS, &mut self.threads);
+        settings.put(&keys::LOG_FORMAT, &mut self.log_format);
+    }
+}
+
+#[cfg(feature = "server")]
+impl Global {
+    /// The arguments that were typed, with what variables and files say now.
+    ///
+    /// # Errors
+    /// Where a variable or a file is invalid.
+    pub fn read_again<A: FromArgMatches + Configure>(&self) -> anyhow::Result<(A, Self)> {
+        let settings = self.settings.read_again()?;
+        let mut arguments = A::from_arg_matches(settings.typed())?;
+        let mut global = Self::from_arg_matches(settings.typed())?;
+        arguments.configure(&settings);
+        global.configure(&settings);
+        global.settings = settings;
+        Ok((arguments, global))
+    }
+}

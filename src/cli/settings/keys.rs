@@ -1,0 +1,344 @@
+//! The table of options: one row a key, with its flag, its variable, its kind and its default.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use toml::Value;
+
+use super::profiles::Profiles;
+use crate::catalog::{Cost, LatencyTier, Reliability};
+use crate::cli::limit::Limit;
+use crate::cli::words::{BackendName, Blend, FusionMethod, LogFormat, Scale, device, words};
+use crate::embedding::Precision;
+use crate::engine::{
+    CacheSettings, CategoryWords, IndexKind, MinShares, SignalWeights, SmallModels, Strategy,
+    Undeclared,
+};
+
+/// What a key's value must be.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// One of the words of an enum.
+    Word(fn() -> &'static [&'static str]),
+    /// A number between two bounds.
+    Number(f64, f64),
+    /// A whole number between two bounds.
+    Count(i64, i64),
+    /// A whole number, `auto` or `auto:N`.
+    Limit,
+    /// `cpu`, `cuda`, `cuda:N` or `metal`.
+    Device,
+    Flag,
+    Text,
+    Path,
+    Paths,
+    /// A table, and a function that says what is wrong with it.
+    Table(fn(&Value) -> Result<(), String>),
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    /// The flag that says the same, without its dashes.
+    pub flag: Option<&'static str>,
+    pub variable: &'static str,
+    pub kind: Kind,
+    /// The value where nothing is said: as a flag has it, or in words for `config show`.
+    pub default: &'static str,
+    /// Whether `toolroute.toml` may have it; such keys are those that `config show` lists.
+    pub in_file: bool,
+    /// Typed arguments beside which a variable or a file counts no more.
+    pub unless: &'static [&'static str],
+    /// Whether `blend = "plain"` fixes its value.
+    pub fixed_by_plain: bool,
+}
+
+const fn key(
+    name: &'static str,
+    flag: &'static str,
+    variable: &'static str,
+    kind: Kind,
+    default: &'static str,
+) -> Key {
+    let flag = Some(flag);
+    Key { name, flag, variable, kind, default, in_file: true, unless: &[], fixed_by_plain: false }
+}
+
+const fn table(
+    name: &'static str,
+    variable: &'static str,
+    check: fn(&Value) -> Result<(), String>,
+    default: &'static str,
+) -> Key {
+    Key { flag: None, ..key(name, "", variable, Kind::Table(check), default) }
+}
+
+/// An option that no file has.
+const fn outside_files(
+    name: &'static str,
+    flag: &'static str,
+    variable: &'static str,
+    kind: Kind,
+) -> Key {
+    Key { in_file: false, ..key(name, flag, variable, kind, "none") }
+}
+
+impl Key {
+    const fn unless(self, unless: &'static [&'static str]) -> Self {
+        Self { unless, ..self }
+    }
+
+    const fn fixed_by_plain(self) -> Self {
+        Self { fixed_by_plain: true, ..self }
+    }
+}
+
+macro_rules! keys {
+    ($($constant:ident = $key:expr;)*) => {
+        $(pub const $constant: Key = $key;)*
+
+        /// Every key; those of files in the order in which `config show` lists them.
+        pub const KEYS: &[Key] = &[$($constant),*];
+    };
+}
+
+const SHARE: Kind = Kind::Number(0.0, 1.0);
+
+keys! {
+    TOOLS = key("tools", "tools", "TOOLROUTE_TOOLS", Kind::Paths, "none").unless(&["suite"]);
+    OVERLAY = key("overlay", "overlay", "TOOLROUTE_OVERLAY", Kind::Paths, "none");
+    AUTHOR_SIGNALS =
+        key("author_signals", "author-signals", "TOOLROUTE_AUTHOR_SIGNALS", Kind::Flag, "false");
+    MODEL = key("model", "model", "TOOLROUTE_MODEL", Kind::Text, "built in");
+    MODELS = key("models", "models", "TOOLROUTE_MODELS", Kind::Path, "the user's data folder");
+    INDEX = key("index", "index", "TOOLROUTE_INDEX", Kind::Path, "in the user's cache folder")
+        .unless(&["no_save", "suite"]);
+    USAGE = key("usage", "usage", "TOOLROUTE_USAGE", Kind::Path, "none").unless(&["no_usage"]);
+    PRECISION =
+        key("precision", "precision", "TOOLROUTE_PRECISION", Kind::Word(words::<Precision>), "int8");
+    BACKEND = key(
+        "backend",
+        "backend",
+        "TOOLROUTE_BACKEND",
+        Kind::Word(words::<BackendName>),
+        "native, and candle on another device than cpu",
+    );
+    DEVICE = key("device", "device", "TOOLROUTE_DEVICE", Kind::Device, "cpu");
+    SEARCH = key("search", "search", "TOOLROUTE_SEARCH", Kind::Word(words::<IndexKind>), "auto");
+    STRATEGY = key(
+        "tool_selection_strategy",
+        "strategy",
+        "TOOLROUTE_STRATEGY",
+        Kind::Word(words::<Strategy>),
+        "auto",
+    )
+    .unless(&["suite", "all"]);
+    BLEND = key("blend", "blend", "TOOLROUTE_BLEND", Kind::Word(words::<Blend>), "tuned");
+    FUSION =
+        key("fusion", "fusion", "TOOLROUTE_FUSION", Kind::Word(words::<FusionMethod>), "weighted")
+            .fixed_by_plain();
+    SEMANTIC_WEIGHT =
+        key("semantic_weight", "semantic-weight", "TOOLROUTE_SEMANTIC_WEIGHT", SHARE, "0.7")
+            .fixed_by_plain();
+    NORMALIZATION = key(
+        "normalization",
+        "normalization",
+        "TOOLROUTE_NORMALIZATION",
+        Kind::Word(words::<Scale>),
+        "absolute",
+    )
+    .fixed_by_plain();
+    RRF_K = key("rrf_k", "rrf-k", "TOOLROUTE_RRF_K", Kind::Number(0.0, 1e9), "60").fixed_by_plain();
+    WHOLE = key("whole", "whole", "TOOLROUTE_WHOLE", Kind::Flag, "false").fixed_by_plain();
+    MIN_CONFIDENCE =
+        key("min_confidence", "min-confidence", "TOOLROUTE_MIN_CONFIDENCE", SHARE, "0.5");
+    LIMIT = key("limit", "limit", "TOOLROUTE_LIMIT", Kind::Limit, "5 (batch: 10)");
+    MIN_RELIABILITY = key(
+        "min_reliability",
+        "min-reliability",
+        "TOOLROUTE_MIN_RELIABILITY",
+        Kind::Word(words::<Reliability>),
+        "none",
+    );
+    MAX_COST = key("max_cost", "max-cost", "TOOLROUTE_MAX_COST", Kind::Word(words::<Cost>), "none");
+    MAX_LATENCY = key(
+        "max_latency",
+        "max-latency",
+        "TOOLROUTE_MAX_LATENCY",
+        Kind::Word(words::<LatencyTier>),
+        "none",
+    );
+    UNDECLARED = key(
+        "undeclared",
+        "undeclared",
+        "TOOLROUTE_UNDECLARED",
+        Kind::Word(words::<Undeclared>),
+        "medium",
+    );
+    MAX_PER_SERVER = key(
+        "max_per_server",
+        "max-per-server",
+        "TOOLROUTE_MAX_PER_SERVER",
+        Kind::Count(1, 65_535),
+        "none",
+    );
+    NEAR_BEST =
+        key("near_best", "near-best", "TOOLROUTE_NEAR_BEST", SHARE, "0.9 with servers, 0 without");
+    POLICY_BAND = key("policy_band", "policy-band", "TOOLROUTE_POLICY_BAND", SHARE, "0.02")
+        .fixed_by_plain();
+    LOG_FORMAT =
+        key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(words::<LogFormat>), "text");
+    THREADS = key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores");
+    SIGNALS =
+        table("signals", "TOOLROUTE_SIGNALS", is_a::<SignalWeights>, "see docs/context.md");
+    CATEGORY_WORDS = table(
+        "category_words",
+        "TOOLROUTE_CATEGORY_WORDS",
+        is_a::<CategoryWords>,
+        "English and Hebrew words for 19 categories",
+    );
+    SMALL_MODELS = table(
+        "small_models",
+        "TOOLROUTE_SMALL_MODELS",
+        small_models,
+        "10 tools, up to 8 billion weights",
+    );
+    MIN_SHARES = table("min_shares", "TOOLROUTE_MIN_SHARES", is_a::<MinShares>, "none");
+    CACHE = table("cache", "TOOLROUTE_CACHE", is_a::<CacheSettings>, "30 s, 512 answers");
+    PROFILES = table("profiles", "TOOLROUTE_PROFILES", is_a::<Profiles>, "none");
+    CONFIG = outside_files("config", "config", "TOOLROUTE_CONFIG", Kind::Path);
+    SERVERS = outside_files("servers", "servers", "TOOLROUTE_SERVERS", Kind::Path);
+    PINS = outside_files("pins", "pins", "TOOLROUTE_PINS", Kind::Path);
+    // Any text: `PinArgs` knows what to do with a word that it does not know.
+    PIN_MODE = outside_files("pin_mode", "pin-mode", "TOOLROUTE_PIN", Kind::Text);
+    FEEDBACK = outside_files("feedback", "feedback", "TOOLROUTE_FEEDBACK", Kind::Path);
+    LEDGER = outside_files("ledger", "ledger", "TOOLROUTE_LEDGER", Kind::Path);
+    ENDPOINT = outside_files("endpoint", "endpoint", "HF_ENDPOINT", Kind::Text);
+    TOKEN = outside_files("token", "token", "HF_TOKEN", Kind::Text);
+}
+
+/// A key of the systems from which users come, and what to write for it.
+pub const RETIRED: &str = "use_semantic_tool_selection";
+pub const REPLACEMENT: &str = "tool_selection_strategy";
+
+fn is_a<T: serde::de::DeserializeOwned>(value: &Value) -> Result<(), String> {
+    value.clone().try_into::<T>().map(drop).map_err(|error| error.message().to_owned())
+}
+
+fn small_models(value: &Value) -> Result<(), String> {
+    is_a::<SmallModels>(value)?;
+    let rule: SmallModels = value.clone().try_into().unwrap_or_default();
+    let bad = rule.bad_pattern().map(|(pattern, said)| {
+        let said = said.lines().next_back().unwrap_or_default().trim().to_owned();
+        format!("the pattern `{pattern}` is no regular expression: {said}")
+    });
+    bad.map_or(Ok(()), Err)
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Key {
+    /// Whether the value will do, or what was expected.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+        let good = match &self.kind {
+            Kind::Word(words) => value.as_str().is_some_and(|word| words().contains(&word)),
+            Kind::Number(least, most) => number.is_some_and(|n| (*least..=*most).contains(&n)),
+            Kind::Count(least, most) => {
+                value.as_integer().is_some_and(|n| (*least..=*most).contains(&n))
+            }
+            Kind::Limit => match value {
+                Value::Integer(tools) => *tools >= 0,
+                value => value.as_str().is_some_and(|text| text.parse::<Limit>().is_ok()),
+            },
+            Kind::Device => value.as_str().is_some_and(|text| device(text).is_ok()),
+            Kind::Flag => value.is_bool(),
+            Kind::Text | Kind::Path => value.as_str().is_some_and(|text| !text.is_empty()),
+            Kind::Paths => {
+                let is_path = |value: &Value| value.as_str().is_some_and(|path| !path.is_empty());
+                is_path(value) || value.as_array().is_some_and(|all| all.iter().all(is_path))
+            }
+            Kind::Table(check) => {
+                return check(value)
+                    .map_err(|said| format!("expected a good table, found: {said}"));
+            }
+        };
+        if good { Ok(()) } else { Err(format!("expected {}, found {value}", self.kind.expected())) }
+    }
+
+    /// The value of a variable or a flag, read as the key's kind.
+    pub fn parse(&self, text: &str) -> Value {
+        match &self.kind {
+            Kind::Word(_) | Kind::Device | Kind::Text | Kind::Path => {
+                Value::String(text.to_owned())
+            }
+            Kind::Paths => {
+                let as_text = |path: PathBuf| path.to_string_lossy().into_owned().into();
+                Value::Array(paths(text.as_ref()).into_iter().map(as_text).collect())
+            }
+            Kind::Number(..) | Kind::Count(..) | Kind::Limit | Kind::Flag => scalar(text),
+            Kind::Table(_) => pairs(text),
+        }
+    }
+}
+
+/// Several paths, separated as in `PATH`.
+pub fn paths(text: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// A number or a truth where it is one; else the text, which `check` then refuses.
+fn scalar(text: &str) -> Value {
+    let text = text.trim();
+    if let Ok(whole) = text.parse::<i64>() {
+        return Value::Integer(whole);
+    }
+    let other = text.parse().map(Value::Float).ok();
+    other.or_else(|| text.parse().map(Value::Boolean).ok()).unwrap_or_else(|| text.into())
+}
+
+/// `a=1,b=2` as a table; the body of an inline table, `a = [1, 2], b = "c"`, too.
+fn pairs(text: &str) -> Value {
+    if let Ok(table) = toml::from_str::<toml::Table>(&format!("it = {{ {text} }}")) {
+        return table.get("it").cloned().unwrap_or_else(|| text.into());
+    }
+    Value::String(text.to_owned())
+}
+
+impl Kind {
+    fn expected(&self) -> String {
+        match self {
+            Self::Word(words) => format!("one of {}", words().join(", ")),
+            Self::Number(least, most) => format!("a number from {least} to {most}"),
+            Self::Count(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Limit => "a number, `auto` or `auto:N`".to_owned(),
+            Self::Device => "cpu, cuda, cuda:N or metal".to_owned(),
+            Self::Flag => "true or false".to_owned(),
+            Self::Text => "a text".to_owned(),
+            Self::Path => "a path".to_owned(),
+            Self::Paths => "a path or a list of paths".to_owned(),
+            Self::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// The key that a file names, or the name that was probably meant.
+pub fn find(name: &str) -> Result<&'static Key, Option<&'static str>> {
+    const CLOSE: f64 = 0.5;
+    let keys = || KEYS.iter().filter(|key| key.in_file);
+    if let Some(key) = keys().find(|key| key.name == name) {
+        return Ok(key);
+    }
+    let likeness = |known: &str| {
+        let contained = if known.contains(name) && name.len() > 3 { 0.9 } else { 0.0 };
+        strsim::normalized_damerau_levenshtein(name, known).max(contained)
+    };
+    let near = keys().map(|key| (likeness(key.name), key.name));
+    let near = near.filter(|(likeness, _)| *likeness >= CLOSE);
+    Err(near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name))
+}

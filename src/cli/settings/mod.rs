@@ -1,0 +1,392 @@
+//! Every option with its value and where that came from: a flag, a variable, a file or a default.
+//!
+//! clap reads what was typed and checks it. [`Settings::resolve`] then looks each key of the table
+//! ([`keys`]) up once, in this order: its flag, its variable, `toolroute.toml`, its default. At last
+//! [`Configure`] puts the values of variables and files into the arguments whose flags were not
+//! typed, so that commands see one value for an option, wherever it came from.
+//!
+//! clap's own support for variables is not used: it counts a variable as a typed flag, so that one
+//! exported for another day would conflict with what is typed now.
+//!
+//! ```text
+//! toolroute route --limit 3     with TOOLROUTE_LIMIT=8 and `limit = 7` in toolroute.toml
+//!     limit = 3, from the flag --limit
+//! ```
+//!
+//! This module knows the keys and nothing of the commands that have them.
+
+mod file;
+pub mod keys;
+mod profiles;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::Value;
+
+use super::exit::{self, Failure};
+use super::limit::Limit;
+use super::words::Blend;
+use crate::engine::EngineConfig;
+
+use file::File;
+use keys::{KEYS, Key, Kind};
+pub use profiles::Profiles;
+
+/// Reads a variable of the environment.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Arguments that take values of variables and files where they were not typed.
+pub trait Configure {
+    fn configure(&mut self, settings: &Settings);
+}
+
+/// Implements [`Configure`] for arguments that are made of others.
+macro_rules! configure {
+    ($arguments:ty: $($group:ident),+) => {
+        impl $crate::cli::settings::Configure for $arguments {
+            fn configure(&mut self, settings: &$crate::cli::settings::Settings) {
+                $($crate::cli::settings::Configure::configure(&mut self.$group, settings);)+
+            }
+        }
+    };
+}
+pub(crate) use configure;
+
+impl Configure for Limit {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put(&keys::LIMIT, self);
+    }
+}
+
+impl Configure for Option<Limit> {
+    fn configure(&mut self, settings: &Settings) {
+        settings.put(&keys::LIMIT, self);
+    }
+}
+
+/// The options of one command.
+#[derive(Clone, Default)]
+pub struct Settings {
+    values: Vec<Setting>,
+    /// The files that were read, the strongest first.
+    pub files: Vec<PathBuf>,
+    pub warnings: Vec<String>,
+    /// What is wrong with the files; only `config` and `doctor` go on in spite of it.
+    pub errors: Vec<String>,
+    #[cfg(feature = "server")]
+    typed: Arc<Typed>,
+}
+
+/// The value of one key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    #[serde(rename = "key", serialize_with = "key_name")]
+    key: &'static Key,
+    /// `None` is the default, which `default` describes.
+    pub value: Option<Value>,
+    pub default: &'static str,
+    pub origin: Origin,
+    /// A variable's own text: a path need not be UTF-8.
+    #[serde(skip)]
+    text: Option<OsString>,
+    /// Whether arguments take it: it was not typed, and nothing typed speaks against it.
+    #[serde(skip)]
+    is_taken: bool,
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum Origin {
+    Flag { name: String },
+    Variable { name: &'static str },
+    File { path: PathBuf },
+    Default,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Flag { name } => write!(f, "flag --{name}"),
+            Self::Variable { name } => write!(f, "variable {name}"),
+            Self::File { path } => write!(f, "{}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+fn key_name<S: serde::Serializer>(key: &Key, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(key.name)
+}
+
+impl Setting {
+    pub fn key(&self) -> &'static str {
+        self.key.name
+    }
+
+    fn is_of_file(&self) -> bool {
+        matches!(self.origin, Origin::File { .. })
+    }
+
+    /// The paths of a variable as they are, those of a file as TOML has them.
+    fn paths(&self) -> Vec<PathBuf> {
+        let of_value = |value: &Value| match value {
+            Value::Array(all) => all.iter().filter_map(Value::as_str).map(PathBuf::from).collect(),
+            value => value.as_str().map(PathBuf::from).into_iter().collect(),
+        };
+        match (&self.text, &self.key.kind) {
+            (Some(text), Kind::Paths) => keys::paths(text),
+            (Some(text), _) => vec![text.into()],
+            (None, _) => self.value.as_ref().map(of_value).unwrap_or_default(),
+        }
+    }
+}
+
+/// What was typed for the innermost subcommand, as clap read it.
+#[derive(Default)]
+pub struct Typed {
+    matches: ArgMatches,
+    /// `ArgMatches::try_contains_id` would tell, but in builds with debug assertions only.
+    known: HashSet<String>,
+    /// `config` and `doctor` tell themselves what is wrong with the files.
+    allows_errors: bool,
+}
+
+impl Typed {
+    /// `command` is the one that parsed `matches`: its subcommands have the global arguments too.
+    pub fn new(command: &clap::Command, matches: &ArgMatches) -> Self {
+        let allows_errors = matches!(matches.subcommand_name(), Some("config" | "doctor"));
+        let (mut command, mut matches) = (command, matches);
+        while let Some((name, inner)) = matches.subcommand()
+            && let Some(subcommand) = command.find_subcommand(name)
+        {
+            (command, matches) = (subcommand, inner);
+        }
+        let known = command.get_arguments().map(|argument| argument.get_id().to_string());
+        Self { known: known.collect(), matches: matches.clone(), allows_errors }
+    }
+
+    /// Whether the command has this argument.
+    fn knows(&self, id: &str) -> bool {
+        self.known.contains(id)
+    }
+
+    /// Whether this argument was typed.
+    fn has(&self, id: &str) -> bool {
+        self.knows(id) && self.matches.value_source(id) == Some(ValueSource::CommandLine)
+    }
+
+    /// What was typed for a key, if its flag was.
+    fn value(&self, key: &Key) -> Option<Value> {
+        let id = key.flag?.replace('-', "_");
+        if !self.has(&id) {
+            return None;
+        }
+        let raw = self.matches.get_raw(&id)?.map(|text| text.to_string_lossy().into_owned());
+        let raw: Vec<String> = raw.collect();
+        Some(match &key.kind {
+            Kind::Paths => Value::Array(raw.into_iter().map(Value::from).collect()),
+            Kind::Flag => Value::Boolean(true),
+            _ => key.parse(raw.last()?),
+        })
+    }
+}
+
+impl Settings {
+    /// Looks up every key.
+    ///
+    /// # Errors
+    /// Where a variable or a file is invalid.
+    pub fn resolve(typed: Arc<Typed>, variables: Variables<'_>) -> Result<Self, Failure> {
+        let named = typed.matches.get_one::<PathBuf>("config").cloned();
+        let named = named.or_else(|| set(keys::CONFIG.variable, variables).map(PathBuf::from));
+        let servers = named.clone().filter(|path| is_servers_file(path, &typed));
+        let files = file::find(named.filter(|_| servers.is_none()).as_deref())?;
+        let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
+        if let (false, Some(first)) = (typed.allows_errors, errors.first()) {
+            let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };
+            return Err(Failure { code: exit::BAD_DATA, said: format!("{first}{more}") });
+        }
+        let values: Result<Vec<Setting>, Failure> =
+            KEYS.iter().map(|key| look_up(key, &typed, &files, variables)).collect();
+        let mut settings = Self {
+            values: values?,
+            warnings: files.iter().flat_map(|file| file.warnings.clone()).collect(),
+            files: files.into_iter().map(|file| file.path).collect(),
+            errors,
+            #[cfg(feature = "server")]
+            typed,
+        };
+        settings.apply_plain_blend();
+        if let Some(path) = servers {
+            settings.take_servers(&path);
+        }
+        Ok(settings)
+    }
+
+    /// The settings as files and variables are now, beside the same typed arguments.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    #[cfg(feature = "server")]
+    pub fn read_again(&self) -> Result<Self, Failure> {
+        Self::resolve(Arc::clone(&self.typed), &|name| std::env::var_os(name))
+    }
+
+    /// What was typed for the innermost subcommand, to make its arguments of.
+    #[cfg(feature = "server")]
+    pub fn typed(&self) -> &ArgMatches {
+        &self.typed.matches
+    }
+
+    /// The keys that a file may have, in the order of the table.
+    pub fn of_files(&self) -> impl Iterator<Item = &Setting> {
+        self.values.iter().filter(|setting| setting.key.in_file)
+    }
+
+    /// The setting of a key.
+    pub fn get(&self, key: &Key) -> Option<&Setting> {
+        self.values.iter().find(|setting| setting.key.name == key.name)
+    }
+
+    /// The setting of a key that arguments take.
+    fn taken(&self, key: &Key) -> Option<&Setting> {
+        self.get(key).filter(|setting| setting.is_taken)
+    }
+
+    /// Puts the value of a variable or a file into an argument.
+    pub fn put<T: DeserializeOwned>(&self, key: &Key, argument: &mut T) {
+        if let Some(value) = self.taken(key).and_then(|setting| setting.value.clone()) {
+            let read = value.try_into();
+            *argument = read.expect("a key's check admits what its argument takes. This is a bug.");
+        }
+    }
+
+    /// [`Self::put`] for a path.
+    pub fn put_path(&self, key: &Key, argument: &mut Option<PathBuf>) {
+        if let Some(setting) = self.taken(key) {
+            *argument = setting.paths().pop();
+        }
+    }
+
+    /// [`Self::put`] for several paths.
+    pub fn put_paths(&self, key: &Key, argument: &mut Vec<PathBuf>) {
+        if let Some(setting) = self.taken(key) {
+            *argument = setting.paths();
+        }
+    }
+
+    /// The text that a variable or a file has for a key.
+    pub fn text(&self, key: &Key) -> Option<&str> {
+        self.taken(key)?.value.as_ref()?.as_str()
+    }
+
+    /// The path that a variable has for a key, for an argument with a flag of another name.
+    pub fn variable_path(&self, key: &Key) -> Option<PathBuf> {
+        self.get(key)?.text.as_ref().map(PathBuf::from)
+    }
+
+    /// A table of the configuration.
+    pub fn table<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        self.get(key)?.value.clone()?.try_into().ok()
+    }
+
+    #[cfg(feature = "server")]
+    pub fn profiles(&self) -> Profiles {
+        self.table(&keys::PROFILES).unwrap_or_default()
+    }
+
+    /// Puts the tables into an engine's configuration.
+    pub fn apply(&self, config: &mut EngineConfig) {
+        fn replace<T>(field: &mut T, table: Option<T>) {
+            if let Some(table) = table {
+                *field = table;
+            }
+        }
+        replace(&mut config.signals, self.table(&keys::SIGNALS));
+        replace(&mut config.category_words, self.table(&keys::CATEGORY_WORDS));
+        replace(&mut config.small_models, self.table(&keys::SMALL_MODELS));
+        replace(&mut config.cache, self.table(&keys::CACHE));
+        config.min_shares = self.table(&keys::MIN_SHARES).or(config.min_shares);
+        if let Some(profiles) = self.table::<Profiles>(&keys::PROFILES) {
+            config.profiles =
+                profiles.iter().map(|(name, p)| (name.clone(), p.patterns())).collect();
+            let named = profiles.into_iter().filter(|(_, profile)| !profile.servers.is_empty());
+            config.profile_servers = named.map(|(name, p)| (name, p.servers)).collect();
+        }
+    }
+
+    /// Where a flag or a variable asks for the plain blend, what files say of the blend counts no more.
+    fn apply_plain_blend(&mut self) {
+        let blend = self.get(&keys::BLEND).filter(|blend| !blend.is_of_file());
+        let blend: Option<Blend> = blend.and_then(|blend| blend.value.clone()?.try_into().ok());
+        if blend == Some(Blend::Plain) {
+            let fixed = |setting: &&mut Setting| setting.key.fixed_by_plain && setting.is_of_file();
+            self.values.iter_mut().filter(fixed).for_each(|setting| setting.is_taken = false);
+        }
+    }
+
+    /// Takes the file of `--config` as that of `--servers`, and says what to write instead.
+    fn take_servers(&mut self, path: &Path) {
+        let shown = path.display();
+        self.warnings.push(format!(
+            "--config is for toolroute.toml; for the servers of {shown} write --servers {shown}"
+        ));
+        let mut values = self.values.iter_mut();
+        if let Some(setting) = values.find(|setting| setting.key.name == keys::SERVERS.name) {
+            setting.text = Some(path.into());
+            setting.is_taken = true;
+        }
+    }
+}
+
+/// A variable; an empty one counts as unset.
+fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
+    variables(name).filter(|value| !value.is_empty())
+}
+
+/// Whether the file that `--config` names is the `mcpServers` file that MCP clients have, which was
+/// its second meaning once. The command must know what to do with it.
+fn is_servers_file(path: &Path, typed: &Typed) -> bool {
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    is_json && typed.knows("servers") && !typed.has("servers")
+}
+
+/// A key's value and origin.
+fn look_up(
+    key: &'static Key,
+    typed: &Typed,
+    files: &[File],
+    variables: Variables<'_>,
+) -> Result<Setting, Failure> {
+    let is_taken = !key.unless.iter().any(|other| typed.has(other));
+    let default = key.default;
+    let setting = |value, origin| Setting { key, value, default, origin, text: None, is_taken };
+    if let (Some(flag), Some(value)) = (key.flag, typed.value(key)) {
+        let origin = Origin::Flag { name: flag.to_owned() };
+        return Ok(Setting { is_taken: false, ..setting(Some(value), origin) });
+    }
+    if let Some(text) = set(key.variable, variables) {
+        let value = key.parse(&text.to_string_lossy());
+        key.check(&value).map_err(|said| {
+            let said = format!("the variable {}: {said}", key.variable);
+            Failure { code: exit::BAD_ARGUMENTS, said }
+        })?;
+        let origin = Origin::Variable { name: key.variable };
+        return Ok(Setting { text: Some(text), ..setting(Some(value), origin) });
+    }
+    let found = files.iter().find_map(|file| Some((file, file.get(key.name)?)));
+    Ok(match found {
+        Some((file, value)) => {
+            setting(Some(value.clone()), Origin::File { path: file.path.clone() })
+        }
+        None => Setting { is_taken: false, ..setting(None, Origin::Default) },
+    })
+}
