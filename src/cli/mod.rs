@@ -36,7 +36,6 @@ mod context_source;
 mod doctor;
 mod environment;
 mod eval;
-mod eval_signals;
 mod eval_suite;
 mod exit;
 mod feedback;
@@ -61,7 +60,6 @@ mod paths;
 mod pins;
 #[cfg(feature = "mcp")]
 mod plan;
-mod plot;
 mod probe;
 mod progress;
 #[cfg(feature = "server")]
