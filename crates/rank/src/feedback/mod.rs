@@ -53,6 +53,7 @@ mod usage_vectors;
 mod weights;
 mod workflow;
 
+pub use calibration::ndcg;
 pub use called::Called;
 pub use error::Error;
 pub use evidence::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_session};
