@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::Error;
 use super::state::Indexed;
 use crate::catalog::{Tool, embedding_text};
+use crate::durable;
 use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
     self, Graph, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
@@ -287,8 +288,7 @@ impl Work<'_> {
 /// SHA-256, in hex, over texts and the borders between them: whether two jobs are the same.
 pub fn fingerprint(texts: &[&str]) -> String {
     let parts: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
-    let bytes = parts.as_flattened().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    text_hash(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    durable::hex(&text_hash(&durable::hex(parts.as_flattened())))
 }
 
 #[cfg(test)]

@@ -179,7 +179,7 @@ impl UsageVectors {
     pub fn fingerprint(&self) -> String {
         let bytes = layout::encode(self);
         let seal = &bytes[bytes.len() - durable::HASH..];
-        seal.iter().map(|byte| format!("{byte:02x}")).collect()
+        durable::hex(seal)
     }
 
     /// Writes the file, whole or not at all, readable by its owner only.

@@ -289,5 +289,5 @@ fn error_id() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seed = format!("{} {nth} {}", std::process::id(), since.as_nanos());
     let hash = Sha256::digest(seed.as_bytes());
-    hash.iter().take(4).fold("e-".to_owned(), |id, byte| format!("{id}{byte:02x}"))
+    format!("e-{}", toolroute_vectors::durable::hex(&hash[..4]))
 }

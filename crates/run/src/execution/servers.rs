@@ -250,7 +250,7 @@ fn shared_ids<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Vec<String
 
 fn fingerprint(entry: &Value) -> String {
     let hash = Sha256::digest(entry.to_string().as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    toolroute_vectors::durable::hex(&hash[..8])
 }
 
 fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String> {

@@ -51,14 +51,14 @@ impl Definition {
     /// The hash of a tool as this program writes it, overlays and all. Tools that have the same one have
     /// the same definition; others may have, too. It costs a tenth of the definition.
     pub(super) fn shortcut(tool: &Tool) -> String {
-        hex(serde_json::to_string(tool).unwrap_or_default().as_bytes())
+        sha256(serde_json::to_string(tool).unwrap_or_default().as_bytes())
     }
 
     pub(super) fn of_value(value: &Value) -> Self {
         let canonical = serde_json_canonicalizer::to_string(value);
         // It fails for what is no JSON at all, which a value cannot be; the plain text is as strict.
         let canonical = canonical.unwrap_or_else(|_| value.to_string());
-        let sha256 = hex(canonical.as_bytes());
+        let sha256 = sha256(canonical.as_bytes());
         Self { canonical, sha256 }
     }
 
@@ -73,10 +73,9 @@ impl Definition {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let digits = Sha256::digest(bytes);
-    let digits = digits.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
+/// SHA-256, in hex.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    toolroute_vectors::durable::hex(&Sha256::digest(bytes))
 }
 
 /// A tool's members. One whose text says more than its value stands there as its text.

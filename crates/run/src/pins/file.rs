@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::definition::hex;
+use super::definition::sha256;
 use super::{Definition, Error};
 use crate::durable::{self, Readers};
 
@@ -199,7 +199,7 @@ fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     let whole: Whole = serde_json::from_str(text).map_err(unread)?;
     let servers = whole.servers.get();
     match whole.version {
-        VERSION if whole.sha256 == hex(servers.as_bytes()) => {
+        VERSION if whole.sha256 == sha256(servers.as_bytes()) => {
             serde_json::from_str(servers).map_err(unread)
         }
         VERSION => Err(other("bytes that are not those that were written".to_owned())),
@@ -233,7 +233,7 @@ fn write(path: &Path, servers: ByServer) -> Result<(), Error> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
     let text = || {
         let servers = RawValue::from_string(serde_json::to_string_pretty(&servers)?)?;
-        let sha256 = hex(servers.get().as_bytes());
+        let sha256 = sha256(servers.get().as_bytes());
         serde_json::to_string_pretty(&Whole { version: VERSION, sha256, servers })
     };
     let text = text().map_err(|error| failed(error.into()))?;

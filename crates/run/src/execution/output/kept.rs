@@ -56,8 +56,7 @@ impl Kept {
             return None;
         }
         let hash = Sha256::digest(text.as_bytes());
-        let handle: String =
-            hash.iter().take(HANDLE_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        let handle = toolroute_vectors::durable::hex(&hash[..HANDLE_BYTES]);
         match &self.folder {
             Some(folder) => {
                 let written = self.write(folder, &handle, text);
