@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Catalog, Error, Problem, Tool, validate};
+use crate::{Catalog, Error, Problem, Tool, validate};
 
 /// One step from a catalog to the next.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Tiers, facets and the other things that a tool's author or an overlay may declare.
 
-use super::row::Row;
-use super::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routing};
+use crate::row::Row;
+use crate::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routing};
 
 type Slot = fn(&mut Tool) -> &mut Vec<String>;
 

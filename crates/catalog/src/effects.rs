@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::text::split_identifier;
-use super::tool::Tool;
+use crate::text::split_identifier;
+use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
 ///

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Problem, ToolId};
+use crate::{Problem, ToolId};
 
 /// A failure that leaves no catalog. What can be survived is a [`Problem`] instead.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::Schema;
+use crate::Schema;
 
 /// Parts of an unfolded schema. The largest of 42,820 collected tools has fewer than 4,000
 /// (`MAX_VALUES` in `import/refs.rs`); a validator visits so many in some milliseconds.

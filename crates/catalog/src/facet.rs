@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Tool;
-use super::row::near_word;
+use crate::Tool;
+use crate::row::near_word;
 
 /// The words for phases: those of SPARC, the method that the source documents follow.
 pub const PHASES: &[&str] =

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::row::Row;
-use super::{EffectKind, Problem, Severity, Tool};
+use crate::row::Row;
+use crate::{EffectKind, Problem, Severity, Tool};
 
 /// A tool that takes over where another fails. In JSON and TOML it is the id alone, or
 /// `{"tool": "web__search", "safe_after_write": true}`.

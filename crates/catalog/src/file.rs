@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::Error;
+use crate::Error;
 
 /// Ten times the largest of the collected sets, which has 23 MB. What is larger is no catalog, and a
 /// device such as `/dev/zero` has no end.

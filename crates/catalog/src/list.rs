@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, validate};
+use crate::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, validate};
 
 /// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
 #[derive(Clone, Debug, Default)]

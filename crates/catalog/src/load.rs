@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::import::{self, Import};
-use super::list::Gathered;
-use super::source::Source;
-use super::{Catalog, Error, Loaded, Problem, Severity, Tool, fallback, file, overlay};
+use crate::import::{self, Import};
+use crate::list::Gathered;
+use crate::source::Source;
+use crate::{Catalog, Error, Loaded, Problem, Severity, Tool, fallback, file, overlay};
 
 const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
 
@@ -19,7 +19,7 @@ pub struct LoadOptions {
     pub strict: bool,
     /// Files that set tiers and facets by id pattern; later ones win.
     pub overlays: Vec<PathBuf>,
-    /// Take what files of tools say of when their tools are right ([`signals`](super::Routing::signals), [`critical`](super::Routing::critical)). Without it
+    /// Take what files of tools say of when their tools are right ([`signals`](crate::Routing::signals), [`critical`](crate::Routing::critical)). Without it
     /// that is left out with a warning: whoever wrote the file would have a say over every prompt. Overlays are the
     /// user's own, and always taken.
     pub author_signals: bool,

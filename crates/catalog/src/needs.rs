@@ -1,9 +1,9 @@
 //! What gives the ids that a tool needs: `GET /tv/{tv_id}/credits` cannot be called before a search
 //! for the show.
 
-use super::effects::Effects;
-use super::text::split_identifier;
-use super::{Catalog, Facet, Tool, ToolId};
+use crate::effects::Effects;
+use crate::text::split_identifier;
+use crate::{Catalog, Facet, Tool, ToolId};
 
 /// A required parameter that is the id of something, and the tools that give such ids.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

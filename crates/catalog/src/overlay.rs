@@ -14,11 +14,11 @@ use std::path::Path;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::value::RawValue;
 
-use super::details::{self, Details};
-use super::import::documents;
-use super::row::{Row, describe, elements, fields};
-use super::source::Source;
-use super::{Error, Problem, Severity, Tool, ToolId, file, validate};
+use crate::details::{self, Details};
+use crate::import::documents;
+use crate::row::{Row, describe, elements, fields};
+use crate::source::Source;
+use crate::{Error, Problem, Severity, Tool, ToolId, file, validate};
 
 /// Changes the tools by the entries of a file, in their order, and says what was wrong with them.
 pub(super) fn apply(path: &Path, tools: &mut [Tool]) -> Result<Vec<Problem>, Error> {

@@ -4,8 +4,8 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::row::Row;
-use super::{Fallback, Problem, Retry, Severity, Tool, everyday, fallback};
+use crate::row::Row;
+use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
 /// A pattern that takes more than this once compiled is a mistake or an attack: the longest of the
 /// source documents' own takes 40 kB.
@@ -43,63 +43,6 @@ pub struct Routing {
     pub parameter_hints: ParameterHints,
     #[serde(skip_serializing_if = "CallHints::is_empty")]
     pub call_hints: CallHints,
-}
-
-/// What a call of the tool takes and gives, beside its typical latency.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CallHints {
-    /// How long a call may take, in milliseconds; an hour at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    /// After how many milliseconds somebody is told that it is at work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feedback_delay_ms: Option<u64>,
-    /// Whether it does research, which takes minutes; without it its name and tier tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub research: Option<bool>,
-    /// Tokens of a usual answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub typical_tokens: Option<u32>,
-    /// Tokens of an answer that are taken at most; the rest is kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    /// When a call is sent again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Retry>,
-    /// Whether a long text is summarised by its sentences nearest to the question, in the place of its
-    /// beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub summarize: Option<bool>,
-}
-
-impl CallHints {
-    pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
-
-    /// Takes over what `said` says.
-    pub fn change(&mut self, said: &Self) {
-        self.timeout_ms = said.timeout_ms.or(self.timeout_ms);
-        self.feedback_delay_ms = said.feedback_delay_ms.or(self.feedback_delay_ms);
-        self.research = said.research.or(self.research);
-        self.typical_tokens = said.typical_tokens.or(self.typical_tokens);
-        self.max_tokens = said.max_tokens.or(self.max_tokens);
-        self.retry = said.retry.clone().or(self.retry.take());
-        self.summarize = said.summarize.or(self.summarize);
-    }
-
-    /// What is wrong with it, if anything: the member, what was expected, and what was found.
-    pub fn fault(&self) -> Option<(&'static str, String, String)> {
-        let most = Self::MAX_TIMEOUT_MS;
-        if let Some(found) = self.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
-            return Some(("timeout_ms", format!("1 to {most} ms"), found.to_string()));
-        }
-        let found = self.retry.as_ref().map(|retry| retry.most).filter(|n| *n > Retry::MOST)?;
-        Some(("retry", format!("`most` of 0 to {}", Retry::MOST), found.to_string()))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// A pattern over prompts, and what a match says.
@@ -166,16 +109,6 @@ const FIELDS: [&str; 8] = [
     "call_hints",
 ];
 
-const CALL_FIELDS: [&str; 7] = [
-    "timeout_ms",
-    "feedback_delay_ms",
-    "research",
-    "typical_tokens",
-    "max_tokens",
-    "retry",
-    "summarize",
-];
-
 /// What of a tool's routing was declared; applied to a tool, it changes only that.
 #[derive(Default)]
 pub(super) struct Declared {
@@ -201,7 +134,7 @@ impl Declared {
             critical: routing.flag("critical"),
             newcomer: routing.flag("newcomer"),
             parameter_hints: read_hints(&mut routing),
-            call_hints: read_call_hints(&mut routing),
+            call_hints: call_hints::read(&mut routing),
         };
         routing.warn_unknown(&FIELDS);
         row.absorb(routing);
@@ -252,25 +185,6 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
     Some(hints)
 }
 
-fn read_call_hints(routing: &mut Row<'_>) -> CallHints {
-    let Some(mut child) = routing.child("call_hints") else { return CallHints::default() };
-    const TOKENS: &str = "a whole number of tokens";
-    const RETRY: &str = "an object with `on`, a list of unreachable, broken, busy, timeout and error, \
-        and `most`, a number of times";
-    let hints = CallHints {
-        timeout_ms: child.millis("timeout_ms"),
-        feedback_delay_ms: child.millis("feedback_delay_ms"),
-        research: child.flag("research"),
-        typical_tokens: child.typed("typical_tokens", TOKENS),
-        max_tokens: child.typed("max_tokens", TOKENS),
-        retry: child.typed("retry", RETRY),
-        summarize: child.flag("summarize"),
-    };
-    child.warn_unknown(&CALL_FIELDS);
-    routing.absorb(child);
-    hints
-}
-
 /// Everything wrong with a tool's routing.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let routing = &tool.routing;
@@ -305,7 +219,7 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             wrong(&format!("signals[{at}].{field}"), &expected, found, cure);
         }
     }
-    if let Some((claimed, all)) = everyday::too_broad(&routing.signals) {
+    if let Some((claimed, all)) = too_broad(&routing.signals) {
         let found = format!("patterns that match {claimed} of {all} everyday prompts");
         let cure = "write words that only prompts for this tool have";
         wrong("signals", "patterns for the tool's own prompts", found, cure);
@@ -330,4 +244,28 @@ fn fault(signal: &IntentSignal) -> Option<(&'static str, String, String, &'stati
     let cure =
         "correct it, or write words joined with |; look-around and back-references are not known";
     Some(("pattern", "a regular expression".into(), format!("{:?}: {said}", signal.pattern), cure))
+}
+
+/// A line a prompt.
+const PROMPTS: &str = include_str!("data/everyday_prompts.txt");
+
+/// The share of the everyday prompts that the patterns of one tool may match together. The tools of
+/// `tests/data/signals` match at most one of the 62; a pattern such as `.` or `the|a|my` matches most.
+const MOST: f64 = 0.1;
+
+/// Things that people ask for every day, in English.
+pub fn everyday_prompts() -> impl Iterator<Item = &'static str> {
+    PROMPTS.lines().filter(|line| !line.is_empty())
+}
+
+/// How many everyday prompts the patterns match, of how many, where that is too much for one tool.
+/// Patterns that speak against the tool may match everything.
+pub(super) fn too_broad(signals: &[IntentSignal]) -> Option<(usize, usize)> {
+    let claims = |signal: &&IntentSignal| signal.weight > 0.0 || signal.exclusive_intent.is_some();
+    let patterns: Vec<Regex> =
+        signals.iter().filter(claims).filter_map(|signal| signal.compile().ok()).collect();
+    let is_claimed = |prompt: &&str| patterns.iter().any(|pattern| pattern.is_match(prompt));
+    let (all, claimed) =
+        (everyday_prompts().count(), everyday_prompts().filter(is_claimed).count());
+    (claimed as f64 > MOST * all as f64).then_some((claimed, all))
 }

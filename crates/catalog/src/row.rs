@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::source::Source;
-use super::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
+use crate::source::Source;
+use crate::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
 
 pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
@@ -241,7 +241,23 @@ impl<'a> Row<'a> {
         self.text(key)
     }
 
-    /// Takes over what was found wrong inside a child.
+    /// Warns of each field that is not in `known`, most often a typo, with the name that was probably
+    /// meant.
+    pub fn warn_unknown(&mut self, known: &[&str]) {
+        let unknown: Vec<String> =
+            self.fields.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
+        for key in unknown {
+            let cure = match near_word(&key, known) {
+                Some(meant) => format!("did you mean {meant:?}?"),
+                None => "remove it; it has no effect".to_owned(),
+            };
+            let found = format!("the unknown field {key:?}");
+            let problem = Problem::new(Severity::Warning, "a field of a tool", found, cure);
+            self.problem(&key, problem);
+        }
+    }
+
+    /// Takes over the problems of a child.
     pub fn absorb(&mut self, child: Row<'_>) {
         self.problems.extend(child.problems);
     }

@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::Problem;
-use super::file::TextFile;
+use crate::Problem;
+use crate::file::TextFile;
 
 /// The text that tools are read from. JSON values borrow from it, so their line can be found.
 pub(super) struct Source<'a> {

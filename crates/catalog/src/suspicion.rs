@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::sanitize::{clean, hidden, unstuffed};
-use super::text::split_identifier;
-use super::{MCP_MEMBERS, Problem, Severity, Tool};
+use crate::sanitize::{clean, hidden, unstuffed};
+use crate::text::split_identifier;
+use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
 /// Characters of a finding that are shown.
 const SHOWN: usize = 100;

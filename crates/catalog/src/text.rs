@@ -7,10 +7,10 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::row::fields;
-use super::sanitize::{clean, unstuffed};
-use super::validate::NAME_CHARS;
-use super::{Schema, Tool};
+use crate::row::fields;
+use crate::sanitize::{clean, unstuffed};
+use crate::validate::NAME_CHARS;
+use crate::{Schema, Tool};
 
 /// Beyond this, small embedding models cut the text off anyway: 256 tokens of English are about
 /// 1,000 characters.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Operation, Routing};
+use crate::{Operation, Routing};
 
 /// The name by which a tool is known in every output.
 ///

@@ -1,9 +1,9 @@
 //! What a tool's values must satisfy, whatever format they came in.
 
-use super::expansion::{self, DEEPEST, Expansion, MOST_PARTS};
-use super::facet::{PHASES, TASK_TYPES};
-use super::row::near_word;
-use super::{LatencyTier, Problem, Severity, Tool, routing};
+use crate::expansion::{self, DEEPEST, Expansion, MOST_PARTS};
+use crate::facet::{PHASES, TASK_TYPES};
+use crate::row::near_word;
+use crate::{LatencyTier, Problem, Severity, Tool, routing};
 
 /// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
 /// tools has 187. More is a description in the wrong place.

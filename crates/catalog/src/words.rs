@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Tool;
-use super::sanitize::{clean, unstuffed};
-use super::text::{self, distinct_title};
+use crate::Tool;
+use crate::sanitize::{clean, unstuffed};
+use crate::text::{self, distinct_title};
 
 /// Deeper parameters than this are detail that no prompt names.
 const MAX_DEPTH: usize = 6;
@@ -45,7 +45,7 @@ pub fn keyword_fields(tool: &Tool) -> KeywordFields {
     append(&mut fields.name, distinct_title(tool).unwrap_or_default());
     let lists = [&tool.tags, &tool.categories, &tool.capabilities, &tool.satisfies, &tool.examples];
     lists.into_iter().flatten().for_each(|text| append(&mut fields.extra, text));
-    if let Some(schema) = tool.input_schema.as_ref().and_then(super::Schema::to_value) {
+    if let Some(schema) = tool.input_schema.as_ref().and_then(crate::Schema::to_value) {
         fields.add_schema(&schema, 0);
     }
     fields.sanitized()

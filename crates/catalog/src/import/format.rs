@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::super::row::{Fields, fields, is_null, string};
 use super::jsonl;
+use crate::row::{Fields, fields, is_null, string};
 
 /// The formats of a tool that stands as one JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Our own row: one tool as one JSON object, on one line. The same fields make a TOML table.
 
-use super::super::details::{self, Details};
-use super::super::row::Row;
-use super::super::{MCP_MEMBERS, Tool, ToolId};
+use crate::details::{self, Details};
+use crate::row::Row;
+use crate::{MCP_MEMBERS, Tool, ToolId};
 
 /// Fields that only our own rows have, beside those of [`details::FIELDS`].
 const IDENTITY: [&str; 4] = ["id", "server", "operation", "mcp"];
@@ -52,7 +52,7 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
 ///
 /// A schema keeps its bytes, except that a line break in it becomes a space: JSON allows line
 /// breaks only between tokens, so the schema says the same.
-pub(in super::super) fn to_row(tool: &Tool) -> String {
+pub(crate) fn to_row(tool: &Tool) -> String {
     let row = serde_json::to_string(tool)
         .expect("a tool has string keys and finite numbers only. This is a bug.");
     if row.contains(['\n', '\r']) { row.replace(['\n', '\r'], " ") } else { row }

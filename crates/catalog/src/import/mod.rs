@@ -4,23 +4,20 @@
 //! JSON lines, TOML, YAML), which gives one or more JSON documents; then each document is walked
 //! down to its tools ([`walk`]), and each tool is read by the reader of its format.
 
-mod anthropic;
 mod format;
 mod jsonl;
-mod mcp;
-mod openai;
 mod openapi;
 mod refs;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod toml;
 #[cfg(test)]
 mod unfolding;
+mod vendors;
 mod walk;
 
-use super::source::Source;
-use super::{Problem, Tool};
+use crate::source::Source;
+use crate::{Problem, Tool};
 
 pub(super) use jsonl::to_row;
 pub(super) use syntax::documents;

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::super::details::{self, Details};
-use super::super::row::{Fields, Row};
-use super::super::source::Source;
-use super::super::validate;
-use super::super::{Hints, Operation as Sent, Problem, Schema, Severity, Tool, ToolId};
 use super::refs::Refs;
 use super::{Found, Import};
+use crate::details::{self, Details};
+use crate::row::{Fields, Row};
+use crate::source::Source;
+use crate::validate;
+use crate::{Hints, Operation as Sent, Problem, Schema, Severity, Tool, ToolId};
 
 mod input;
 mod names;

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::row::{Fields, Row, describe, elements, fields, string};
-use super::super::source::Source;
-use super::super::validate;
-use super::super::{Problem, Severity, Tool, ToolId};
 use super::format::{self, Format};
 use super::syntax::Documents;
-use super::{Found, Import, anthropic, jsonl, mcp, openai, openapi};
+use super::{Found, Import, jsonl, openapi, vendors};
+use crate::row::{Fields, Row, describe, elements, fields, string};
+use crate::source::Source;
+use crate::validate;
+use crate::{Problem, Severity, Tool, ToolId};
 
 /// Deepest known capture: array of pages, response, result, tools. The limit keeps a hostile file
 /// from exhausting the stack.
@@ -226,12 +226,12 @@ impl<'s, 't> Walker<'s, 't> {
         });
         let server = server.as_deref();
         let tool = match format {
-            Format::Mcp => mcp::read(&mut row, server),
-            Format::OpenAiNested => openai::read_nested(&mut row, server),
-            Format::OpenAiCustom => openai::read_custom(&mut row, server),
-            Format::OpenAiFlat => openai::read_flat(&mut row, server),
-            Format::Anthropic => anthropic::read(&mut row, server),
-            Format::VllmEntry => openai::read_entry(&mut row, server),
+            Format::Mcp => vendors::read_mcp(&mut row, server),
+            Format::OpenAiNested => vendors::read_openai_nested(&mut row, server),
+            Format::OpenAiCustom => vendors::read_openai_custom(&mut row, server),
+            Format::OpenAiFlat => vendors::read_openai_flat(&mut row, server),
+            Format::Anthropic => vendors::read_anthropic(&mut row, server),
+            Format::VllmEntry => vendors::read_vllm_entry(&mut row, server),
             Format::Own => jsonl::read(&mut row, server),
         };
         if format == Format::Anthropic && row.value("name").is_none() {

@@ -11,7 +11,7 @@ mod texts;
 
 use std::path::PathBuf;
 
-use super::{Catalog, LoadOptions, Loaded, Problem};
+use crate::{Catalog, LoadOptions, Loaded, Problem};
 
 pub(super) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data")).join(name)

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::super::{OperationArgument, OperationBody, Place};
-use super::super::refs::Refs;
+use crate::import::refs::Refs;
+use crate::{OperationArgument, OperationBody, Place};
 
 /// What is said of a body beside its schema.
 struct Body<'a> {
