@@ -14,30 +14,29 @@ const CALL_FIELDS: [&str; 7] = [
     "summarize",
 ];
 
-/// What a call of the tool takes and gives, beside its typical latency.
+/// The time that a call takes, the size of its answer, and when it is sent again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallHints {
-    /// How long a call may take, in milliseconds; an hour at most.
+    /// How long a call may take, in milliseconds; at most an hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// After how many milliseconds somebody is told that it is at work.
+    /// After how many milliseconds progress is reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback_delay_ms: Option<u64>,
-    /// Whether it does research, which takes minutes; without it its name and tier tell.
+    /// Whether it does research, which takes minutes; where absent, its name and latency tier decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub research: Option<bool>,
-    /// Tokens of a usual answer.
+    /// Tokens of a typical answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub typical_tokens: Option<u32>,
-    /// Tokens of an answer that are taken at most; the rest is kept.
+    /// Tokens of an answer that are passed on at most; the rest is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// When a call is sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Whether a long text is summarised by its sentences nearest to the question, in the place of its
-    /// beginning.
+    /// Whether a long text is cut to its sentences nearest to the question instead of its beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summarize: Option<bool>,
 }
@@ -45,18 +44,18 @@ pub struct CallHints {
 impl CallHints {
     pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
 
-    /// Takes over what `said` says.
-    pub fn change(&mut self, said: &Self) {
-        self.timeout_ms = said.timeout_ms.or(self.timeout_ms);
-        self.feedback_delay_ms = said.feedback_delay_ms.or(self.feedback_delay_ms);
-        self.research = said.research.or(self.research);
-        self.typical_tokens = said.typical_tokens.or(self.typical_tokens);
-        self.max_tokens = said.max_tokens.or(self.max_tokens);
-        self.retry = said.retry.clone().or(self.retry.take());
-        self.summarize = said.summarize.or(self.summarize);
+    /// Replaces the hints that `other` has.
+    pub fn change(&mut self, other: &Self) {
+        self.timeout_ms = other.timeout_ms.or(self.timeout_ms);
+        self.feedback_delay_ms = other.feedback_delay_ms.or(self.feedback_delay_ms);
+        self.research = other.research.or(self.research);
+        self.typical_tokens = other.typical_tokens.or(self.typical_tokens);
+        self.max_tokens = other.max_tokens.or(self.max_tokens);
+        self.retry = other.retry.clone().or(self.retry.take());
+        self.summarize = other.summarize.or(self.summarize);
     }
 
-    /// What is wrong with it, if anything: the member, what was expected, and what was found.
+    /// The first invalid member, if any, with what was expected and what was found.
     pub fn fault(&self) -> Option<(&'static str, String, String)> {
         let most = Self::MAX_TIMEOUT_MS;
         if let Some(found) = self.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
@@ -91,14 +90,15 @@ pub(super) fn read(routing: &mut Row<'_>) -> CallHints {
     hints
 }
 
-/// After what a call is sent again, and how often: what a tool's author or its user says in the place
-/// of the defaults. What may have been done is only sent again where a repetition does no harm
-/// ([`crate::Effects`]).
+/// After which failures a call is sent again, and how often; declared by a tool's author or user.
+///
+/// A call that may have taken effect is only sent again where a repetition does no harm
+/// ([`Effects`](crate::Effects)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
     pub on: Vec<RetryOn>,
-    /// Times after the first; 0 for never, 10 at most.
+    /// Attempts after the first, from 0 (never) to 10.
     pub most: u32,
 }
 
@@ -112,7 +112,7 @@ impl Default for Retry {
     }
 }
 
-/// What came of a call that may be sent again.
+/// A failure after which a call may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryOn {
@@ -120,7 +120,7 @@ pub enum RetryOn {
     Unreachable,
     /// The connection broke.
     Broken,
-    /// The server asked to come back later.
+    /// The server asked to try again later.
     Busy,
     /// There was no answer in time.
     Timeout,

@@ -1,12 +1,11 @@
 //! What tools exist.
 //!
-//! This room reads tools from files in the formats in which they are found in the wild (MCP
-//! `tools/list` results, OpenAI and Anthropic tool lists, OpenAPI 3, JSON lines, TOML), checks
-//! them, gives each an id and a row, and says by which texts it is to be found.
+//! This crate reads tools from files (MCP `tools/list` results, OpenAI and Anthropic tool lists,
+//! OpenAPI 3, JSON lines, TOML), checks them, gives each an id and a row, and makes the texts by which
+//! it is searched.
 //!
-//! It must never know how tools are searched, ranked or called: no vectors, scores or connections,
-//! and none of the rooms that have them. Of the outside world it reads only the files whose paths
-//! it is given; no environment variables.
+//! It must never know how tools are searched, ranked or called: no vectors, scores or connections. It
+//! reads the files whose paths it is given and nothing else; no environment variables.
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool, embedding_text};
@@ -53,13 +52,13 @@ mod validate;
 mod words;
 
 pub use call_hints::{CallHints, Retry, RetryOn};
-pub use change::{Change, Changed};
+pub use change::{Change, ChangedCatalog};
 pub use effects::{EffectKind, EffectSource, Effects};
 pub use error::Error;
 pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
-pub use list::{Catalog, Loaded};
+pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
 pub use needs::Need;
 pub use obligation::covers;

@@ -7,36 +7,36 @@ use serde_json::{Map, Value};
 use crate::row::Row;
 use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
-/// A pattern that takes more than this once compiled is a mistake or an attack: the longest of the
-/// source documents' own takes 40 kB.
+/// Bytes of a compiled pattern. A larger one is a mistake or an attack: the largest of the source
+/// documents takes 40 kB.
 const PATTERN_BYTES: usize = 1 << 18;
 
 const PATTERN_CHARS: usize = 1_000;
 const SIGNALS: usize = 32;
 const REFERENCES: usize = 256;
 
-/// When a tool is the right one, in its author's words. Nothing declared is nothing said: such a
-/// tool is neither lifted nor lowered.
+/// When a tool is the right one, as its author declares. A tool that declares nothing is ranked neither
+/// higher nor lower.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Routing {
-    /// 0 to 100: how good it is among tools for the same thing. Without one it counts as 50.
+    /// How good it is among tools for the same purpose, 0 to 100. Where absent it counts as 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
-    /// The tools to try after it, the next best first.
+    /// The tools to try where it fails, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
-    /// Ids of tools that must not stand in one answer with it.
+    /// Ids of tools that must not be in one answer with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<String>,
     /// Prompts that it is meant for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<IntentSignal>,
-    /// Whether it belongs into every answer.
+    /// Whether it is in every answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub critical: bool,
-    /// Whether its server began to list it after the other tools, and lately. For tools of servers the pins
-    /// tell; the signal `newcomer` ranks it a little lower.
+    /// Whether its server listed it recently and after its other tools. Pins decide this for tools of
+    /// servers; the signal `newcomer` ranks such a tool a little lower.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
     #[serde(skip_serializing_if = "ParameterHints::is_empty")]
@@ -45,19 +45,19 @@ pub struct Routing {
     pub call_hints: CallHints,
 }
 
-/// A pattern over prompts, and what a match says.
+/// A pattern over prompts, and what a match means for the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentSignal {
     /// A regular expression without regard to case, in any script.
     pub pattern: String,
-    /// How much a match speaks for the tool, up to 1; below 0 it speaks against it, down to -1.
+    /// How much a match counts for the tool, up to 1, or against it, down to -1.
     pub weight: f32,
-    /// The name of an intent that only this tool serves: a match leaves no other in the answer.
+    /// The name of an intent that only this tool serves: after a match the answer has no other tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclusive_intent: Option<String>,
 }
 
-/// What helps a model to fill in a tool's parameters.
+/// Hints that help a model to fill in a tool's parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ParameterHints {
@@ -65,7 +65,7 @@ pub struct ParameterHints {
     pub required: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub optional: Vec<String>,
-    /// A good value by parameter.
+    /// An example value by parameter.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub examples: Map<String, Value>,
 }
@@ -85,10 +85,10 @@ impl Routing {
 }
 
 impl IntentSignal {
-    /// The pattern, ready to search with.
+    /// Compiles the pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in the words of the regex library.
+    /// Where the pattern is invalid.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         RegexBuilder::new(&self.pattern)
             .case_insensitive(true)
@@ -109,9 +109,9 @@ const FIELDS: [&str; 8] = [
     "call_hints",
 ];
 
-/// What of a tool's routing was declared; applied to a tool, it changes only that.
+/// The members of `routing` that a source declares; applied to a tool, they change only these.
 #[derive(Default)]
-pub(super) struct Declared {
+pub(super) struct RoutingDetails {
     priority: Option<u8>,
     fallbacks: Option<Vec<Fallback>>,
     conflicts_with: Option<Vec<String>>,
@@ -122,7 +122,7 @@ pub(super) struct Declared {
     call_hints: CallHints,
 }
 
-impl Declared {
+impl RoutingDetails {
     /// Reads the object `routing` of a row.
     pub fn read(row: &mut Row<'_>) -> Self {
         let Some(mut routing) = row.child("routing") else { return Self::default() };
@@ -185,7 +185,7 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
     Some(hints)
 }
 
-/// Everything wrong with a tool's routing.
+/// Every problem of a tool's routing.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let routing = &tool.routing;
     let mut problems = Vec::new();
@@ -239,33 +239,33 @@ fn fault(signal: &IntentSignal) -> Option<(&'static str, String, String, &'stati
     }
     let error = signal.compile().err()?;
     let said = error.to_string();
-    // The library draws the pattern with a mark below; the last line says what is wrong.
+    // The library prints the pattern with a mark below it; the last line is the message.
     let said = said.lines().next_back().unwrap_or_default().trim().to_owned();
     let cure =
         "correct it, or write words joined with |; look-around and back-references are not known";
     Some(("pattern", "a regular expression".into(), format!("{:?}: {said}", signal.pattern), cure))
 }
 
-/// A line a prompt.
-const PROMPTS: &str = include_str!("data/everyday_prompts.txt");
+/// Everyday prompts that belong to no catalog, one a line: what the patterns of one tool must not claim.
+const EVERYDAY_PROMPTS: &str = include_str!("data/everyday_prompts.txt");
 
-/// The share of the everyday prompts that the patterns of one tool may match together. The tools of
-/// `tests/data/signals` match at most one of the 62; a pattern such as `.` or `the|a|my` matches most.
-const MOST: f64 = 0.1;
+/// The share of the everyday prompts, 0 to 1, that the patterns of one tool may match together. The tools
+/// of `tests/data/signals` match at most one of the 62; a pattern such as `.` or `the|a|my` matches most.
+const MOST_EVERYDAY: f64 = 0.1;
 
 /// Things that people ask for every day, in English.
 pub fn everyday_prompts() -> impl Iterator<Item = &'static str> {
-    PROMPTS.lines().filter(|line| !line.is_empty())
+    EVERYDAY_PROMPTS.lines().filter(|line| !line.is_empty())
 }
 
-/// How many everyday prompts the patterns match, of how many, where that is too much for one tool.
-/// Patterns that speak against the tool may match everything.
-pub(super) fn too_broad(signals: &[IntentSignal]) -> Option<(usize, usize)> {
+/// The number of everyday prompts that the patterns match, and of all, where that is too many for one
+/// tool. Patterns that count against the tool may match everything.
+fn too_broad(signals: &[IntentSignal]) -> Option<(usize, usize)> {
     let claims = |signal: &&IntentSignal| signal.weight > 0.0 || signal.exclusive_intent.is_some();
     let patterns: Vec<Regex> =
         signals.iter().filter(claims).filter_map(|signal| signal.compile().ok()).collect();
     let is_claimed = |prompt: &&str| patterns.iter().any(|pattern| pattern.is_match(prompt));
     let (all, claimed) =
         (everyday_prompts().count(), everyday_prompts().filter(is_claimed).count());
-    (claimed as f64 > MOST * all as f64).then_some((claimed, all))
+    (claimed as f64 > MOST_EVERYDAY * all as f64).then_some((claimed, all))
 }

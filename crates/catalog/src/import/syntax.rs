@@ -1,4 +1,4 @@
-//! From a file's text to JSON documents, whatever syntax it is in.
+//! Parses the text of a file as JSON documents, whatever its syntax.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use toml::Value as Toml;
 use crate::source::Source;
 use crate::{Problem, Severity};
 
-/// The JSON values of a source, in order, and the lines that were none.
+/// The JSON values of a source, in order, and a problem for each line that is not one.
 #[derive(Debug, Default)]
 pub(crate) struct Documents<'a> {
     pub values: Vec<Cow<'a, RawValue>>,
     pub problems: Vec<Problem>,
 }
 
-/// Finds the syntax by trying: JSON values one after the other, JSON lines with some broken ones,
-/// TOML, YAML. YAML is last, because nearly every text is YAML. Bytes that are no text cost their
-/// line where lines stand for themselves, and the file where not.
+/// Finds the syntax by trying: a sequence of JSON values, JSON lines of which some are broken, TOML,
+/// YAML. YAML is last, because nearly every text is YAML. Bytes that are not text cost only their line in
+/// JSON lines, and the whole file in any other syntax.
 pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
     let text = source.text();
     if text.trim().is_empty() {
@@ -26,7 +26,7 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
         let problem = Problem::new(Severity::Error, "a file with tools", "an empty file", cure);
         return Err(Box::new(problem));
     }
-    if let Some(&line) = source.spoilt().first() {
+    if let Some(&line) = source.invalid_lines().first() {
         let documents = json_lines(source);
         return documents.ok_or_else(|| Box::new(source.locate(no_text(), Some(line))));
     }
@@ -83,7 +83,7 @@ fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
         if line.is_empty() {
             continue;
         }
-        if source.spoilt().binary_search(&number).is_ok() {
+        if source.invalid_lines().binary_search(&number).is_ok() {
             documents.problems.push(source.locate(no_text(), Some(number)));
             continue;
         }

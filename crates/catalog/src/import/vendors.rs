@@ -4,8 +4,8 @@ use crate::details::Details;
 use crate::row::Row;
 use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
-/// An MCP tool. The tool's own title comes before that of its annotations, as the specification
-/// has it.
+/// A tool of MCP's `tools/list`. Its own title comes before that of its annotations, as the
+/// specification says.
 pub(super) fn read_mcp(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
     let (hints, title) = row.annotations();
@@ -16,7 +16,8 @@ pub(super) fn read_mcp(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> 
     Some(tool)
 }
 
-/// A tool with a schema, or one such as `{"type": "web_search_20250305", "name": "web_search"}`.
+/// An Anthropic tool with an `input_schema`, or a vendor's own one such as
+/// `{"type": "web_search_20250305", "name": "web_search"}`.
 ///
 /// A vendor's tool without a name (OpenAI's `{"type": "file_search"}`) is known by its type.
 pub(super) fn read_anthropic(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
@@ -45,7 +46,8 @@ pub(super) fn read_openai_nested(row: &mut Row<'_>, server: Option<&str>) -> Opt
     tool
 }
 
-/// `{"type": "custom", "custom": {"name": …, "description": …}}`: takes free text, so no schema.
+/// `{"type": "custom", "custom": {"name": …, "description": …}}`: it takes free text, so it has no
+/// schema.
 pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut custom = row.child("custom")?;
     let tool = custom.named(server);
@@ -56,7 +58,7 @@ pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Opt
 /// `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
 pub(super) fn read_openai_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
-    // Some exports keep MCP's or Anthropic's key inside OpenAI's frame.
+    // Some exports keep MCP's or Anthropic's key inside OpenAI's object.
     let key =
         ["parameters", "inputSchema", "input_schema"].into_iter().find(|k| row.value(k).is_some());
     tool.input_schema = key.and_then(|key| row.schema(key));

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::state::{Indexed, State};
 use super::{Error, learning};
-use crate::catalog::{Change, Changed, Problem, embedding_text};
+use crate::catalog::{Change, ChangedCatalog, Problem, embedding_text};
 use crate::embedding::{Embedder, Role};
 use crate::index::{self, IndexKind, Vectors};
 use crate::selection::KeywordRetriever;
@@ -65,7 +65,7 @@ pub(super) fn next(before: &State, changes: Vec<Change>) -> Result<(State, Chang
 /// stays over the rows that are as they were.
 fn indexed(
     before: &State,
-    changed: &Changed,
+    changed: &ChangedCatalog,
     model: &dyn Embedder,
     vectors: Arc<Vectors>,
 ) -> Result<Indexed, Error> {
@@ -84,7 +84,7 @@ fn indexed(
 /// The vectors of the next state: those of the one before where the text is the same.
 fn vectors(
     before: &State,
-    changed: &Changed,
+    changed: &ChangedCatalog,
     model: &dyn Embedder,
     old: &Vectors,
 ) -> Result<(Arc<Vectors>, usize), Error> {
