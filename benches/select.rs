@@ -11,8 +11,9 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use toolroute::catalog::{Catalog, LoadOptions, Tool, ToolId};
 use toolroute::engine::{CacheSettings, SignalWeights};
-use toolroute::eval::SignalSet;
+use toolroute::eval::Percentiles;
 use toolroute::{Engine, EngineConfig, SelectRequest, StaticEmbedder};
+use toolroute_lab::signals::SignalSet;
 
 const TOOLS: usize = 1_000;
 
@@ -77,18 +78,20 @@ fn selections(bench: &mut Criterion) {
     percentiles(&engine(SignalWeights::tried(), off), &full);
 }
 
-/// Criterion tells a mean; a target for the median needs the median.
+/// Criterion reports a mean; a target for the median needs the median.
 fn percentiles(engine: &Engine, requests: &[SelectRequest]) {
-    let mut micros: Vec<f64> = Vec::new();
+    let mut times = Vec::new();
     for request in requests.iter().cycle().take(20 * requests.len()) {
         let start = std::time::Instant::now();
         black_box(engine.select(request).unwrap());
-        micros.push(start.elapsed().as_secs_f64() * 1e6);
+        times.push(start.elapsed());
     }
-    let mut rest = micros.split_off(requests.len());
-    rest.sort_by(f64::total_cmp);
-    let at = |share: f64| rest[((rest.len() - 1) as f64 * share) as usize];
-    eprintln!("signals on, microseconds: p50 {:.0}, p99 {:.0}", at(0.5), at(0.99));
+    let times = Percentiles::of(times.split_off(requests.len()));
+    eprintln!(
+        "signals on, microseconds: p50 {:.0}, p99 {:.0}",
+        times.p50_ms * 1e3,
+        times.p99_ms * 1e3
+    );
 }
 
 criterion_group!(benches, selections);

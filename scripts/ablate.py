@@ -18,8 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-SHOWN = ("azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench",
-         "metatool", "metatool_multi", "mcpproxy_golden", "sealtools")
+# Settings are compared by the mean of these: crates/lab/src/report.rs says why.
+DEV = ("azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench")
+SHOWN = (*DEV, "metatool", "metatool_multi", "mcpproxy_golden", "sealtools")
 
 # What is changed by an argument of the program.
 ARGUMENTS = {
@@ -95,7 +96,10 @@ def scores(args, suite, more):
     report = json.loads(done.stdout)
     found = {row["set"]: row["strategies"] for row in report["sets"]}
     found.update({mean["over"]: mean["strategies"] for mean in report["means"]})
-    return {name: {by: s["ndcg@5"]["mean"] for by, s in row.items()} for name, row in found.items()}
+    found = {name: {by: s["ndcg@5"]["mean"] for by, s in row.items()} for name, row in found.items()}
+    if found.keys() >= set(DEV):
+        found["dev sets"] = {by: sum(found[name][by] for name in DEV) / len(DEV) for by in found[DEV[0]]}
+    return found
 
 
 def columns(found):

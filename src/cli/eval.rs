@@ -9,7 +9,7 @@ use super::args::{EvalArgs, Global};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, Wanted};
-use super::{eval_signals, eval_suite, exit, render};
+use super::{eval_suite, exit, render};
 use crate::engine::Strategy;
 use crate::eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
 
@@ -28,9 +28,6 @@ struct Report {
 pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.suite.suite {
         return eval_suite::run(folder, args, global);
-    }
-    if let Some(folder) = &args.signals {
-        return eval_signals::run(folder, args, global);
     }
     let file = args.queries.clone().unwrap_or_default();
     let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH))?;

@@ -8,22 +8,18 @@ use std::time::Instant;
 use comfy_table::Table;
 
 use super::args::{EvalArgs, Global};
-use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, Wanted};
-use super::{models, plot, render};
+use super::{exit, models, render};
 use crate::embedding::Embedder;
 use crate::engine::Strategy;
 use crate::eval::{
-    Comparison, DEPTH, Gate, GateReport, Interval, Measured, Output, Prompts, SetFiles, Sizes,
-    SuiteReport, find_sets, measure_set,
+    Comparison, DEPTH, Interval, Measured, Prompts, SetFiles, Sizes, SuiteReport, find_sets,
+    measure_set,
 };
 
 pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    // What is wrong with the arguments is told before minutes of work.
-    let plot_to = args.suite.plot.as_deref().map(plot_output).transpose()?;
-    let gate = args.suite.gate.as_deref().map(Gate::read).transpose()?;
     let most = args.suite.queries_per_set.map(usize::from);
     let sets: Vec<(SetFiles, Prompts)> = find_sets(folder, &args.suite.sets)?
         .into_iter()
@@ -36,25 +32,9 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
     let precision = format!("{:?}", args.engine.precision).to_lowercase();
     let mut report = SuiteReport::new(folder.to_owned(), name, precision, measured);
     report.queries_per_set = most;
-    report.gate = gate.as_ref().map(|gate| gate.check(&report.sets)).transpose()?;
     show(&report, global)?;
-    if let Some(output) = plot_to {
-        output.write(plot::svg(&report)?.as_bytes())?;
-    }
-    if let (Some(gate), Some(found)) = (&gate, &report.gate) {
-        judge(gate, found, global)?;
-    }
     let failed = args.catalog.strict && report.sets.iter().any(|set| !set.bad.is_empty());
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
-}
-
-fn plot_output(path: &Path) -> anyhow::Result<Output> {
-    if path.extension().is_none_or(|kind| !kind.eq_ignore_ascii_case("svg")) {
-        let path = path.display();
-        let said = format!("the plot is drawn as SVG; expected --plot NAME.svg, found {path}");
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
-    }
-    Ok(Output::at(path, None)?)
 }
 
 fn measure(
@@ -231,32 +211,5 @@ fn off_topic(report: &SuiteReport) -> Table {
         let first = [render::plain(set), found.prompts.to_string()];
         table.add_row(first.into_iter().chain(all.map(sure)));
     }
-    for mean in &report.means {
-        let Some(found) = mean.off_topic.filter(|found| found.sets > 1) else { continue };
-        let name = format!("mean of {} ({})", mean.over, found.sets);
-        let (auroc, turned_away) = (sure(found.auroc), sure(found.turned_away));
-        table.add_row([name, String::new(), auroc, turned_away]);
-    }
     table
-}
-
-/// An error that lists what fell.
-fn judge(gate: &Gate, found: &GateReport, global: &Global) -> anyhow::Result<()> {
-    let path = gate.path().display();
-    for set in &found.skipped {
-        let set = render::plain(set);
-        render::warn(global, &format!("SKIPPED: the set {set} of {path} was not measured"));
-    }
-    let checked = found.checked;
-    if found.fallen.is_empty() {
-        render::warn(global, &format!("{checked} scores are not below {path}"));
-        return Ok(());
-    }
-    let fallen = found.fallen.iter().map(|fallen| {
-        let (set, strategy) = (&fallen.set, fallen.strategy);
-        format!("{set} {strategy} {:.4}, least {:.4}", fallen.found, fallen.minimum)
-    });
-    let (count, fallen) = (found.fallen.len(), fallen.collect::<Vec<_>>().join("; "));
-    let said = format!("nDCG@5 of {count} of {checked} scores is below {path}: {fallen}");
-    Err(Failure { code: exit::FAILED, said }.into())
 }

@@ -214,7 +214,7 @@ fn of_eval(error: &eval::Error) -> u8 {
         Of::Io { .. } | Of::OutputIsFolder { .. } | Of::Busy { .. } | Of::NotOurPartial { .. } => {
             IO
         }
-        Of::SameFile { .. } | Of::UnknownSet { .. } | Of::IdleGate { .. } => BAD_ARGUMENTS,
+        Of::SameFile { .. } | Of::UnknownSet { .. } => BAD_ARGUMENTS,
         Of::Engine(error) => of_engine(error),
         _ => BAD_DATA,
     }

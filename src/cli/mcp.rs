@@ -17,7 +17,7 @@ use super::limit::Limit;
 use super::lists::Lists;
 use super::setup::{self, Wanted};
 use super::{call, models, render, serve, servers};
-use crate::catalog::{Catalog, LoadOptions, Loaded};
+use crate::catalog::{Catalog, LoadOptions, LoadedCatalog};
 use crate::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
 use crate::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
 use crate::server::{
@@ -166,7 +166,7 @@ fn catalog(
     let paths: Vec<PathBuf> = from.tools.iter().cloned().chain(lists.there()).collect();
     let (overlays, author_signals) = (from.overlay.clone(), from.author_signals);
     let options = LoadOptions { strict: false, overlays, author_signals };
-    let Loaded { catalog, problems, .. } = Catalog::load(&paths, &options)?;
+    let LoadedCatalog { catalog, problems, .. } = Catalog::load(&paths, &options)?;
     for problem in &problems {
         render::warn(global, &render::plain(&problem.to_string()));
     }

@@ -30,7 +30,6 @@ mod context_source;
 #[cfg(feature = "mcp")]
 mod doctor;
 mod eval;
-mod eval_signals;
 mod eval_suite;
 mod exit;
 mod feedback;
@@ -54,7 +53,6 @@ mod paths;
 mod pins;
 #[cfg(feature = "mcp")]
 mod plan;
-mod plot;
 mod probe;
 mod progress;
 #[cfg(feature = "server")]

@@ -125,5 +125,5 @@ pub fn back_up(path: &Path) -> anyhow::Result<Option<PathBuf>> {
 
 /// A hash of bytes, by which damage to a file is found.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    durable::hex(&Sha256::digest(bytes))
 }

@@ -1,4 +1,4 @@
-//! `toolroute tools probe`: tools that come up for too much, pass for others or steer models.
+//! `toolroute tools probe`: tools that are over-retrieved, that imitate others, or that steer models.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use super::args::{CatalogArgs, EngineArgs, Global};
 use super::render;
 use super::setup::{self, Wanted};
 use crate::catalog::{Suspicion, ToolId, clones, suspicions};
-use crate::eval::{Probed, probe};
+use crate::eval::{ProbeReport, probe};
 
 #[derive(Args)]
 pub struct ProbeArgs {
@@ -26,8 +26,8 @@ pub struct ProbeArgs {
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
-    probed: Probed,
-    /// Tools that pass for one of another server.
+    probed: ProbeReport,
+    /// Tools that imitate one of another server.
     clones: Vec<Clone>,
     suspicious: Vec<Suspicious>,
 }
@@ -87,7 +87,7 @@ fn tell(report: &Report, global: &Global) -> anyhow::Result<()> {
     } else {
         render::print(table)?;
     }
-    let Probed { prompts, threshold, .. } = &report.probed;
+    let ProbeReport { prompts, threshold, .. } = &report.probed;
     let said = format!(
         "{prompts} prompts; a hub is in more than {:.1} % of the answers",
         threshold * 100.0

@@ -9,7 +9,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::{args, models, paths, render};
-use crate::catalog::{Catalog, LoadOptions, Loaded, Problem};
+use crate::catalog::{Catalog, LoadOptions, LoadedCatalog, Problem};
 use crate::embedding::Embedder;
 use crate::engine::{
     CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, HeldTool, NEAR_BEST,
@@ -37,7 +37,7 @@ fn catalog_and_held(
     args: &CatalogArgs,
     global: &Global,
 ) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
-    let (Loaded { catalog, problems, .. }, held) = loaded(args, args.strict)?;
+    let (LoadedCatalog { catalog, problems, .. }, held) = loaded(args, args.strict)?;
     tell_problems(&problems, global);
     tell_empty(args, &catalog, global);
     Ok((catalog, held))
@@ -87,11 +87,11 @@ pub fn catalog_with_problems(
     args: &CatalogArgs,
     strict: bool,
 ) -> anyhow::Result<(Catalog, Vec<Problem>)> {
-    let (Loaded { catalog, problems, .. }, _) = loaded(args, strict)?;
+    let (LoadedCatalog { catalog, problems, .. }, _) = loaded(args, strict)?;
     Ok((catalog, problems))
 }
 
-fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(Loaded, Vec<HeldTool>)> {
+fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Vec<HeldTool>)> {
     expect_sources(args)?;
     let author_signals = args.author_signals;
     let options = LoadOptions { strict, overlays: args.overlay.clone(), author_signals };

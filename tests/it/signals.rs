@@ -1,7 +1,9 @@
 //! Signals, obligations and the configuration, by the program that users run.
 
 use predicates::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
+use toolroute::engine::{Signal, SignalWeights};
+use toolroute_lab::signals::{SignalScores, SignalsReport, measure_folder};
 
 use crate::support::{Sandbox, ids, repo};
 
@@ -165,55 +167,47 @@ fn logs_in_json_hold_no_prompt_at_info() {
     assert!(!logs.contains(secret), "{logs}");
 }
 
-/// What `eval --signals` says of a folder below `tests/data`, with such a band for the policy.
-fn ablation(folder: &str, band: &str) -> Value {
-    let folder = repo(&format!("tests/data/{folder}"));
-    let folder = folder.to_str().unwrap();
-    Sandbox::new().json(&["eval", "--signals", folder, "--policy-band", band])
+/// What signals give on a set below `tests/data`, with such a band for the policy.
+fn measured(folder: &str, policy_band: f32) -> SignalsReport {
+    measure_folder(&repo(&format!("tests/data/{folder}")), policy_band).unwrap()
 }
 
 /// Whether a signal wins on rows of its own and spares the others, or is off.
-fn keeps_what_it_promises(row: &Value) {
-    let signal: toolroute::engine::Signal = row["signal"].as_str().unwrap().parse().unwrap();
-    let is_on = toolroute::engine::SignalWeights::default().is_on(signal);
-    let ndcg = |of: &str, at: usize| row[of][at]["ndcg_at_5"].as_f64().unwrap();
+fn keeps_what_it_promises(scores: &SignalScores) {
+    let signal: Signal = scores.signal.parse().unwrap();
+    let is_on = SignalWeights::default().is_on(signal);
     // A filter has no rank of its own to win: its test is in `engine/judge`.
-    let is_filter = row["signal"] == "conflicts";
+    let is_filter = scores.signal == "conflicts";
     // Where its rows are right without any signal, it must be what keeps them so among the others.
-    let (off, alone, all_but_it) = (ndcg("own", 0), ndcg("own", 1), ndcg("own", 2));
+    let [off, alone, all_but_it] = scores.own.map(|mean| mean.ndcg_at_5);
     let helps = alone > off || (off == 1.0 && alone == 1.0 && all_but_it < 1.0);
-    let spares = ndcg("control", 1) >= ndcg("control", 0) - 0.02;
-    assert!(!is_on || is_filter || (helps && spares), "{row:#}");
+    let spares = scores.control[1].ndcg_at_5 >= scores.control[0].ndcg_at_5 - 0.02;
+    assert!(!is_on || is_filter || (helps && spares), "{scores:#?}");
 }
 
 #[test]
 fn every_signal_helps_on_its_own_set_or_is_off() {
-    let report = ablation("signals", "0");
+    let report = measured("signals", 0.0);
     // Categories speak for prompts in other scripts, and have a set for themselves. Newcomers are told by pins, and
     // `scripts/attacks.py --adaptive` measures what they count for.
-    let elsewhere = [json!("category"), json!("newcomer")];
-    let rows = report["signals"].as_array().unwrap().iter();
-    rows.filter(|row| !elsewhere.contains(&row["signal"])).for_each(keeps_what_it_promises);
-    let all = |which: &str| report[which]["ndcg_at_5"].as_f64().unwrap();
-    assert!(all("on") > all("off") + 0.05, "{report:#}");
-    let follow_ups = &report["follow_ups"];
-    let ndcg = |at: usize| follow_ups[at]["ndcg_at_5"].as_f64().unwrap();
-    assert!(ndcg(1) > ndcg(0), "{follow_ups:#}");
+    let elsewhere = |scores: &&SignalScores| ["category", "newcomer"].contains(&&*scores.signal);
+    report.signals.iter().filter(|scores| !elsewhere(scores)).for_each(keeps_what_it_promises);
+    assert!(report.on.ndcg_at_5 > report.off.ndcg_at_5 + 0.05, "{report:#?}");
+    let [alone, with_conversation] = report.follow_ups;
+    assert!(with_conversation.ndcg_at_5 > alone.ndcg_at_5, "{report:#?}");
     // The policy decides among equals, and overrules no signal.
-    let banded = ablation("signals", "0.02");
-    let lost = all("on") - banded["on"]["ndcg_at_5"].as_f64().unwrap();
-    assert!(lost < 0.01, "{lost}: {banded:#}");
+    let banded = measured("signals", 0.02);
+    let lost = report.on.ndcg_at_5 - banded.on.ndcg_at_5;
+    assert!(lost < 0.01, "{lost}: {banded:#?}");
 }
 
 #[test]
 fn categories_find_tools_where_nothing_else_reads_the_prompt() {
-    let report = ablation("categories", "0");
-    let rows = report["signals"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["signal"] == "category").unwrap();
-    keeps_what_it_promises(row);
-    let ndcg = |of: &str, at: usize| row[of][at]["ndcg_at_5"].as_f64().unwrap();
-    assert!(ndcg("own", 1) > ndcg("own", 0) + 0.4, "{row:#}");
-    assert_eq!(ndcg("control", 0), ndcg("control", 1), "they say nothing of English prompts");
+    let report = measured("categories", 0.0);
+    let scores = report.signals.iter().find(|scores| scores.signal == "category").unwrap();
+    keeps_what_it_promises(scores);
+    assert!(scores.own[1].ndcg_at_5 > scores.own[0].ndcg_at_5 + 0.4, "{scores:#?}");
+    assert_eq!(scores.control[0], scores.control[1], "they say nothing of English prompts");
 }
 
 #[test]

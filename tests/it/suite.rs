@@ -1,10 +1,12 @@
-//! `toolroute eval --suite`: many sets, their intervals, the picture, and the gate that keeps the
-//! ranking from getting worse.
+//! `toolroute eval --suite`: many sets, their intervals, and the gate that keeps the ranking from getting
+//! worse.
 
 use std::path::PathBuf;
 
 use predicates::prelude::*;
 use serde_json::Value;
+use toolroute_lab::gate::Gate;
+use toolroute_lab::report::Report;
 
 use crate::support::{Sandbox, repo, shared};
 
@@ -49,12 +51,12 @@ fn is_interval(found: &Value) -> bool {
 fn the_ranking_is_not_below_the_gate() {
     let sandbox = Sandbox::new();
     let suite = sample_suite(&sandbox);
-    let gate = repo(GATE);
-    let gate = gate.to_str().unwrap();
-    let check = |suite: &str, more: &[&str], checked: u64| {
-        let args = [&["eval", "--suite", suite, "--gate", gate][..], more].concat();
-        let report = sandbox.json(&args);
-        assert_eq!(report["gate"]["checked"], checked, "{}", report["gate"]);
+    let gate = Gate::read(&repo(GATE)).unwrap();
+    let check = |suite: &str, more: &[&str], checked: usize| {
+        let report = sandbox.json(&[&["eval", "--suite", suite][..], more].concat());
+        let report: Report = serde_json::from_value(report).unwrap();
+        let found = gate.check(&report.sets).unwrap();
+        assert!(found.checked == checked && found.low.is_empty(), "{found:#?}");
     };
     check(suite.to_str().unwrap(), &[], 3);
     if let Some(suite) = shared("data") {
@@ -103,48 +105,17 @@ fn a_report_has_every_set_with_intervals_and_the_same_bytes_each_time() {
 }
 
 #[test]
-fn a_table_and_a_picture_for_people() {
+fn a_table_for_people() {
     let sandbox = Sandbox::new();
     let suite = sample_suite(&sandbox);
     add_small_set(&sandbox);
-    let picture = sandbox.path("scores.svg");
-    let args = ["eval", "--suite", suite.to_str().unwrap(), "--plot", picture.to_str().unwrap()];
-    let output = sandbox.run(&args);
+    let output = sandbox.run(&["eval", "--suite", suite.to_str().unwrap()]);
     let (table, notes) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     for word in ["sample", "mean of all sets (2)", "hybrid is", "AUROC", "COMP@5", "±"] {
         assert!(table.contains(word), "{word} is missing from\n{table}");
     }
     assert!(notes.contains("set 2 of 2, sample") && notes.contains("queries.jsonl:3:"), "{notes}");
-    let svg = std::fs::read_to_string(picture).unwrap();
-    for word in ["toolroute-l6-v1", "&lt;small&gt; &amp; odd", "Mean of all sets", "</svg>"] {
-        assert!(svg.contains(word), "{word} is missing from the picture");
-    }
-}
-
-#[test]
-fn a_score_below_the_gate_fails_with_its_name() {
-    let sandbox = Sandbox::new();
-    let suite = sample_suite(&sandbox);
-    let suite = suite.to_str().unwrap();
-    let gate = sandbox.write(
-        "g.json",
-        r#"{"sample": {"keyword": 0.1, "hybrid": 0.99}, "other": {"hybrid": 0.5}}"#,
-    );
-    let gate = gate.to_str().unwrap();
-    let args = ["eval", "--suite", suite, "--queries-per-set", "20", "--gate", gate];
-    let said = sandbox.fails(1, &args);
-    assert!(said.contains("SKIPPED: the set other"), "{said}");
-    assert!(said.contains("nDCG@5 of 1 of 2 scores is below"), "{said}");
-    assert!(said.contains("sample hybrid 0.") && said.contains("least 0.9900"), "{said}");
-    let output = sandbox.toolroute().args(args).arg("--json").assert().code(1);
-    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    assert_eq!(report["gate"]["fallen"][0]["strategy"], "hybrid");
-    let idle = sandbox.write("idle.toml", "[other]\nhybrid = 0.5\n");
-    let args =
-        ["eval", "--suite", suite, "--queries-per-set", "2", "--gate", idle.to_str().unwrap()];
-    let said = sandbox.fails(2, &args);
-    assert!(said.contains("no set of the gate") && said.contains("other"), "{said}");
 }
 
 #[test]
@@ -155,18 +126,14 @@ fn what_cannot_be_measured_is_told_before_any_work() {
     let none = sandbox.path("none");
     std::fs::create_dir(&none).unwrap();
     let none = none.to_str().unwrap();
-    let gate = sandbox.write("gate.toml", "[sample]\ndense = 0.5\n");
     for (code, more, wanted) in [
         (3, &["--suite", none][..], "holds no set"),
         (5, &["--suite", "no/where"], "cannot read no/where"),
         (2, &["--suite", suite, "--sets", "sample,b"], "no set `b`; expected one of sample"),
-        (2, &["--suite", suite, "--plot", "x.png"], "--plot NAME.svg"),
-        (5, &["--suite", suite, "--plot", "no/where/x.svg"], "no/where"),
-        (3, &["--suite", suite, "--gate", gate.to_str().unwrap()], "is no gate"),
         (2, &["--suite", suite, "--all"], "cannot be used with"),
         (2, &["--suite", suite, "--tools", "x"], "cannot be used with"),
-        (2, &["--queries", "x", "--plot", "x.svg"], "cannot be used with"),
-        (2, &["--plot", "x.svg"], "--suite"),
+        (2, &["--queries", "x", "--queries-per-set", "1"], "cannot be used with"),
+        (2, &["--queries-per-set", "1"], "--suite"),
         (2, &[], "--queries"),
     ] {
         let said = sandbox.fails(code, &[&["eval"], more].concat());

@@ -1,40 +1,40 @@
-//! A catalog made from another by adding, replacing and taking out tools.
+//! Makes a catalog from another by adding, replacing and removing tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Catalog, Error, Problem, Tool, validate};
+use crate::{Catalog, Error, Problem, Tool, validate};
 
 /// One step from a catalog to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// A tool whose id is not taken.
+    /// Add a tool with a new id.
     Register(Tool),
-    /// A tool in the place of the one with the same id.
+    /// Replace the tool with the same id.
     Update(Tool),
-    /// The tool of this id, in any spelling that [`Catalog::get`] knows.
+    /// Remove the tool of this id, in any spelling that [`Catalog::get`] knows.
     Remove(String),
 }
 
 /// A catalog after changes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Changed {
+pub struct ChangedCatalog {
     pub catalog: Catalog,
-    /// Of each row, the row of the same id in the catalog before; `None` for a new tool.
+    /// For each row, the row of the same id in the catalog before; `None` for a new tool.
     pub origins: Vec<Option<u32>>,
-    /// What looks like a mistake in the tools that came.
+    /// Likely mistakes in the tools that were added or replaced.
     pub warnings: Vec<Problem>,
 }
 
 impl Catalog {
-    /// The catalog after changes, made one after the other. Rows keep their order; new tools come
-    /// last. Tools that stay are shared with this catalog, which stays as it is.
+    /// The catalog after changes, which are applied in order. Rows keep their order; new tools come
+    /// last. Unchanged tools are shared with this catalog, which stays as it is.
     ///
     /// # Errors
-    /// [`Error::Unusable`] for a tool with an error, [`Error::Taken`] for an id that is there
-    /// already, [`Error::UnknownTool`] for one that is not.
-    pub fn with(&self, changes: Vec<Change>) -> Result<Changed, Error> {
+    /// [`Error::Unusable`] for a tool with an error, [`Error::Taken`] for an id that exists already,
+    /// [`Error::UnknownTool`] for one that does not exist.
+    pub fn with(&self, changes: Vec<Change>) -> Result<ChangedCatalog, Error> {
         let mut draft = Draft::of(self);
         for change in changes {
             match change {
@@ -47,12 +47,12 @@ impl Catalog {
     }
 }
 
-/// A catalog in the middle of its changes. Removed tools leave a hole, so that places stay.
+/// A catalog while changes are applied. Removed tools leave a hole, so that places do not move.
 struct Draft<'a> {
     before: &'a Catalog,
     places: Vec<Option<(Arc<Tool>, Option<u32>)>>,
-    /// Ids that came with these changes, and those of `before` that went: all others are asked of
-    /// `before`.
+    /// The places of ids that these changes added, and `None` for those that they removed. `before` has
+    /// all others.
     moved: HashMap<String, Option<usize>>,
     warnings: Vec<Problem>,
 }
@@ -80,7 +80,7 @@ impl<'a> Draft<'a> {
 
     fn update(&mut self, tool: Tool) -> Result<(), Error> {
         self.check(&tool)?;
-        // Only the id itself: another spelling would leave the old tool under its old id.
+        // Only the id itself: by another spelling the tool would be stored under a second id.
         let place = self.place(tool.id.as_str()).ok_or_else(|| self.unknown(tool.id.as_str()))?;
         if let Some((kept, _)) = &mut self.places[place] {
             *kept = Arc::new(tool);
@@ -100,7 +100,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Where the tool of exactly this id stands now.
+    /// The place of the tool of exactly this id.
     fn place(&self, id: &str) -> Option<usize> {
         match self.moved.get(id) {
             Some(place) => *place,
@@ -122,8 +122,8 @@ impl<'a> Draft<'a> {
         Error::UnknownTool { id: id.to_owned(), near }
     }
 
-    fn finish(self) -> Changed {
+    fn finish(self) -> ChangedCatalog {
         let (tools, origins) = self.places.into_iter().flatten().unzip();
-        Changed { catalog: Catalog::of_checked(tools), origins, warnings: self.warnings }
+        ChangedCatalog { catalog: Catalog::of_checked(tools), origins, warnings: self.warnings }
     }
 }

@@ -1,11 +1,11 @@
-//! Tiers, facets and the other things that a tool's author or an overlay may declare.
+//! Tiers, facets and other members that a tool's author or an overlay may declare.
 
-use super::row::Row;
-use super::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routing};
+use crate::row::Row;
+use crate::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routing};
 
 type Slot = fn(&mut Tool) -> &mut Vec<String>;
 
-/// Lists that stand beside a tool's name.
+/// Lists beside a tool's name.
 const LISTS: [(&str, Slot); 8] = [
     ("categories", |tool| &mut tool.categories),
     ("tags", |tool| &mut tool.tags),
@@ -17,7 +17,7 @@ const LISTS: [(&str, Slot); 8] = [
     ("postconditions", |tool| &mut tool.postconditions),
 ];
 
-/// Lists that stand beside the name or under `facets`.
+/// Lists beside a tool's name or under `facets`.
 const FACET_LISTS: [(&str, Slot); 3] = [
     ("phases", |tool| &mut tool.facets.phases),
     ("languages", |tool| &mut tool.facets.languages),
@@ -27,7 +27,7 @@ const FACET_LISTS: [(&str, Slot); 3] = [
 const FACET_FIELDS: [&str; 4] = ["phases", "languages", "task_types", "complexity"];
 const HINT_FIELDS: [&str; 3] = ["read_only", "destructive", "idempotent"];
 
-/// Every field that [`Details::read`] looks at.
+/// Every field that [`Details::read`] reads.
 pub(super) const FIELDS: [&str; 19] = [
     "categories",
     "tags",
@@ -50,7 +50,7 @@ pub(super) const FIELDS: [&str; 19] = [
     "routing",
 ];
 
-/// What was declared; applied to a tool, it changes only that.
+/// The members that a source declares; applied to a tool, they change only these.
 #[derive(Default)]
 pub(super) struct Details {
     lists: Vec<(Slot, Vec<String>)>,
@@ -60,7 +60,7 @@ pub(super) struct Details {
     latency_tier: Option<LatencyTier>,
     hints: Hints,
     complexity: Option<ComplexityRange>,
-    routing: routing::Declared,
+    routing: routing::RoutingDetails,
 }
 
 impl Details {
@@ -70,7 +70,7 @@ impl Details {
             cost: row.word("cost", &["tiny", "low", "medium", "high"]),
             latency_ms: row.millis("latency_ms"),
             latency_tier: row.word("latency_tier", &["fast", "medium", "slow", "very_slow"]),
-            routing: routing::Declared::read(row),
+            routing: routing::RoutingDetails::read(row),
             ..Self::default()
         };
         details.read_lists(row, &LISTS);
@@ -106,12 +106,12 @@ impl Details {
         }
     }
 
-    /// Whether any of the hints on side effects is among what was declared.
+    /// Whether any hint on side effects is declared.
     pub fn declares_effects(&self) -> bool {
         self.hints != Hints::default()
     }
 
-    /// Replaces what was declared and leaves the rest of the tool alone.
+    /// Sets the declared members of a tool and leaves the others as they are.
     pub fn apply(&self, tool: &mut Tool) {
         for (slot, list) in &self.lists {
             slot(tool).clone_from(list);
@@ -126,7 +126,7 @@ impl Details {
         self.routing.apply(&mut tool.routing);
     }
 
-    /// A tier set later is meant to count, so it takes milliseconds declared earlier away.
+    /// A tier that is declared later must count, so it removes milliseconds that were declared earlier.
     fn apply_latency(&self, tool: &mut Tool) {
         if self.latency_ms.is_some() || self.latency_tier.is_some() {
             tool.latency_ms = self.latency_ms;

@@ -1,16 +1,16 @@
-//! What a call of a tool may do to the world, decided once from all that is known of the tool.
+//! What a call of a tool may do, decided once from everything that is known of the tool.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use super::text::split_identifier;
-use super::tool::Tool;
+use crate::text::split_identifier;
+use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
 ///
-/// Permissions, retries, fallbacks, the conductor and the selection's stages all ask this one
-/// value, so that "only reads" means the same everywhere.
+/// Permissions, retries, fallbacks, the conductor and the selection's stages all use this value, so
+/// that "only reads" means the same everywhere.
 ///
 /// ```
 /// use toolroute_catalog::{EffectKind, EffectSource, Tool};
@@ -24,8 +24,8 @@ use super::tool::Tool;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effects {
     pub kind: EffectKind,
-    /// Whether a second call with the same arguments leaves things as the first did, so that it
-    /// may be sent again when nobody knows if it arrived. Only what is declared makes it so:
+    /// Whether a second call with the same arguments changes nothing more, so that a call may be sent
+    /// again when it is unknown whether it arrived. Only a declaration makes it so, never a name:
     /// `get_next_ticket` takes a ticket each time.
     pub idempotent: bool,
     pub from: EffectSource,
@@ -38,7 +38,7 @@ pub struct Effects {
 pub enum EffectKind {
     /// It changes nothing.
     ReadsOnly,
-    /// It changes something, and destroys nothing that is known of.
+    /// It changes something, and destroys nothing as far as is known.
     Writes,
     /// It may destroy something.
     Destructive,
@@ -46,7 +46,7 @@ pub enum EffectKind {
     Unknown,
 }
 
-/// How the effects are known, the most certain first.
+/// Where the knowledge of the effects comes from, the most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -55,11 +55,11 @@ pub enum EffectSource {
     Overlay,
     /// The tool's author says so, in MCP's annotations or in a catalog's row.
     Hint,
-    /// It follows from the method of the HTTP operation that the tool is (RFC 9110, section 9.2).
+    /// The method of the tool's HTTP operation says so (RFC 9110, section 9.2).
     Type,
     /// A verb in the tool's name suggests it.
     Name,
-    /// It is not known.
+    /// Nothing says so.
     Nothing,
 }
 
@@ -132,7 +132,7 @@ impl Effects {
 }
 
 impl EffectKind {
-    /// The words for it in tables and sentences.
+    /// Its name in tables and sentences.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ReadsOnly => "reads only",
@@ -152,8 +152,8 @@ impl fmt::Display for EffectKind {
 impl Tool {
     /// What a call of the tool may do.
     ///
-    /// What is declared counts over the name. Of two declarations that contradict each other the
-    /// worse one counts: a tool that says that it only reads and destroys may destroy.
+    /// A declaration counts over the name. Of two declarations that contradict each other the worse one
+    /// counts: a tool that declares that it only reads and that it destroys may destroy.
     pub fn effects(&self) -> Effects {
         let hints = self.hints;
         let declared = match () {

@@ -1,10 +1,10 @@
-//! Why a catalog could not be loaded, or not be changed.
+//! Errors of loading and changing a catalog.
 
 use std::path::PathBuf;
 
-use super::{Problem, ToolId};
+use crate::{Problem, ToolId};
 
-/// A failure that leaves no catalog. What can be survived is a [`Problem`] instead.
+/// An error that leaves no catalog. Anything less is a [`Problem`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,20 +18,20 @@ pub enum Error {
     #[error("expected a file of at most {} MiB at {}, found a larger one; check that it is a catalog, or split it", limit >> 20, path.display())]
     TooLarge { path: PathBuf, limit: u64 },
 
-    /// A file that was named, rather than met in a directory, holds nothing that is a tool.
+    /// A file that was named, rather than found in a directory, holds no tool.
     #[error("the file was not understood: {problem}")]
     Unrecognised { problem: Box<Problem> },
 
     /// Every problem, warnings too; at least one is an error.
     #[error(
         "expected no errors in strict mode, found {}; cure them or load without strict:{}",
-        counted(problems),
-        listed(problems)
+        error_count(problems),
+        lines(problems)
     )]
     Strict { problems: Vec<Problem> },
 
     /// At least one of the problems is an error.
-    #[error("the tool `{id}` cannot be used:{}", listed(problems))]
+    #[error("the tool `{id}` cannot be used:{}", lines(problems))]
     Unusable { id: ToolId, problems: Vec<Problem> },
 
     #[error(
@@ -39,11 +39,11 @@ pub enum Error {
     )]
     Taken { id: ToolId },
 
-    #[error("expected the id of a tool in the catalog, found `{id}`{}", suggested(near))]
+    #[error("expected the id of a tool in the catalog, found `{id}`{}", suggestion(near))]
     UnknownTool { id: String, near: Vec<ToolId> },
 }
 
-fn suggested(near: &[ToolId]) -> String {
+fn suggestion(near: &[ToolId]) -> String {
     let near: Vec<&str> = near.iter().map(ToolId::as_str).collect();
     if near.is_empty() {
         "; register it first".to_owned()
@@ -52,11 +52,11 @@ fn suggested(near: &[ToolId]) -> String {
     }
 }
 
-fn counted(problems: &[Problem]) -> String {
+fn error_count(problems: &[Problem]) -> String {
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     format!("{errors} error{}", if errors == 1 { "" } else { "s" })
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }

@@ -1,38 +1,37 @@
-//! How much work a JSON Schema makes once its references are followed.
+//! How much work a JSON Schema is for a validator once its references are followed.
 //!
-//! A schema of 3 kB, of which each of twelve definitions names the next ten times, unfolds to 10^12
-//! parts, and a validator visits all of them. Schemas come from anybody, so what a validator would do
-//! is counted before one is made. The count remembers each part, so that it takes as long as the
-//! schema's text is long, and it saturates.
+//! A schema of 3 kB in which each of twelve definitions names the next one ten times unfolds to 10^12
+//! parts, and a validator visits all of them. Schemas come from anybody, so the parts are counted before
+//! a validator is made. Each part is counted once, so that the count is linear in the schema's length, and
+//! it saturates.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::Schema;
+use crate::Schema;
 
-/// Parts of an unfolded schema. The largest of 42,820 collected tools has fewer than 4,000
-/// (`MAX_VALUES` in `import/refs.rs`); a validator visits so many in some milliseconds.
+/// Parts of an unfolded schema, at most; a validator visits so many in some milliseconds. The largest of
+/// 42,820 collected tools has fewer than 4,000 (`MAX_VALUES` in `import/refs.rs`).
 pub const MOST_PARTS: u64 = 100_000;
 
-/// Visits of one validation: parts of the schema, times the values that each looks at. They take about
-/// a second.
+/// Visits of one validation, at most: parts of the schema times the values that each checks. They take
+/// about a second.
 pub const MOST_VISITS: u64 = 10_000_000;
 
-/// Pairs of a part and a value that are looked at to count the visits: they take memory, about 100 bytes
-/// each.
+/// Pairs of a part and a value that the count of visits may hold, at about 100 bytes each.
 const MOST_PAIRS: u64 = 1_000_000;
 
-/// Levels of a schema's text. A parser takes 128 (`serde_json`), and a schema is passed on within a
-/// list, a message and an answer.
+/// Levels of a schema's text, at most. `serde_json` parses 128, and a schema is passed on within a list,
+/// a message and an answer.
 pub const DEEPEST: usize = 100;
 
-/// Parts within parts, over references too: each takes some of a thread's stack, here and in the
+/// Nested parts, at most, over references too: each needs some of a thread's stack, here and in the
 /// validator. Threads for blocking work have 2 MiB.
 const MOST_NESTED: usize = 256;
 
-/// Different regular expressions of a schema, and bytes of all of them. Each is compiled once, and takes
-/// memory as long as the schema is used: at most [`Expansion::PATTERN_SIZE`] each.
+/// Different regular expressions of a schema, and bytes of all of them, at most. Each is compiled once and
+/// held while the schema is used, in at most [`Expansion::PATTERN_SIZE`] bytes.
 const MOST_PATTERNS: usize = 250;
 const MOST_PATTERN_BYTES: usize = 100_000;
 
@@ -46,7 +45,7 @@ const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 /// Members that hold schemas by names, which may be the names of keywords.
 const NAMED: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
 
-/// Members that hold schemas which are visited only where a reference names them.
+/// Members that hold schemas which only references visit.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -72,28 +71,28 @@ pub enum TooLarge {
     Visits,
 }
 
-/// What is known of a schema's size before it is compiled.
+/// The size of a schema, known before it is compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Expansion {
     /// Parts with all references followed, each reference back into itself once.
     parts: u64,
-    /// Its regular expressions are more, or longer, than are compiled.
+    /// Whether its regular expressions are too many or too long to be compiled.
     has_many_patterns: bool,
-    /// A part refers back to itself: how often it is visited depends on the value.
+    /// Whether a part refers to itself: the value then decides how often it is visited.
     recurs: bool,
-    /// It refers to what is not found by a pointer or an anchor, such as another document.
+    /// Whether a reference is neither a pointer nor an anchor in it, such as one to another document.
     leads_out: bool,
 }
 
 impl Expansion {
-    /// Bytes that one compiled regular expression may take. A quarter of it was too little for
+    /// Bytes of one compiled regular expression, at most. A quarter of it is too little for
     /// `^\p{L}[\p{L}\p{N} ]{0,9}$`, which is an ordinary one.
     pub const PATTERN_SIZE: usize = 1 << 20;
 
-    /// Steps that a match may take back, where an expression looks around or refers to its groups.
+    /// Backtracking steps of a match, at most, of an expression with look-around or back-references.
     pub const PATTERN_STEPS: usize = 10_000;
 
-    /// Why calls with a schema are refused, whatever their arguments; `None` for nearly all.
+    /// Why every call with a schema is refused; `None` for nearly all schemas.
     pub fn refusal(schema: &Schema) -> Option<TooLarge> {
         // Without references and patterns a schema is as large as its text. A name may be written with
         // escapes, such as `\u0024ref`.
@@ -122,8 +121,8 @@ impl Expansion {
         Self { parts, has_many_patterns, recurs: count.recurs, leads_out: count.leads_out }
     }
 
-    /// Whether all its references are known here. What refers elsewhere is never fetched, so nothing
-    /// can be checked with it.
+    /// Whether all its references are within it. Others are never fetched, so that nothing can be checked
+    /// with such a schema.
     pub fn is_closed(&self) -> bool {
         !self.leads_out
     }
@@ -141,7 +140,7 @@ impl Expansion {
     /// Whether a value can be checked with the schema in bounded time.
     ///
     /// # Errors
-    /// [`TooLarge`]: the schema is, or the value makes a schema that refers to itself so.
+    /// [`TooLarge`], because of the schema, or of the value where the schema refers to itself.
     pub fn fits_with(&self, root: &Value, value: &Value) -> Result<(), TooLarge> {
         self.fits()?;
         let values = nodes(value);
@@ -155,7 +154,7 @@ impl Expansion {
     }
 }
 
-/// Levels of arrays and objects in a JSON text, whatever its length.
+/// Levels of nested arrays and objects in a JSON text.
 pub(super) fn depth(json: &str) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -176,7 +175,7 @@ pub(super) fn depth(json: &str) -> usize {
 
 type Anchors<'a> = HashMap<&'a str, &'a Value>;
 
-/// A place in memory stands for a part: the schema does not change while it is counted.
+/// The address of a part identifies it: the schema does not change while it is counted.
 type Place = *const Value;
 
 struct Count<'a> {
@@ -230,14 +229,14 @@ impl<'a> Count<'a> {
     }
 }
 
-/// Counts what a validator does for one value.
+/// Counts the visits of a validator to one value.
 struct Visits<'a> {
     root: &'a Value,
     anchors: &'a Anchors<'a>,
     /// `None` while the pair is being counted.
     known: HashMap<(Place, Place), Option<u64>>,
     nested: usize,
-    /// Pairs that were looked at: the count itself is bounded too.
+    /// Pairs that were counted: the count itself is bounded too.
     spent: u64,
 }
 
@@ -277,7 +276,7 @@ impl<'a> Visits<'a> {
                 self.sum(pairs)
             }
             ("properties", Value::Object(_), _) => 0,
-            // Which names a pattern takes is not looked at: each may be all of them.
+            // Each pattern counts as if it matched every name.
             ("patternProperties", Value::Object(named), _) => {
                 let parts = named.values();
                 self.sum(parts.flat_map(|part| children(value).map(move |child| (part, child))))
@@ -294,7 +293,7 @@ impl<'a> Visits<'a> {
                 part,
                 _,
             ) => self.sum(children(value).map(|child| (part, child))),
-            // Names are texts: they have no parts.
+            // Names are texts, which have no parts.
             ("propertyNames", part, Value::Object(given)) => {
                 let names = u64::try_from(given.len()).unwrap_or(u64::MAX);
                 names.saturating_mul(self.of(part, &Value::Null))
@@ -316,7 +315,7 @@ fn is_skipped(key: &str) -> bool {
     DATA.contains(&key) || DEFINITIONS.contains(&key) || REFERENCES.contains(&key)
 }
 
-/// The schemas that stand in a schema, but for its definitions.
+/// The schemas within a schema, except its definitions.
 fn subschemas(members: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     members.iter().filter(|(key, _)| !is_skipped(key)).flat_map(|(key, member)| match member {
         Value::Object(named) if NAMED.contains(&key.as_str()) => named.values().collect(),
@@ -329,14 +328,14 @@ fn references(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
     REFERENCES.iter().filter_map(|key| members.get(*key)?.as_str())
 }
 
-/// The regular expressions of a schema, but for those of its parts.
+/// The regular expressions of a schema, except those of its parts.
 fn patterns(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let of_names = members.get("patternProperties").and_then(Value::as_object);
     let of_names = of_names.into_iter().flat_map(Map::keys).map(String::as_str);
     members.get("pattern").and_then(Value::as_str).into_iter().chain(of_names)
 }
 
-/// What the matches of a value with a schema's own expressions take.
+/// The visits of matching a value with a schema's own expressions.
 fn matches(members: &Map<String, Value>, value: &Value) -> u64 {
     let texts = match value {
         Value::Object(given) => given.keys().map(|name| steps(name)).sum(),
@@ -350,13 +349,14 @@ fn steps(text: &str) -> u64 {
     u64::try_from(1 + text.len() / TEXT_STEP).unwrap_or(u64::MAX)
 }
 
-/// What is not evaluated by others is looked for in them once more.
+/// 2 where `unevaluated…` members make the validator visit every part twice.
 fn weight(members: &Map<String, Value>) -> u64 {
     let looks_again = ["unevaluatedProperties", "unevaluatedItems"];
     if looks_again.iter().any(|key| members.contains_key(*key)) { 2 } else { 1 }
 }
 
-/// References within it are counted from it, not from the document.
+/// Whether a schema has an id of its own: references in it are then relative to it, not to the
+/// document.
 fn has_own_base(members: &Map<String, Value>) -> bool {
     ["$id", "id"].iter().any(|key| members.get(*key).is_some_and(Value::is_string))
 }
@@ -370,7 +370,7 @@ fn children(value: &Value) -> impl Iterator<Item = &Value> {
     items.into_iter().flatten().chain(members.into_iter().flat_map(Map::values))
 }
 
-/// Values within a value, long texts as several.
+/// The number of values in a value; a long text counts as several.
 fn nodes(value: &Value) -> u64 {
     let own = value.as_str().map_or(1, steps);
     children(value).fold(own, |sum: u64, child| sum.saturating_add(nodes(child)))

@@ -1,17 +1,16 @@
-//! Which tools have a facet: lists of rows by phase, language, task type, category, server and what
-//! they satisfy.
+//! Rows of tools by phase, language, task type, category, server and the obligations they satisfy.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Tool;
-use super::row::near_word;
+use crate::Tool;
+use crate::row::near_word;
 
-/// The words for phases: those of SPARC, the method that the source documents follow.
+/// The known phases: those of SPARC, the method that the source documents follow.
 pub const PHASES: &[&str] =
     &["specification", "pseudocode", "architecture", "refinement", "completion"];
 
-/// The words for kinds of work.
+/// The known kinds of work.
 pub const TASK_TYPES: &[&str] = &[
     "code_generation",
     "code_modification",
@@ -77,8 +76,8 @@ impl fmt::Display for Facet {
     }
 }
 
-/// Rows by facet and value, made with the catalog and never out of step with it. Values are
-/// compared without regard to case.
+/// Rows by facet and value, made together with the catalog. Values are compared without regard to
+/// case.
 #[derive(Clone, Debug, Default)]
 pub struct FacetIndex {
     rows: BTreeMap<(Facet, String), Vec<u32>>,
@@ -121,13 +120,13 @@ impl FacetIndex {
         rows
     }
 
-    /// The values that tools name, with how many name each; by value.
+    /// The values that tools name, in their order, each with the number of tools.
     pub fn values(&self, facet: Facet) -> impl Iterator<Item = (&str, usize)> {
         let of = self.rows.iter().filter(move |((of, _), _)| *of == facet);
         of.map(|((_, value), rows)| (value.as_str(), rows.len()))
     }
 
-    /// The values that may have been meant by one that no tool names.
+    /// The known value that was probably meant by an unknown one.
     pub fn near(&self, facet: Facet, value: &str) -> Option<&str> {
         let known: Vec<&str> = self.values(facet).map(|(value, _)| value).collect();
         near_word(value, &known)

@@ -1,45 +1,47 @@
-//! The tools that somebody declared to take over from another.
+//! The declared fallbacks of a tool.
 
 use std::collections::HashSet;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::row::Row;
-use super::{EffectKind, Problem, Severity, Tool};
+use crate::row::Row;
+use crate::{EffectKind, Problem, Severity, Tool};
 
-/// A tool that takes over where another fails. In JSON and TOML it is the id alone, or
+/// A tool that is called where another fails. In JSON and TOML it is an id, or
 /// `{"tool": "web__search", "safe_after_write": true}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "IdOrObject")]
 pub struct Fallback {
     /// The id of the tool.
     pub tool: String,
-    /// Whether it may run even where a tool before it may have changed something: its author knows
-    /// that nothing is then done twice.
+    /// Whether it may be called even where the failed tool may have changed something, because nothing is
+    /// then done twice.
     pub safe_after_write: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum IdOrObject {
     Id(String),
-    Whole(Whole),
+    Object(FallbackObject),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Whole {
+struct FallbackObject {
     tool: String,
     #[serde(default)]
     safe_after_write: bool,
 }
 
-impl From<Written> for Fallback {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Id(tool) => Self { tool, safe_after_write: false },
-            Written::Whole(Whole { tool, safe_after_write }) => Self { tool, safe_after_write },
+impl From<IdOrObject> for Fallback {
+    fn from(form: IdOrObject) -> Self {
+        match form {
+            IdOrObject::Id(tool) => Self { tool, safe_after_write: false },
+            IdOrObject::Object(FallbackObject { tool, safe_after_write }) => {
+                Self { tool, safe_after_write }
+            }
         }
     }
 }
@@ -79,16 +81,17 @@ pub(super) fn read(routing: &mut Row<'_>) -> Option<Vec<Fallback>> {
     })
 }
 
-/// Warns of declared chains that cannot do what they were declared for: of fallbacks that no tool
-/// has, and of those that would only run where the tool before them was never reached.
+/// Warns of fallbacks that cannot work: of ids that no tool has, and of fallbacks that would only be
+/// called where the tool before them was never reached.
 pub(super) fn check(tools: &[Tool]) -> Vec<Problem> {
-    let mut chained = tools.iter().filter(|tool| !tool.routing.fallbacks.is_empty()).peekable();
-    if chained.peek().is_none() {
+    let mut with_fallbacks =
+        tools.iter().filter(|tool| !tool.routing.fallbacks.is_empty()).peekable();
+    if with_fallbacks.peek().is_none() {
         return Vec::new();
     }
     let known: HashSet<&str> =
         tools.iter().flat_map(|tool| [tool.id.as_str(), tool.name.as_str()]).collect();
-    chained.flat_map(|tool| unknown(tool, &known).chain(never_fires(tool))).collect()
+    with_fallbacks.flat_map(|tool| unknown(tool, &known).chain(never_called(tool))).collect()
 }
 
 fn unknown(tool: &Tool, known: &HashSet<&str>) -> impl Iterator<Item = Problem> {
@@ -96,11 +99,11 @@ fn unknown(tool: &Tool, known: &HashSet<&str>) -> impl Iterator<Item = Problem> 
     let missing = tool.routing.fallbacks.iter().filter(move |fallback| !is_known(&fallback.tool));
     missing.map(|fallback| {
         let cure = "compare it with the ids of `toolroute tools list`, or take it out";
-        told(tool, "the id of a tool of this catalog", format!("{:?}", fallback.tool), cure)
+        warning(tool, "the id of a tool of this catalog", format!("{:?}", fallback.tool), cure)
     })
 }
 
-fn never_fires(tool: &Tool) -> Option<Problem> {
+fn never_called(tool: &Tool) -> Option<Problem> {
     let fallbacks = &tool.routing.fallbacks;
     if tool.effects().reads_only() || fallbacks.iter().any(|fallback| fallback.safe_after_write) {
         return None;
@@ -112,10 +115,10 @@ fn never_fires(tool: &Tool) -> Option<Problem> {
     let cure = "where it fails after it was reached, no fallback is tried; if it only reads, write \
                 hints = { read_only = true } in an overlay, and if a fallback may run all the same, \
                 write it as { tool = \"…\", safe_after_write = true }";
-    Some(told(tool, "fallbacks of a tool that only reads", found, cure))
+    Some(warning(tool, "fallbacks of a tool that only reads", found, cure))
 }
 
-fn told(tool: &Tool, expected: &str, found: String, cure: &str) -> Problem {
+fn warning(tool: &Tool, expected: &str, found: String, cure: &str) -> Problem {
     let mut problem = Problem::new(Severity::Warning, expected, found, cure);
     problem.tool = Some(tool.id.to_string());
     problem.field("routing.fallbacks")
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_that_cannot_fire_is_told() {
+    fn fallbacks_that_cannot_work_are_reported() {
         let safe = Fallback { safe_after_write: true, ..Fallback::from("s__search") };
         let tools = [
             tool("search", &["s__query".into(), "s:query".into()]),
@@ -151,8 +154,8 @@ mod tests {
             tool("update_issue", &[safe]),
             tool("fetch", &["s__gone".into()]),
         ];
-        let told: Vec<String> = check(&tools).iter().map(ToString::to_string).collect();
-        let [ask, create, fetch] = told.as_slice() else { panic!("{told:?}") };
+        let warnings: Vec<String> = check(&tools).iter().map(ToString::to_string).collect();
+        let [ask, create, fetch] = warnings.as_slice() else { panic!("{warnings:?}") };
         assert!(ask.contains("s__ask") && ask.contains("one of unknown effects"), "{ask}");
         assert!(create.contains("one that writes") && create.contains("safe_after_write"));
         assert!(fetch.contains("\"s__gone\""), "{fetch}");

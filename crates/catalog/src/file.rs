@@ -1,24 +1,24 @@
-//! A file's bytes as text: only so many, and in the encodings that editors and shells write.
+//! Reads a file as text, up to a size, in the encodings that editors and shells write.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::Error;
+use crate::Error;
 
-/// Ten times the largest of the collected sets, which has 23 MB. What is larger is no catalog, and a
+/// Ten times the largest of the collected sets, which has 23 MB. A larger file is not a catalog, and a
 /// device such as `/dev/zero` has no end.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// What stands for bytes that are no text.
-const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
+/// Replaces bytes that are not text.
+const INVALID: char = char::REPLACEMENT_CHARACTER;
 
 /// A file that was read as text.
 #[derive(Debug)]
 pub(super) struct TextFile {
     pub text: String,
-    /// The lines, from 1 and ascending, in which some bytes were no text.
-    pub spoilt: Vec<usize>,
+    /// The lines, from 1 and ascending, with bytes that are not text.
+    pub invalid_lines: Vec<usize>,
 }
 
 pub(super) fn read(path: &Path) -> Result<TextFile, Error> {
@@ -47,43 +47,43 @@ fn decode(bytes: Vec<u8>) -> TextFile {
 
 fn utf8(bytes: Vec<u8>) -> TextFile {
     let bytes = match String::from_utf8(bytes) {
-        Ok(text) => return TextFile { text, spoilt: Vec::new() },
+        Ok(text) => return TextFile { text, invalid_lines: Vec::new() },
         Err(error) => error.into_bytes(),
     };
-    let mut lines = Lines::new(bytes.len());
+    let mut text = TextBuilder::new(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        chunk.valid().chars().for_each(|character| lines.push(character));
+        chunk.valid().chars().for_each(|character| text.push(character));
         if !chunk.invalid().is_empty() {
-            lines.push_no_text();
+            text.push_invalid();
         }
     }
-    lines.file
+    text.file
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> TextFile {
-    let mut lines = Lines::new(bytes.len());
+    let mut text = TextBuilder::new(bytes.len());
     let (pairs, rest) = bytes.as_chunks::<2>();
     for character in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
         match character {
-            Ok(character) => lines.push(character),
-            Err(_) => lines.push_no_text(),
+            Ok(character) => text.push(character),
+            Err(_) => text.push_invalid(),
         }
     }
     if !rest.is_empty() {
-        lines.push_no_text();
+        text.push_invalid();
     }
-    lines.file
+    text.file
 }
 
-/// Text in the making, which knows its lines.
-struct Lines {
+/// Builds a text and counts its lines.
+struct TextBuilder {
     file: TextFile,
     line: usize,
 }
 
-impl Lines {
+impl TextBuilder {
     fn new(bytes: usize) -> Self {
-        let file = TextFile { text: String::with_capacity(bytes), spoilt: Vec::new() };
+        let file = TextFile { text: String::with_capacity(bytes), invalid_lines: Vec::new() };
         Self { file, line: 1 }
     }
 
@@ -92,10 +92,10 @@ impl Lines {
         self.line += usize::from(character == '\n');
     }
 
-    fn push_no_text(&mut self) {
-        self.push(NO_TEXT);
-        if self.file.spoilt.last() != Some(&self.line) {
-            self.file.spoilt.push(self.line);
+    fn push_invalid(&mut self) {
+        self.push(INVALID);
+        if self.file.invalid_lines.last() != Some(&self.line) {
+            self.file.invalid_lines.push(self.line);
         }
     }
 }
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
 
     fn decoded(bytes: &[u8]) -> (String, Vec<usize>) {
-        let TextFile { text, spoilt } = decode(bytes.to_vec());
-        (text, spoilt)
+        let TextFile { text, invalid_lines } = decode(bytes.to_vec());
+        (text, invalid_lines)
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! What tools exist.
 //!
-//! This room reads tools from files in the formats in which they are found in the wild (MCP
-//! `tools/list` results, OpenAI and Anthropic tool lists, OpenAPI 3, JSON lines, TOML), checks
-//! them, gives each an id and a row, and says by which texts it is to be found.
+//! This crate reads tools from files (MCP `tools/list` results, OpenAI and Anthropic tool lists,
+//! OpenAPI 3, JSON lines, TOML), checks them, gives each an id and a row, and makes the texts by which
+//! it is searched.
 //!
-//! It must never know how tools are searched, ranked or called: no vectors, scores or connections,
-//! and none of the rooms that have them. Of the outside world it reads only the files whose paths
-//! it is given; no environment variables.
+//! It must never know how tools are searched, ranked or called: no vectors, scores or connections. It
+//! reads the files whose paths it is given and nothing else; no environment variables.
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool, embedding_text};
@@ -23,11 +22,11 @@
 //! assert_eq!(embedding_text(&catalog.tools()[0]), "files: read Text. Read a text file.");
 //! ```
 
+mod call_hints;
 mod change;
 mod details;
 mod effects;
 mod error;
-mod everyday;
 mod expansion;
 mod facet;
 mod fallback;
@@ -36,43 +35,38 @@ mod import;
 mod list;
 mod load;
 mod needs;
+mod obligation;
 mod operation;
 mod overlay;
 mod problem;
-mod retry;
 mod routing;
 mod row;
 mod sanitize;
-mod satisfies;
 mod source;
 mod suspicion;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tool;
-mod unknown;
 mod validate;
 mod words;
 
-pub use change::{Change, Changed};
+pub use call_hints::{CallHints, Retry, RetryOn};
+pub use change::{Change, ChangedCatalog};
 pub use effects::{EffectKind, EffectSource, Effects};
 pub use error::Error;
-pub use everyday::everyday_prompts;
 pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
-pub use list::{Catalog, Loaded};
+pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
 pub use needs::Need;
+pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use problem::{Problem, Severity};
-pub use retry::{Retry, RetryOn};
-pub use routing::{CallHints, IntentSignal, ParameterHints, Routing};
+pub use routing::{IntentSignal, ParameterHints, Routing, everyday_prompts};
 pub use sanitize::visible;
-pub use satisfies::covers;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
-#[cfg(test)]
-use text::parameter_names;
 pub use text::{embedding_text, split_identifier};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,

@@ -1,10 +1,10 @@
-//! The catalog itself: tools in a fixed order, found by id.
+//! The catalog: tools in a fixed order, found by id.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, validate};
+use crate::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, validate};
 
 /// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
 #[derive(Clone, Debug, Default)]
@@ -16,26 +16,26 @@ pub struct Catalog {
     facets: FacetIndex,
 }
 
-/// A catalog, and what was wrong with its sources.
+/// A catalog, and the problems of its sources.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadedCatalog {
     pub catalog: Catalog,
     pub problems: Vec<Problem>,
 }
 
 impl Catalog {
-    /// A catalog of tools made by hand. Tools that cannot be used are left out and reported.
-    pub fn from_tools(tools: Vec<Tool>) -> Loaded {
-        let mut gathered = Gathered::default();
+    /// A catalog of these tools. Tools with an error are left out and reported.
+    pub fn from_tools(tools: Vec<Tool>) -> LoadedCatalog {
+        let mut builder = CatalogBuilder::default();
         for tool in tools {
             let mut problems = validate::check(&tool);
             if !problems.iter().any(Problem::is_error) {
-                problems.extend(gathered.push(tool));
+                problems.extend(builder.push(tool));
             }
-            gathered.problems.extend(problems);
+            builder.problems.extend(problems);
         }
-        gathered.into_loaded()
+        builder.finish()
     }
 
     /// A catalog of tools that have passed all checks and whose ids differ.
@@ -49,24 +49,23 @@ impl Catalog {
         Self { tools, rows, names, facets }
     }
 
-    /// What is [suspicious](suspicions) in any tool, as warnings. Loading does not look for it: over a
-    /// thousand tools that takes 80 ms, as long as all else of a start.
+    /// What is [suspicious](suspicions) in any tool, as warnings. Loading does not look for it: for a
+    /// thousand tools that takes 80 ms, as long as the rest of a start.
     pub fn suspicious(&self) -> Vec<Problem> {
-        let told = |tool: &Arc<Tool>| {
+        let warnings = |tool: &Arc<Tool>| {
             let found = suspicions(tool).into_iter();
             let id = tool.id.to_string();
             found.map(move |found| Problem { tool: Some(id.clone()), ..found.problem() }).collect()
         };
-        self.tools.iter().flat_map(|tool| -> Vec<Problem> { told(tool) }).collect()
+        self.tools.iter().flat_map(|tool| -> Vec<Problem> { warnings(tool) }).collect()
     }
 
-    /// All tools, in the order of their sources. The rest of the program knows a tool by its row
-    /// in this slice.
+    /// All tools, in the order of their sources. A tool's row is its position in this slice.
     pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
     }
 
-    /// The tools' rows by phase, language, task type, category, server and what they satisfy.
+    /// The tools' rows by facet.
     pub fn facets(&self) -> &FacetIndex {
         &self.facets
     }
@@ -83,7 +82,7 @@ impl Catalog {
         self.tools.is_empty()
     }
 
-    /// The tool of an id, of `server:tool`, or of a bare name that only one tool has.
+    /// The tool of an id, of `server:tool`, or of a name that only one tool has.
     pub fn get(&self, id: &str) -> Option<&Tool> {
         self.row(id).map(|row| self.tools[row as usize].as_ref())
     }
@@ -102,17 +101,17 @@ impl Catalog {
         self.rows.get(id).copied()
     }
 
-    /// Both parts may hold colons themselves, so each one is tried as the one between them. Who
-    /// names a server means that one: `a__b__c` may be the `c` of `a__b`, and then it is not `a:b__c`.
+    /// The row of `server:name`. Both parts may hold colons, so each colon is tried. The tool must belong
+    /// to that server: where `a__b__c` is the tool `c` of the server `a__b`, it is not `a:b__c`.
     fn row_by_colon(&self, id: &str) -> Option<&u32> {
         id.match_indices(':').find_map(|(at, _)| {
             let (server, name) = (&id[..at], &id[at + 1..]);
             let row = self.rows.get(ToolId::scoped(Some(server), name).as_str())?;
-            self.tools[*row as usize].may_be_of(server).then_some(row)
+            self.tools[*row as usize].answers_to_server(server).then_some(row)
         })
     }
 
-    /// Up to `limit` ids that may have been meant by one that is not there, the likeliest first.
+    /// Up to `limit` ids that an unknown id may have meant, the likeliest first.
     pub fn near(&self, id: &str, limit: usize) -> Vec<&ToolId> {
         let wanted = comparable(id);
         let mut near: Vec<(f64, &ToolId)> = self
@@ -134,17 +133,17 @@ impl Catalog {
     }
 }
 
-/// Below this, two ids have no more in common than any two ids.
+/// The likeness from which two ids are alike; any two ids may have less.
 const ALIKE: f64 = 0.5;
 
-/// Case and the choice of separator are what people get wrong most; neither counts.
+/// The id without case and separators, which people get wrong most.
 fn comparable(id: &str) -> String {
     id.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// 1 for the same, down to 0. One that contains the other is at least 0.6 alike.
+/// How alike two ids are, 1 for equal ones down to 0; at least 0.6 where one contains the other.
 ///
-/// Lengths that differ too much are not compared: a miss must stay quick in a catalog of 40,000.
+/// Ids of very different lengths are not compared: a miss must be fast in a catalog of 40,000 tools.
 fn likeness(a: &str, b: &str) -> f64 {
     const CONTAINED: f64 = 0.6;
     const MIN_CONTAINED: usize = 3;
@@ -162,16 +161,16 @@ fn likeness(a: &str, b: &str) -> f64 {
     }
 }
 
-/// A catalog in the making.
+/// Collects the tools of a catalog, and their problems.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct CatalogBuilder {
     pub tools: Vec<Tool>,
     pub problems: Vec<Problem>,
     rows: HashMap<ToolId, usize>,
 }
 
-impl Gathered {
-    /// Adds a tool. Of two that share an id the first stays; a problem, unless they are the same.
+impl CatalogBuilder {
+    /// Adds a tool. Of two with one id the first stays; that is a problem unless they are equal.
     pub fn push(&mut self, tool: Tool) -> Option<Problem> {
         match self.rows.entry(tool.id.clone()) {
             Entry::Vacant(vacant) => {
@@ -181,31 +180,31 @@ impl Gathered {
             }
             Entry::Occupied(first) if self.tools[*first.get()] == tool => None,
             Entry::Occupied(first) => {
-                let problem = clash(&self.tools[*first.get()], &tool);
+                let problem = duplicate_id(&self.tools[*first.get()], &tool);
                 Some(problem.tool(tool.id.as_str()).field("id"))
             }
         }
     }
 
-    pub fn into_loaded(self) -> Loaded {
+    pub fn finish(self) -> LoadedCatalog {
         let tools = self.tools.into_iter().map(Arc::new).collect();
-        Loaded { catalog: Catalog::of_checked(tools), problems: self.problems }
+        LoadedCatalog { catalog: Catalog::of_checked(tools), problems: self.problems }
     }
 }
 
-/// Of two different tools with one id, which these are. Names with `__` in them make one id of two
-/// servers' tools, and who reads of it does not see them in the id.
-fn clash(first: &Tool, second: &Tool) -> Problem {
+/// The problem of two different tools with one id. Names with `__` can make one id of the tools of two
+/// servers, which the id does not show; so the problem names both.
+fn duplicate_id(first: &Tool, second: &Tool) -> Problem {
     if (&first.server, &first.name) == (&second.server, &second.name) {
         let found = "a second, different tool with the same id";
         let cure = "give one of them another id or server; the first was kept";
         return Problem::new(Severity::Error, "a unique id", found, cure);
     }
-    let told = |tool: &Tool| match &tool.server {
+    let describe = |tool: &Tool| match &tool.server {
         Some(server) => format!("`{}` of the server `{server}`", tool.name),
         None => format!("`{}` without a server", tool.name),
     };
-    let found = format!("the id of {} for {} too", told(first), told(second));
+    let found = format!("the id of {} for {} too", describe(first), describe(second));
     let cure = "rename one of the servers, or give one of the tools an id; the first was kept";
     Problem::new(Severity::Error, "a unique id", found, cure)
 }

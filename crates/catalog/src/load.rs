@@ -5,38 +5,38 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::import::{self, Import};
-use super::list::Gathered;
-use super::source::Source;
-use super::{Catalog, Error, Loaded, Problem, Severity, Tool, fallback, file, overlay};
+use crate::import::{self, Import};
+use crate::list::CatalogBuilder;
+use crate::source::Source;
+use crate::{Catalog, Error, LoadedCatalog, Problem, Severity, Tool, fallback, file, overlay};
 
 const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
 
 /// How to load a catalog.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// Fail on the first error instead of leaving out what is wrong.
+    /// Fail where there is an error, instead of leaving out what has one.
     pub strict: bool,
     /// Files that set tiers and facets by id pattern; later ones win.
     pub overlays: Vec<PathBuf>,
-    /// Take what files of tools say of when their tools are right ([`signals`](super::Routing::signals), [`critical`](super::Routing::critical)). Without it
-    /// that is left out with a warning: whoever wrote the file would have a say over every prompt. Overlays are the
-    /// user's own, and always taken.
+    /// Keep [`signals`](crate::Routing::signals) and [`critical`](crate::Routing::critical) of files. Otherwise
+    /// they are left out with a warning: the author of a file could decide over every prompt with them.
+    /// Those of overlays are always kept, because the user wrote them.
     pub author_signals: bool,
 }
 
 impl Catalog {
-    /// Loads tools from files and directories, in the order given and, within a directory, by
-    /// name. The format of a file is told by its content.
+    /// Loads tools from files and directories, in the order given and, within a directory, by name. The
+    /// content of a file decides its format.
     ///
     /// # Errors
-    /// A path that cannot be read, a named file that is too large or without anything that is a tool, and, in strict
-    /// mode, any problem of level error.
-    pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, Error> {
+    /// Where a path cannot be read, a named file is too large or holds no tool, and, in strict mode,
+    /// where any problem is an error.
+    pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<LoadedCatalog, Error> {
         Self::load_with(paths, Vec::new(), options)
     }
 
-    /// [`Catalog::load`] with more tools after those of the files.
+    /// Loads as [`Catalog::load`] does, and adds these tools after those of the files.
     ///
     /// # Errors
     /// As [`Catalog::load`].
@@ -44,7 +44,7 @@ impl Catalog {
         paths: &[PathBuf],
         tools: Vec<Tool>,
         options: &LoadOptions,
-    ) -> Result<Loaded, Error> {
+    ) -> Result<LoadedCatalog, Error> {
         let mut places = Vec::new();
         for path in paths {
             if path.is_dir() {
@@ -55,49 +55,49 @@ impl Catalog {
                 places.push(Place { path: path.clone(), is_named: true });
             }
         }
-        // Side by side: reading is a good part of a start.
+        // In parallel: reading takes a good part of a start.
         let read: Vec<_> = places.par_iter().map(|place| import_file(&place.path)).collect();
-        let mut gathered = Gathered::default();
+        let mut builder = CatalogBuilder::default();
         for (place, import) in places.iter().zip(read) {
             let import = import.map(|import| match options.author_signals {
                 true => import,
                 false => without_signals(&place.path, import),
             });
-            take_in(place, import, &mut gathered)?;
+            add_file(place, import, &mut builder)?;
         }
         for tool in tools {
-            let problem = gathered.push(tool);
-            gathered.problems.extend(problem);
+            let problem = builder.push(tool);
+            builder.problems.extend(problem);
         }
         for path in &options.overlays {
-            let problems = overlay::apply(path, &mut gathered.tools)?;
-            gathered.problems.extend(problems);
+            let problems = overlay::apply(path, &mut builder.tools)?;
+            builder.problems.extend(problems);
         }
-        gathered.problems.extend(fallback::check(&gathered.tools));
-        if options.strict && gathered.problems.iter().any(Problem::is_error) {
-            return Err(Error::Strict { problems: gathered.problems });
+        builder.problems.extend(fallback::check(&builder.tools));
+        if options.strict && builder.problems.iter().any(Problem::is_error) {
+            return Err(Error::Strict { problems: builder.problems });
         }
-        Ok(gathered.into_loaded())
+        Ok(builder.finish())
     }
 
-    /// The tools of a text in any of the formats, as [`Catalog::load`] reads them from a file.
+    /// Reads the tools of a text in any format, as [`Catalog::load`] reads those of a file.
     ///
     /// # Errors
-    /// A text without anything that is a tool.
-    pub fn read(text: &str) -> Result<Loaded, Error> {
+    /// Where the text holds no tool.
+    pub fn read(text: &str) -> Result<LoadedCatalog, Error> {
         let nowhere = Path::new("");
         let import = import::read(&Source::new(nowhere, text));
         let import =
-            import.map_err(|problem| Error::Unrecognised { problem: unplaced(problem) })?;
-        let mut gathered = Gathered::default();
-        add(nowhere, import, &mut gathered);
-        gathered.problems.iter_mut().for_each(|problem| problem.file = None);
-        Ok(gathered.into_loaded())
+            import.map_err(|problem| Error::Unrecognised { problem: without_file(problem) })?;
+        let mut builder = CatalogBuilder::default();
+        add(nowhere, import, &mut builder);
+        builder.problems.iter_mut().for_each(|problem| problem.file = None);
+        Ok(builder.finish())
     }
 }
 
-/// Of a text that stands in no file.
-fn unplaced(mut problem: Box<Problem>) -> Box<Problem> {
+/// Removes the file of a problem, for a text that is not in a file.
+fn without_file(mut problem: Box<Problem>) -> Box<Problem> {
     problem.file = None;
     problem
 }
@@ -105,21 +105,21 @@ fn unplaced(mut problem: Box<Problem>) -> Box<Problem> {
 /// A file to read.
 struct Place {
     path: PathBuf,
-    /// Else it was met in a directory.
+    /// Whether the user named it; otherwise it was found in a directory.
     is_named: bool,
 }
 
-/// A file that was only met, not named, is reported where it is not understood.
-fn take_in(
+/// Adds the tools of a file. An error of a file that was found in a directory is only reported.
+fn add_file(
     Place { path, is_named }: &Place,
     import: Result<Import, Error>,
-    gathered: &mut Gathered,
+    builder: &mut CatalogBuilder,
 ) -> Result<(), Error> {
     match import {
-        Ok(import) => add(path, import, gathered),
+        Ok(import) => add(path, import, builder),
         Err(error) if *is_named => return Err(error),
-        Err(Error::Unrecognised { problem }) => gathered.problems.push(*problem),
-        Err(error) => gathered.problems.push(unreadable(path, &error)),
+        Err(Error::Unrecognised { problem }) => builder.problems.push(*problem),
+        Err(error) => builder.problems.push(unreadable(path, &error)),
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ fn unreadable(path: &Path, error: &Error) -> Problem {
     problem
 }
 
-/// Catalog files below a directory by name; hidden ones are left out, links followed once.
+/// Lists the catalog files below a directory by name, without hidden ones; links are followed once.
 fn list_files(
     directory: &Path,
     files: &mut Vec<PathBuf>,
@@ -168,8 +168,8 @@ fn has_catalog_extension(path: &Path) -> bool {
     extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
-/// A pipe in a directory would be waited for, and a device has no end. What is not there (a link
-/// that leads nowhere) is taken all the same, and reported when it is read.
+/// Whether a path in a directory is read: a pipe would block, and a device has no end. A link that
+/// leads nowhere is read too, so that it is reported.
 fn may_be_a_file(path: &Path) -> bool {
     std::fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
@@ -179,14 +179,14 @@ fn import_file(path: &Path) -> Result<Import, Error> {
     import::read(&Source::of(path, &file)).map_err(|problem| Error::Unrecognised { problem })
 }
 
-/// Takes from the tools of a file what its author says of when they are right, and tells it.
+/// Removes `signals` and `critical` from the tools of a file, with a warning.
 fn without_signals(path: &Path, mut import: Import) -> Import {
-    let says = |tool: &Tool| !tool.routing.signals.is_empty() || tool.routing.critical;
-    let says: Vec<&mut Tool> =
-        import.tools.iter_mut().map(|found| &mut found.tool).filter(|tool| says(tool)).collect();
-    let count = says.len();
-    let first = says.first().map(|tool| tool.id.to_string());
-    for tool in says {
+    let has_any = |tool: &Tool| !tool.routing.signals.is_empty() || tool.routing.critical;
+    let affected: Vec<&mut Tool> =
+        import.tools.iter_mut().map(|found| &mut found.tool).filter(|tool| has_any(tool)).collect();
+    let count = affected.len();
+    let first = affected.first().map(|tool| tool.id.to_string());
+    for tool in affected {
         tool.routing.signals.clear();
         tool.routing.critical = false;
     }
@@ -203,15 +203,15 @@ fn without_signals(path: &Path, mut import: Import) -> Import {
     import
 }
 
-fn add(path: &Path, import: Import, gathered: &mut Gathered) {
+fn add(path: &Path, import: Import, builder: &mut CatalogBuilder) {
     let (tools, skipped) = (import.tools.len(), import.skipped);
     tracing::debug!(file = %path.display(), tools, skipped, "read tools");
-    gathered.problems.extend(import.problems);
+    builder.problems.extend(import.problems);
     for found in import.tools {
-        if let Some(mut problem) = gathered.push(found.tool) {
+        if let Some(mut problem) = builder.push(found.tool) {
             problem.file = Some(path.to_owned());
             problem.line = found.line;
-            gathered.problems.push(problem);
+            builder.problems.push(problem);
         }
     }
 }

@@ -1,24 +1,24 @@
-//! What gives the ids that a tool needs: `GET /tv/{tv_id}/credits` cannot be called before a search
-//! for the show.
+//! The tools that give the ids which another tool requires: `GET /tv/{tv_id}/credits` cannot be called
+//! before a search for the show.
 
-use super::effects::Effects;
-use super::text::split_identifier;
-use super::{Catalog, Facet, Tool, ToolId};
+use crate::effects::Effects;
+use crate::text::split_identifier;
+use crate::{Catalog, Facet, Tool, ToolId};
 
-/// A required parameter that is the id of something, and the tools that give such ids.
+/// A required parameter that is an id, and the tools that give such ids.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Need {
     pub parameter: String,
-    /// Tools of the same server, those with the fewest other words in their names first.
+    /// Tools of the same server, those with the fewest words in their names first.
     pub from: Vec<ToolId>,
 }
 
-/// Suppliers that are named for one parameter.
+/// Tools that are named for one parameter, at most.
 const MOST: usize = 3;
 
 impl Catalog {
-    /// The ids that a tool requires, each with the tools that give it: tools of the same server that
-    /// only read, have the id's entity in their name and do not need the id themselves.
+    /// The ids that a tool requires, each with the tools that give it: tools of the same server that only
+    /// read or create, name the id's entity and do not require the id themselves.
     pub fn needs(&self, tool: &Tool) -> Vec<Need> {
         let ids = required(tool).into_iter().filter_map(|name| Some((entity(&name)?, name)));
         let Some(server) = &tool.server else { return Vec::new() };
@@ -28,7 +28,9 @@ impl Catalog {
                 .iter()
                 .map(|row| self.tools()[*row as usize].as_ref())
                 .filter(|other| other.id != tool.id)
-                .filter_map(|other| Some((gives(other, &entity, &parameter)?, &other.id)))
+                .filter_map(|other| {
+                    Some((words_if_it_gives(other, &entity, &parameter)?, &other.id))
+                })
                 .collect();
             from.sort();
             let from: Vec<ToolId> = from.into_iter().take(MOST).map(|(_, id)| id.clone()).collect();
@@ -38,7 +40,7 @@ impl Catalog {
     }
 }
 
-/// What the id is of: `tv` for `tv_id`, `playlist` for `playlistId`.
+/// The entity of an id parameter: `tv` of `tv_id`, `playlist` of `playlistId`.
 fn entity(parameter: &str) -> Option<String> {
     let words = split_identifier(parameter).to_lowercase();
     let (entity, last) = words.rsplit_once(' ')?;
@@ -46,8 +48,8 @@ fn entity(parameter: &str) -> Option<String> {
     matches!(last, "id" | "ids" | "uuid" | "key").then(|| singular(entity).to_owned())
 }
 
-/// How many words of the tool's name are not needed for it to give ids of the entity, if it does.
-fn gives(tool: &Tool, entity: &str, parameter: &str) -> Option<usize> {
+/// The number of words in the tool's name where it gives ids of the entity; `None` where it does not.
+fn words_if_it_gives(tool: &Tool, entity: &str, parameter: &str) -> Option<usize> {
     let words = split_identifier(&tool.name).to_lowercase();
     let names_it = words.split_whitespace().any(|word| singular(word) == entity);
     let reads = tool.effects().reads_only() || makes(tool.effects(), &words);
@@ -55,7 +57,7 @@ fn gives(tool: &Tool, entity: &str, parameter: &str) -> Option<usize> {
     (names_it && reads && !needs_it_too).then(|| words.split_whitespace().count())
 }
 
-/// What creates a thing gives its id as well.
+/// Whether a tool creates something: it then gives the id of that.
 fn makes(effects: Effects, words: &str) -> bool {
     !effects.destroys() && words.split_whitespace().any(|word| word == "create")
 }

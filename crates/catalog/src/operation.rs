@@ -1,4 +1,4 @@
-//! How a tool that is an HTTP operation is sent: what an OpenAPI import must not forget.
+//! How a tool that is an HTTP operation is sent, as its OpenAPI description says.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// In the place of `{name}` in the path.
+    /// Instead of `{name}` in the path.
     Path,
     Query,
     Header,
@@ -16,7 +16,7 @@ pub enum Place {
     Body,
 }
 
-/// One argument of an operation. In rows of before, a name may stand in two places; the value
+/// One argument of an operation. In catalogs of earlier versions a name may have two places; the value
 /// then goes to both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationArgument {
@@ -29,16 +29,16 @@ pub struct OperationArgument {
     /// An object in a query as `a[b]=1&a[c]=2`: OpenAPI's style `deepObject`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deep: bool,
-    /// A file in a body of parts, given in base64: its media type.
+    /// The media type of a file in a multipart body; the argument is the file in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Its name in the request, where another argument has that name here.
+    /// Its name in the request, where that differs from `name` because two arguments share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_as: Option<String>,
 }
 
 impl OperationArgument {
-    /// An argument that is sent under its own name, and as is usual at its place.
+    /// An argument that is sent under its own name in the usual way for its place.
     pub fn new(name: impl Into<String>, place: Place) -> Self {
         let name = name.into();
         Self { name, place, joined: false, deep: false, file: None, sent_as: None }
@@ -59,12 +59,12 @@ pub struct OperationBody {
 }
 
 impl OperationBody {
-    /// Whether it is what an HTML form sends.
+    /// Whether it is an HTML form.
     pub fn is_form(&self) -> bool {
         self.is("application/x-www-form-urlencoded")
     }
 
-    /// Whether it is what an HTML form with files sends.
+    /// Whether it is a form with parts, which may be files.
     pub fn is_multipart(&self) -> bool {
         self.is("multipart/form-data")
     }
@@ -76,7 +76,7 @@ impl OperationBody {
 }
 
 impl Operation {
-    /// Whether its body can be made: it has none, or is JSON, a form, or parts that are known.
+    /// Whether its body can be sent: it has none, or is JSON, a form, or parts that are known.
     pub fn is_body_known(&self) -> bool {
         let has_parts = self.arguments.iter().any(|argument| argument.place == Place::Member);
         let is_known = |body: &OperationBody| body.is_form() || body.is_multipart() && has_parts;
@@ -91,12 +91,12 @@ pub struct Operation {
     pub method: String,
     /// The path with its `{names}`, below the server's address.
     pub path: String,
-    /// The server's address as the description gives it; may be relative, or not there.
+    /// The server's address as the description gives it; may be relative or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<OperationArgument>,
-    /// What the body is; JSON where absent.
+    /// The body, where it is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<OperationBody>,
 }

@@ -14,13 +14,13 @@ use std::path::Path;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::value::RawValue;
 
-use super::details::{self, Details};
-use super::import::documents;
-use super::row::{Row, describe, elements, fields};
-use super::source::Source;
-use super::{Error, Problem, Severity, Tool, ToolId, file, validate};
+use crate::details::{self, Details};
+use crate::import::documents;
+use crate::row::{Row, describe, elements, fields};
+use crate::source::Source;
+use crate::{Error, Problem, Severity, Tool, ToolId, file, validate};
 
-/// Changes the tools by the entries of a file, in their order, and says what was wrong with them.
+/// Changes tools by the entries of a file, in order. Returns the problems of the entries.
 pub(super) fn apply(path: &Path, tools: &mut [Tool]) -> Result<Vec<Problem>, Error> {
     let file = file::read(path)?;
     let source = Source::of(path, &file);
@@ -88,7 +88,7 @@ fn matcher(patterns: &[String], row: &mut Row<'_>) -> Option<GlobSet> {
     set.build().or_else(|error| reject(error.to_string()).ok_or(())).ok()
 }
 
-/// Changes each tool that matches. A change that would make a tool unusable is not made.
+/// Changes each tool that matches. A change that would make a tool unusable is only reported.
 fn change(
     tools: &mut [Tool],
     patterns: &[String],

@@ -1,15 +1,15 @@
-//! What is wrong with one tool, one field or one file, told so that it can be cured.
+//! Problems of a tool, a field or a file, each with its cure.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Whether a [`Problem`] cost something.
+/// Whether a [`Problem`] lost anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Everything was kept; something looks like a mistake.
+    /// Everything was kept; something is probably a mistake.
     Warning,
     /// The tool, entry or file was left out.
     Error,
@@ -24,7 +24,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing wrong in a source of tools. Its `Display` is a single line.
+/// One problem in a source of tools. Its `Display` is a single line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Problem {

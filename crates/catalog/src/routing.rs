@@ -4,39 +4,39 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::row::Row;
-use super::{Fallback, Problem, Retry, Severity, Tool, everyday, fallback};
+use crate::row::Row;
+use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
-/// A pattern that takes more than this once compiled is a mistake or an attack: the longest of the
-/// source documents' own takes 40 kB.
+/// Bytes of a compiled pattern. A larger one is a mistake or an attack: the largest of the source
+/// documents takes 40 kB.
 const PATTERN_BYTES: usize = 1 << 18;
 
 const PATTERN_CHARS: usize = 1_000;
 const SIGNALS: usize = 32;
 const REFERENCES: usize = 256;
 
-/// When a tool is the right one, in its author's words. Nothing declared is nothing said: such a
-/// tool is neither lifted nor lowered.
+/// When a tool is the right one, as its author declares. A tool that declares nothing is ranked neither
+/// higher nor lower.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Routing {
-    /// 0 to 100: how good it is among tools for the same thing. Without one it counts as 50.
+    /// How good it is among tools for the same purpose, 0 to 100. Where absent it counts as 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
-    /// The tools to try after it, the next best first.
+    /// The tools to try where it fails, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
-    /// Ids of tools that must not stand in one answer with it.
+    /// Ids of tools that must not be in one answer with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<String>,
     /// Prompts that it is meant for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<IntentSignal>,
-    /// Whether it belongs into every answer.
+    /// Whether it is in every answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub critical: bool,
-    /// Whether its server began to list it after the other tools, and lately. For tools of servers the pins
-    /// tell; the signal `newcomer` ranks it a little lower.
+    /// Whether its server listed it recently and after its other tools. Pins decide this for tools of
+    /// servers; the signal `newcomer` ranks such a tool a little lower.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
     #[serde(skip_serializing_if = "ParameterHints::is_empty")]
@@ -45,76 +45,19 @@ pub struct Routing {
     pub call_hints: CallHints,
 }
 
-/// What a call of the tool takes and gives, beside its typical latency.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CallHints {
-    /// How long a call may take, in milliseconds; an hour at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    /// After how many milliseconds somebody is told that it is at work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feedback_delay_ms: Option<u64>,
-    /// Whether it does research, which takes minutes; without it its name and tier tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub research: Option<bool>,
-    /// Tokens of a usual answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub typical_tokens: Option<u32>,
-    /// Tokens of an answer that are taken at most; the rest is kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    /// When a call is sent again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Retry>,
-    /// Whether a long text is summarised by its sentences nearest to the question, in the place of its
-    /// beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub summarize: Option<bool>,
-}
-
-impl CallHints {
-    pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
-
-    /// Takes over what `said` says.
-    pub fn change(&mut self, said: &Self) {
-        self.timeout_ms = said.timeout_ms.or(self.timeout_ms);
-        self.feedback_delay_ms = said.feedback_delay_ms.or(self.feedback_delay_ms);
-        self.research = said.research.or(self.research);
-        self.typical_tokens = said.typical_tokens.or(self.typical_tokens);
-        self.max_tokens = said.max_tokens.or(self.max_tokens);
-        self.retry = said.retry.clone().or(self.retry.take());
-        self.summarize = said.summarize.or(self.summarize);
-    }
-
-    /// What is wrong with it, if anything: the member, what was expected, and what was found.
-    pub fn fault(&self) -> Option<(&'static str, String, String)> {
-        let most = Self::MAX_TIMEOUT_MS;
-        if let Some(found) = self.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
-            return Some(("timeout_ms", format!("1 to {most} ms"), found.to_string()));
-        }
-        let found = self.retry.as_ref().map(|retry| retry.most).filter(|n| *n > Retry::MOST)?;
-        Some(("retry", format!("`most` of 0 to {}", Retry::MOST), found.to_string()))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// A pattern over prompts, and what a match says.
+/// A pattern over prompts, and what a match means for the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentSignal {
     /// A regular expression without regard to case, in any script.
     pub pattern: String,
-    /// How much a match speaks for the tool, up to 1; below 0 it speaks against it, down to -1.
+    /// How much a match counts for the tool, up to 1, or against it, down to -1.
     pub weight: f32,
-    /// The name of an intent that only this tool serves: a match leaves no other in the answer.
+    /// The name of an intent that only this tool serves: after a match the answer has no other tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclusive_intent: Option<String>,
 }
 
-/// What helps a model to fill in a tool's parameters.
+/// Hints that help a model to fill in a tool's parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ParameterHints {
@@ -140,10 +83,10 @@ impl Routing {
 }
 
 impl IntentSignal {
-    /// The pattern, ready to search with.
+    /// Compiles the pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in the words of the regex library.
+    /// Where the pattern is invalid.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         RegexBuilder::new(&self.pattern)
             .case_insensitive(true)
@@ -164,19 +107,9 @@ const FIELDS: [&str; 8] = [
     "call_hints",
 ];
 
-const CALL_FIELDS: [&str; 7] = [
-    "timeout_ms",
-    "feedback_delay_ms",
-    "research",
-    "typical_tokens",
-    "max_tokens",
-    "retry",
-    "summarize",
-];
-
-/// What of a tool's routing was declared; applied to a tool, it changes only that.
+/// The members of `routing` that a source declares; applied to a tool, they change only these.
 #[derive(Default)]
-pub(super) struct Declared {
+pub(super) struct RoutingDetails {
     priority: Option<u8>,
     fallbacks: Option<Vec<Fallback>>,
     conflicts_with: Option<Vec<String>>,
@@ -187,7 +120,7 @@ pub(super) struct Declared {
     call_hints: CallHints,
 }
 
-impl Declared {
+impl RoutingDetails {
     /// Reads the object `routing` of a row.
     pub fn read(row: &mut Row<'_>) -> Self {
         let Some(mut routing) = row.child("routing") else { return Self::default() };
@@ -199,7 +132,7 @@ impl Declared {
             critical: routing.flag("critical"),
             newcomer: routing.flag("newcomer"),
             parameter_hints: read_hints(&mut routing),
-            call_hints: read_call_hints(&mut routing),
+            call_hints: call_hints::read(&mut routing),
         };
         routing.warn_unknown(&FIELDS);
         row.absorb(routing);
@@ -250,26 +183,7 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
     Some(hints)
 }
 
-fn read_call_hints(routing: &mut Row<'_>) -> CallHints {
-    let Some(mut child) = routing.child("call_hints") else { return CallHints::default() };
-    const TOKENS: &str = "a whole number of tokens";
-    const RETRY: &str = "an object with `on`, a list of unreachable, broken, busy, timeout and error, \
-        and `most`, a number of times";
-    let hints = CallHints {
-        timeout_ms: child.millis("timeout_ms"),
-        feedback_delay_ms: child.millis("feedback_delay_ms"),
-        research: child.flag("research"),
-        typical_tokens: child.typed("typical_tokens", TOKENS),
-        max_tokens: child.typed("max_tokens", TOKENS),
-        retry: child.typed("retry", RETRY),
-        summarize: child.flag("summarize"),
-    };
-    child.warn_unknown(&CALL_FIELDS);
-    routing.absorb(child);
-    hints
-}
-
-/// Everything wrong with a tool's routing.
+/// Every problem of a tool's routing.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let routing = &tool.routing;
     let mut problems = Vec::new();
@@ -303,7 +217,7 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
             wrong(&format!("signals[{at}].{field}"), &expected, found, cure);
         }
     }
-    if let Some((claimed, all)) = everyday::too_broad(&routing.signals) {
+    if let Some((claimed, all)) = too_broad(&routing.signals) {
         let found = format!("patterns that match {claimed} of {all} everyday prompts");
         let cure = "write words that only prompts for this tool have";
         wrong("signals", "patterns for the tool's own prompts", found, cure);
@@ -323,9 +237,33 @@ fn fault(signal: &IntentSignal) -> Option<(&'static str, String, String, &'stati
     }
     let error = signal.compile().err()?;
     let said = error.to_string();
-    // The library draws the pattern with a mark below; the last line says what is wrong.
+    // The library prints the pattern with a mark below it; the last line is the message.
     let said = said.lines().next_back().unwrap_or_default().trim().to_owned();
     let cure =
         "correct it, or write words joined with |; look-around and back-references are not known";
     Some(("pattern", "a regular expression".into(), format!("{:?}: {said}", signal.pattern), cure))
+}
+
+/// Everyday prompts that belong to no catalog, one a line: what the patterns of one tool must not claim.
+const EVERYDAY_PROMPTS: &str = include_str!("data/everyday_prompts.txt");
+
+/// The share of the everyday prompts, 0 to 1, that the patterns of one tool may match together. The tools
+/// of `tests/data/signals` match at most one of the 62; a pattern such as `.` or `the|a|my` matches most.
+const MOST_EVERYDAY: f64 = 0.1;
+
+/// Things that people ask for every day, in English.
+pub fn everyday_prompts() -> impl Iterator<Item = &'static str> {
+    EVERYDAY_PROMPTS.lines().filter(|line| !line.is_empty())
+}
+
+/// The number of everyday prompts that the patterns match, and of all, where that is too many for one
+/// tool. Patterns that count against the tool may match everything.
+fn too_broad(signals: &[IntentSignal]) -> Option<(usize, usize)> {
+    let claims = |signal: &&IntentSignal| signal.weight > 0.0 || signal.exclusive_intent.is_some();
+    let patterns: Vec<Regex> =
+        signals.iter().filter(claims).filter_map(|signal| signal.compile().ok()).collect();
+    let is_claimed = |prompt: &&str| patterns.iter().any(|pattern| pattern.is_match(prompt));
+    let (all, claimed) =
+        (everyday_prompts().count(), everyday_prompts().filter(is_claimed).count());
+    (claimed as f64 > MOST_EVERYDAY * all as f64).then_some((claimed, all))
 }

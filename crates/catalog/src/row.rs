@@ -1,15 +1,15 @@
 //! One JSON object, read field by field, with a [`Problem`] for each field of the wrong type.
 //!
-//! Not a derived `Deserialize`: that stops at the first fault and, with `flatten` or `untagged`,
-//! rewrites the schema's bytes.
+//! A derived `Deserialize` would stop at the first fault and, with `flatten` or `untagged`, change the
+//! schema's bytes.
 
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::source::Source;
-use super::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
+use crate::source::Source;
+use crate::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
 
 pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
@@ -32,7 +32,7 @@ pub(super) fn is_null(raw: &RawValue) -> bool {
     raw.get() == "null"
 }
 
-/// The JSON type, with the value where it is short: what a message says was found.
+/// The JSON type with the beginning of the value, for messages.
 pub(super) fn describe(raw: &RawValue) -> String {
     const SHOWN: usize = 40;
     let text = raw.get();
@@ -49,7 +49,7 @@ pub(super) fn describe(raw: &RawValue) -> String {
     format!("{kind} {shown}{dots}")
 }
 
-/// A JSON object under reading. Problems gather here; an error among them loses the object.
+/// A JSON object that is being read, with its problems so far. An error among them loses the object.
 pub(super) struct Row<'a> {
     pub fields: Fields<'a>,
     pub problems: Vec<Problem>,
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
         self.problems.iter().any(Problem::is_error)
     }
 
-    /// A field's value; a `null` is the same as no field at all.
+    /// A field's value; `null` is the same as an absent field.
     pub fn value(&self, key: &str) -> Option<&'a RawValue> {
         self.fields.get(key).copied().filter(|raw| !is_null(raw))
     }
@@ -86,7 +86,7 @@ impl<'a> Row<'a> {
         self.problem(key, problem);
     }
 
-    /// A field of a type that reads itself; `expected` says which.
+    /// A field of any type that deserialises; `expected` describes it in messages.
     pub fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
         let raw = self.value(key)?;
         let value = serde_json::from_str(raw.get()).ok();
@@ -104,7 +104,7 @@ impl<'a> Row<'a> {
         self.typed(key, "true or false")
     }
 
-    /// A list of strings; a single string is a list of one, and `{"kind": "x"}` stands for `x`.
+    /// A list of strings; a single string is a list of one, and `{"kind": "x"}` means `x`.
     pub fn list(&mut self, key: &str) -> Option<Vec<String>> {
         const EXPECTED: &str = "a list of strings";
         let raw = self.value(key)?;
@@ -125,7 +125,7 @@ impl<'a> Row<'a> {
         Some(list)
     }
 
-    /// One of an enum's words, without regard to case.
+    /// One of the words of an enum, without regard to case.
     pub fn word<T: DeserializeOwned>(&mut self, key: &str, words: &[&str]) -> Option<T> {
         let word = self.text(key)?;
         let wanted = word.trim().to_lowercase().replace(['-', ' '], "_");
@@ -180,8 +180,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A schema as its source wrote it. A string that holds an object is opened: TOML files and
-    /// some exports carry schemas that way.
+    /// A schema as its source wrote it. A string of JSON is parsed, because TOML files and some exports
+    /// hold schemas so.
     pub fn schema(&mut self, key: &str) -> Option<Schema> {
         let raw = self.value(key)?;
         let inner = serde_json::from_str::<String>(raw.get())
@@ -190,7 +190,7 @@ impl<'a> Row<'a> {
         Some(Schema::new(inner.unwrap_or_else(|| raw.to_owned())))
     }
 
-    /// Those of these members that are there, as one object with the bytes of its source.
+    /// The members that exist of these, as one object with the bytes of its source.
     pub fn members(&self, keys: &[&str]) -> Option<Schema> {
         let there = keys.iter().filter_map(|key| Some((key, self.value(key)?)));
         let members: Vec<String> =
@@ -199,7 +199,7 @@ impl<'a> Row<'a> {
         (!members.is_empty()).then(|| Schema::new(object))
     }
 
-    /// An object inside this one; its problems name their whole path.
+    /// An object in this one; its problems name the whole path.
     pub fn child(&mut self, key: &str) -> Option<Row<'a>> {
         let raw = self.value(key)?;
         let Some(fields) = fields(raw) else {
@@ -210,7 +210,7 @@ impl<'a> Row<'a> {
         Some(Row { fields, problems: Vec::new(), line: self.line, path })
     }
 
-    /// The objects of a list inside this one.
+    /// The objects of a list in this one.
     pub fn children(&mut self, key: &str) -> Option<Vec<Row<'a>>> {
         const EXPECTED: &str = "a list of objects";
         let raw = self.value(key)?;
@@ -231,7 +231,7 @@ impl<'a> Row<'a> {
         Some(children)
     }
 
-    /// A text without which the object around it says nothing.
+    /// A text that its object requires.
     pub fn required_text(&mut self, key: &str, expected: &str) -> Option<String> {
         if self.value(key).is_none() {
             let cure = format!("write {expected}, or leave out what it belongs to");
@@ -241,12 +241,28 @@ impl<'a> Row<'a> {
         self.text(key)
     }
 
-    /// Takes over what was found wrong inside a child.
+    /// Warns of each field that is not in `known`, most often a typo, with the name that was probably
+    /// meant.
+    pub fn warn_unknown(&mut self, known: &[&str]) {
+        let unknown: Vec<String> =
+            self.fields.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
+        for key in unknown {
+            let cure = match near_word(&key, known) {
+                Some(meant) => format!("did you mean {meant:?}?"),
+                None => "remove it; it has no effect".to_owned(),
+            };
+            let found = format!("the unknown field {key:?}");
+            let problem = Problem::new(Severity::Warning, "a field of a tool", found, cure);
+            self.problem(&key, problem);
+        }
+    }
+
+    /// Takes over the problems of a child.
     pub fn absorb(&mut self, child: Row<'_>) {
         self.problems.extend(child.problems);
     }
 
-    /// Name, description and server: what every format has. `None` without a name.
+    /// A tool with name, description and server, which every format has. `None` without a name.
     pub fn named(&mut self, server: Option<&str>) -> Option<Tool> {
         if self.value("name").is_none() {
             let cure = "give the tool the name by which it is called";
@@ -258,7 +274,7 @@ impl<'a> Row<'a> {
         Some(Tool::new(server.filter(|s| !s.is_empty()), &name, &description))
     }
 
-    /// MCP's tool annotations: side effects and a title. Foreign, so a fault is only a warning.
+    /// MCP's tool annotations: hints on side effects and a title. A fault in them is only a warning.
     pub fn annotations(&mut self) -> (Hints, Option<String>) {
         let before = self.problems.len();
         let Some(mut notes) = self.child("annotations") else {
@@ -287,7 +303,7 @@ fn word_or_kind(raw: &RawValue) -> Option<String> {
     string(fields(raw)?.get("kind")?)
 }
 
-/// The word that was probably meant; `None` where none is close.
+/// The known word that is closest to another; `None` where none is close.
 pub(super) fn near_word<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
     const CLOSE: f64 = 0.6;
     let word = word.to_lowercase();

@@ -1,9 +1,9 @@
-//! Tool texts without what people cannot see, before anything is computed from them.
+//! Removes from the texts of tools what people cannot see, before anything is computed from them.
 //!
-//! A tool's author decides where the tool stands by the words of its description, and a hostile one
-//! hides words there, breaks them with characters that nobody sees, or says one word thirty times.
-//! What is shown and sent stays as it came; only what is embedded and counted goes through here.
-//! An honest text comes out as it went in, byte for byte.
+//! The words of its description decide how a tool is ranked. A hostile author hides words there, breaks
+//! words with invisible characters, or repeats one word thirty times. Only texts that are embedded or
+//! counted are changed here; texts that are shown or sent are not. Honest texts stay the same, byte for
+//! byte.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// A word may stand so often in a text of any length.
+/// Occurrences of a word that are kept in a text of any length.
 const ALWAYS_ALLOWED: usize = 8;
 
-/// In a longer text a word may be one of so many: in English prose `the` is one of 16.
+/// In longer texts, every word of this many may be the same one. In English prose `the` is one of 16.
 const SHARE: usize = 6;
 
-/// The text as a reader sees it: without ANSI escapes, controls, zero-width characters, marks of
-/// direction and tags, and with letters in disguise (`ｆｉｌｅ`, `𝐟𝐢𝐥𝐞`, `ﬁle`) as themselves.
+/// The text as a reader sees it: [`visible`], and with look-alike letters (`ｆｉｌｅ`, `𝐟𝐢𝐥𝐞`, `ﬁle`) replaced
+/// by plain ones.
 ///
-/// Letters and digits are normalised (NFKC), signs are not: a full-width comma is
-/// another token for an encoder than a plain one, and nobody hides a word in a comma.
+/// Letters and digits are normalised (NFKC), punctuation is not: a full-width comma is another token for
+/// an encoder than a plain one, and hides no word.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')) {
         return Cow::Borrowed(text);
@@ -33,16 +33,16 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// How many characters of a text nobody sees, and that honest texts do without.
-pub(super) fn hidden(text: &str) -> usize {
+/// The number of characters that [`visible`] removes.
+pub(super) fn count_hidden(text: &str) -> usize {
     match visible(text) {
         Cow::Borrowed(_) => 0,
         Cow::Owned(seen) => text.chars().count() - seen.chars().count(),
     }
 }
 
-/// The text without what a reader does not see: ANSI escapes, controls, zero-width characters, marks of
-/// direction and tags. What shapes the letters around it stays.
+/// The text without invisible characters: ANSI escapes, controls, zero-width characters, marks of
+/// direction and tags. Characters that change the shape of their neighbours stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let mut kept: Option<String> = None;
     let (mut at, mut before) = (0, ' ');
@@ -63,7 +63,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     kept.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Where an ANSI escape that begins here ends; for any other character, the end of that.
+/// The end of the ANSI escape that begins here, or of the character where it is not one.
 fn escape_end(text: &str, at: usize, character: char) -> usize {
     let after = at + character.len_utf8();
     let (kind, body) = match character {
@@ -95,13 +95,13 @@ fn escape_end(text: &str, at: usize, character: char) -> usize {
     }
 }
 
-/// The character as it is shown; `None` for what is not.
+/// The character as it is shown; `None` for an invisible one.
 fn shown(character: char, before: char, next: Option<char>) -> Option<char> {
     match character {
         '\n' | '\t' | '\r' => Some(character),
         '\u{b}' | '\u{c}' | '\u{85}' => Some(' '),
         c if c.is_control() => None,
-        // The joiners shape the letters of some scripts, and pictures.
+        // Joiners shape the letters of some scripts, and emoji.
         '\u{200c}' | '\u{200d}' => {
             (shapes(before) && next.is_some_and(shapes)).then_some(character)
         }
@@ -119,13 +119,13 @@ fn shown(character: char, before: char, next: Option<char>) -> Option<char> {
     }
 }
 
-/// Whether a joiner beside this letter changes how it looks: Arabic to Khmer, Mongolian, pictures.
+/// Whether a joiner beside this character changes its shape: Arabic to Khmer, Mongolian, emoji.
 fn shapes(character: char) -> bool {
     matches!(character, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{fe0f}'
         | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// NFKC for letters, their marks and decimal digits; all else as it is.
+/// The text with letters, their marks and decimal digits normalised by NFKC.
 fn plain_letters(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -149,10 +149,10 @@ fn is_letter(character: char) -> bool {
         || is_combining_mark(character) && !matches!(character, '\u{fe00}'..='\u{fe0f}')
 }
 
-/// The text without the repetitions of words that stand in it more often than prose has them.
+/// The text without repetitions of words that are more frequent than in prose.
 ///
-/// What stays of a word is its first occurrences, so that stuffing gains nothing and costs nothing.
-pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
+/// The first occurrences of a word stay, so that stuffing neither gains nor costs anything.
+pub(super) fn without_stuffing(text: &str) -> Cow<'_, str> {
     let words = words(text).count();
     if words <= ALWAYS_ALLOWED {
         return Cow::Borrowed(text);
@@ -177,13 +177,13 @@ pub(super) fn unstuffed(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept + &text[from..])
 }
 
-/// Whether some word may come more often. Words are counted by a hash of eight bits, so that honest
-/// texts, which are nearly all, cost no table of strings; two words that share one are counted as one.
+/// Whether some word may occur more often than `most`. Words are counted by a hash of eight bits, and those
+/// of equal hash as one, so that honest texts, which are nearly all, need no table of strings.
 fn may_repeat(text: &str, most: usize) -> bool {
     let mut counts = [0_usize; 256];
     words(text).any(|(_, word)| {
         let add = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        // Nearly every word: nothing to allocate, and the same letters as `lower` has.
+        // Nearly every word is ASCII: the same letters as those of `lower`, without allocating.
         let hash = match word.is_ascii() {
             true => word.bytes().fold(0, |hash, byte| add(hash, byte.to_ascii_lowercase())),
             false => lower(word).bytes().fold(0, add),
@@ -194,7 +194,7 @@ fn may_repeat(text: &str, most: usize) -> bool {
     })
 }
 
-/// What words are compared by.
+/// A word in lower case, by which words are compared.
 fn lower(word: &str) -> Cow<'_, str> {
     match word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         true => Cow::Borrowed(word),
@@ -202,8 +202,8 @@ fn lower(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of a text, each with its place. Scripts without spaces have none: there a word is as
-/// long as what stands between two signs, and is rarely the same.
+/// The words of a text, each with its offset. In scripts without spaces a word is everything between two
+/// signs, and is rarely repeated.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr() as usize;
     let in_word = |c: char| match c.is_ascii() {
@@ -234,8 +234,8 @@ mod tests {
         ] {
             assert_eq!(clean(text), seen, "{text:?}");
         }
-        assert_eq!(hidden("re\u{200b}ad"), 1);
-        assert_eq!(hidden("lire un été à 20 m²，查询"), 0);
+        assert_eq!(count_hidden("re\u{200b}ad"), 1);
+        assert_eq!(count_hidden("lire un été à 20 m²，查询"), 0);
     }
 
     #[test]
@@ -250,18 +250,18 @@ mod tests {
             "קריאת קובץ",
         ] {
             assert_eq!(clean(text), text);
-            assert!(matches!(unstuffed(text), Cow::Borrowed(_)));
+            assert!(matches!(without_stuffing(text), Cow::Borrowed(_)));
         }
     }
 
     #[test]
     fn a_word_counts_only_so_often() {
         let stuffed = format!("Gets news. {}", "weather Weather, ".repeat(20));
-        let clipped = unstuffed(&stuffed);
+        let clipped = without_stuffing(&stuffed);
         assert_eq!(clipped.to_lowercase().matches("weather").count(), ALWAYS_ALLOWED);
         assert!(clipped.starts_with("Gets news. weather"), "{clipped}");
         let honest = "The tool reads the file at the path and gives the text of the file.";
-        assert_eq!(unstuffed(honest), honest);
+        assert_eq!(without_stuffing(honest), honest);
     }
 
     proptest! {
@@ -270,7 +270,7 @@ mod tests {
             let once = clean(&text).into_owned();
             prop_assert!(!once.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r')));
             prop_assert!(visible(&once).len() <= once.len());
-            prop_assert!(unstuffed(&text).len() <= text.len());
+            prop_assert!(without_stuffing(&text).len() <= text.len());
         }
     }
 }

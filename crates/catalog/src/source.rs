@@ -1,38 +1,38 @@
-//! A file's text, and where in it something stood.
+//! The text of a file, with the lines of its parts.
 
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::Problem;
-use super::file::TextFile;
+use crate::Problem;
+use crate::file::TextFile;
 
-/// The text that tools are read from. JSON values borrow from it, so their line can be found.
+/// The text that tools are read from. JSON values borrow from it, so their lines can be found.
 pub(super) struct Source<'a> {
     file: &'a Path,
     text: &'a str,
-    spoilt: &'a [usize],
+    invalid_lines: &'a [usize],
     line_starts: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Source<'a> {
-    /// Windows editors put a byte-order mark first; it is no part of the data.
+    /// A text of this file. A byte-order mark, which Windows editors write, is left out.
     pub fn new(file: &'a Path, text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { file, text, spoilt: &[], line_starts: OnceCell::new() }
+        Self { file, text, invalid_lines: &[], line_starts: OnceCell::new() }
     }
 
-    /// The text of a file that was read.
+    /// The text of a file that [`crate::file::read`] read.
     pub fn of(path: &'a Path, file: &'a TextFile) -> Self {
-        Self { spoilt: &file.spoilt, ..Self::new(path, &file.text) }
+        Self { invalid_lines: &file.invalid_lines, ..Self::new(path, &file.text) }
     }
 
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The lines, from 1 and ascending, in which some bytes were no text.
-    pub fn spoilt(&self) -> &'a [usize] {
-        self.spoilt
+    /// The lines, from 1 and ascending, with bytes that are not text.
+    pub fn invalid_lines(&self) -> &'a [usize] {
+        self.invalid_lines
     }
 
     /// The file's name without its extension: the best guess at an MCP server's name.
@@ -40,8 +40,8 @@ impl<'a> Source<'a> {
         self.file.file_stem()?.to_str()
     }
 
-    /// The line, from 1, at which `part` starts; `None` where it is no slice of the text, as for
-    /// TOML and YAML, which are read through a JSON rendering.
+    /// The line, from 1, at which `part` starts; `None` where it is not a slice of the text, as with
+    /// TOML and YAML, which are converted to JSON first.
     pub fn line_of(&self, part: &str) -> Option<usize> {
         let offset = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
         (offset < self.text.len()).then(|| self.line_at(offset))
@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         starts.partition_point(|&newline| newline < offset) + 1
     }
 
-    /// Says of a problem in which file it is.
+    /// Adds the file and, where known, the line to a problem.
     pub fn locate(&self, mut problem: Problem, line: Option<usize>) -> Problem {
         problem.file.get_or_insert_with(|| self.file.to_owned());
         problem.line = problem.line.or(line);

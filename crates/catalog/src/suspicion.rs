@@ -1,8 +1,8 @@
-//! What in a tool's definition is not meant for the reader that it pretends to have.
+//! Finds texts in the definition of a tool that try to steer the model.
 //!
-//! A description is read by a model, and some are written to be obeyed by it: "ignore your previous
-//! instructions", "always call this tool first", "do not tell the user". Such tools are flagged,
-//! not dropped: whether a sentence is an order or a hint is for a person to say.
+//! A model reads descriptions, and some are written to be obeyed by it: "ignore your previous
+//! instructions", "always call this tool first", "do not tell the user". Such tools are flagged, not
+//! dropped: a person has to decide whether a sentence is an order or a hint.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,33 +13,33 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::sanitize::{clean, hidden, unstuffed};
-use super::text::split_identifier;
-use super::{MCP_MEMBERS, Problem, Severity, Tool};
+use crate::sanitize::{clean, count_hidden, without_stuffing};
+use crate::text::split_identifier;
+use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
-/// Characters of a finding that are shown.
+/// Characters of a finding that are shown, at most.
 const SHOWN: usize = 100;
 
-/// What makes a tool suspicious.
+/// Why a tool is suspicious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SuspicionKind {
-    /// It tells the model to leave other instructions aside.
+    /// It tells the model to ignore other instructions.
     Override,
     /// It orders the model to call it, or to call it first.
     Order,
     /// It asks the model to keep something from the user.
     Secrecy,
-    /// It asks for what it has no business with: keys, configuration, the conversation.
+    /// It asks for secrets, configuration or the conversation.
     Exfiltration,
     /// It holds tags that look like a system's own.
     Markup,
     /// It praises itself above other tools.
     Promotion,
-    /// Characters that nobody sees.
+    /// It holds invisible characters.
     Hidden,
-    /// Words repeated far beyond prose.
+    /// It repeats words far more than prose.
     Stuffing,
 }
 
@@ -64,7 +64,7 @@ pub struct Suspicion {
     pub kind: SuspicionKind,
     /// `name`, `title`, `description`, `input_schema` or one of [`MCP_MEMBERS`].
     pub field: &'static str,
-    /// The words that gave it away, without what nobody sees.
+    /// The text that was found, without invisible characters.
     pub found: String,
 }
 
@@ -87,12 +87,12 @@ impl Suspicion {
 
 use SuspicionKind::{Exfiltration, Markup, Order, Override, Promotion, Secrecy};
 
-/// Sentences by which tools have been seen to steer models: the reports on tool poisoning, "Gaming
-/// Tool Preferences" (arXiv 2505.18135), and their like in other languages.
+/// A sentence by which tools were seen to steer models, from the reports on tool poisoning and "Gaming Tool
+/// Preferences" (arXiv 2505.18135), also in other languages.
 struct Pattern {
     kind: SuspicionKind,
-    /// Of each group some word stands, in lower case, in every text that matches. Most texts are done
-    /// with by these, and most expressions never compiled, which takes 10 ms for all.
+    /// Every text that matches has, in lower case, a word of each group. This check rules out most texts,
+    /// so that most expressions are never compiled, which takes 10 ms for all.
     needs: &'static [&'static [&'static str]],
     expression: &'static str,
 }
@@ -273,7 +273,7 @@ const PATTERNS: &[Pattern] = &[
 ];
 
 impl Pattern {
-    /// The expression may match such a text.
+    /// Whether the expression may match a text.
     fn may_match(&self, lower: &str) -> bool {
         self.needs.iter().all(|words| words.iter().any(|word| lower.contains(word)))
     }
@@ -287,25 +287,25 @@ impl Pattern {
     }
 }
 
-/// Compiled where they are needed first.
+/// The expressions, each compiled when it is first needed.
 static COMPILED: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
-/// What is suspicious in one tool: of each kind in each field the first finding. Whatever of a tool is
-/// passed on is looked at.
+/// What is suspicious in one tool: the first finding of each kind in each field. Every field that is
+/// passed on to a model is checked.
 pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
     let title = tool.title.as_deref().unwrap_or_default();
     let mut found = Vec::new();
-    // The words of a name are what a model reads of it: `ignore_previous_instructions`.
-    of_text("name", &split_identifier(&tool.name), &mut found);
-    of_hidden("name", &tool.name, &mut found);
-    of_stuffing("name", &clean(&tool.name), &mut found);
+    // A model reads the words of a name: `ignore_previous_instructions`.
+    find_in_text("name", &split_identifier(&tool.name), &mut found);
+    find_hidden("name", &tool.name, &mut found);
+    find_stuffing("name", &clean(&tool.name), &mut found);
     for (field, text) in [("title", title), ("description", &tool.description)] {
-        of_text(field, text, &mut found);
-        of_hidden(field, text, &mut found);
-        of_stuffing(field, &clean(text), &mut found);
+        find_in_text(field, text, &mut found);
+        find_hidden(field, text, &mut found);
+        find_stuffing(field, &clean(text), &mut found);
     }
     if let Some(schema) = &tool.input_schema {
-        of_json("input_schema", schema.as_str(), &mut found);
+        find_in_json("input_schema", schema.as_str(), &mut found);
     }
     let members: BTreeMap<&str, &RawValue> = tool
         .mcp
@@ -314,48 +314,48 @@ pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
         .unwrap_or_default();
     for member in MCP_MEMBERS {
         if let Some(value) = members.get(member) {
-            of_json(member, value.get(), &mut found);
+            find_in_json(member, value.get(), &mut found);
         }
     }
     found
 }
 
-/// [`of_text`] of what a JSON text says: an escape in it stands for its character.
-fn of_json(field: &'static str, json: &str, found: &mut Vec<Suspicion>) {
-    let mut said = String::new();
+/// [`find_in_text`] over the names and texts of a JSON value, with its escapes decoded.
+fn find_in_json(field: &'static str, json: &str, found: &mut Vec<Suspicion>) {
+    let mut texts = String::new();
     match serde_json::from_str(json) {
-        Ok(value) => gather(&value, &mut said),
-        // Deeper than is parsed.
-        Err(_) => said.push_str(json),
+        Ok(value) => append_texts(&value, &mut texts),
+        // It is nested deeper than the parser allows.
+        Err(_) => texts.push_str(json),
     }
-    of_text(field, &said, found);
-    of_hidden(field, &said, found);
+    find_in_text(field, &texts, found);
+    find_hidden(field, &texts, found);
 }
 
-/// Every name and every text in a value, a line each.
-fn gather(value: &Value, said: &mut String) {
+/// Appends every name and every text in a value, a line each.
+fn append_texts(value: &Value, texts: &mut String) {
     match value {
-        Value::String(text) => said.extend([text, "\n"]),
-        Value::Array(items) => items.iter().for_each(|item| gather(item, said)),
+        Value::String(text) => texts.extend([text, "\n"]),
+        Value::Array(items) => items.iter().for_each(|item| append_texts(item, texts)),
         Value::Object(members) => {
             for (name, member) in members {
-                said.extend([name, "\n"]);
-                gather(member, said);
+                texts.extend([name, "\n"]);
+                append_texts(member, texts);
             }
         }
         _ => {}
     }
 }
 
-fn of_hidden(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
-    let unseen = hidden(text);
+fn find_hidden(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
+    let unseen = count_hidden(text);
     if unseen > 0 {
         let said = format!("{unseen} in {}", cut(&clean(text)));
         found.push(Suspicion { kind: SuspicionKind::Hidden, field, found: said });
     }
 }
 
-fn of_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
+fn find_in_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     let text = clean(text);
     let lower = text.to_lowercase();
     let mut kinds = Vec::new();
@@ -371,9 +371,9 @@ fn of_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     }
 }
 
-/// A text that loses a good part of its words when its repetitions go.
-fn of_stuffing(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
-    let left = unstuffed(text).len();
+/// Finds a text that loses more than a tenth of its bytes without repetitions.
+fn find_stuffing(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
+    let left = without_stuffing(text).len();
     if left < text.len() && (text.len() - left) * 10 > text.len() {
         found.push(Suspicion { kind: SuspicionKind::Stuffing, field, found: cut(text) });
     }
@@ -387,28 +387,27 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Tools that pass for one of another server, as pairs of rows: the clone and what it is like,
-/// which came first. Either the names look the same and are not (`read_fiIe`), or name and
-/// description are the same words. Equal names alone are common and are kept apart by the servers'
-/// names.
+/// Tools that imitate a tool of another server, as pairs of rows: the clone and the earlier tool that it
+/// imitates. Either their names look the same and are not (`read_fiIe`), or both name and description are
+/// the same. Equal names alone are common, and the servers' names tell them apart.
 pub fn clones(tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
     let mut alike: HashMap<String, Vec<u32>> = HashMap::new();
     for (row, tool) in (0u32..).zip(tools) {
         alike.entry(skeleton(&tool.name)).or_default().push(row);
     }
     let mut found: Vec<(u32, u32)> =
-        alike.values().flat_map(|rows| of_alike(rows, tools)).collect();
+        alike.values().flat_map(|rows| clones_among(rows, tools)).collect();
     found.sort_unstable();
     found
 }
 
-/// Clones are looked for among so many of one name; more are no disguise.
+/// Tools of one name among which clones are searched, at most; more are not an imitation.
 const MOST_ALIKE: usize = 64;
 
-fn of_alike(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
+fn clones_among(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
     let rows = &rows[..rows.len().min(MOST_ALIKE)];
     let tool = |row: u32| &*tools[row as usize];
-    let passes_for = |clone: u32, of: u32| {
+    let imitates = |clone: u32, of: u32| {
         let (clone, of) = (tool(clone), tool(of));
         clone.server != of.server
             && (plain_name(&clone.name) != plain_name(&of.name)
@@ -417,17 +416,17 @@ fn of_alike(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
     };
     let later = rows.iter().enumerate().skip(1);
     later
-        .filter_map(|(at, &row)| Some((row, *rows[..at].iter().find(|&&of| passes_for(row, of))?)))
+        .filter_map(|(at, &row)| Some((row, *rows[..at].iter().find(|&&of| imitates(row, of))?)))
         .collect()
 }
 
-/// A name as it is typed: case and separators do not count.
+/// A name without case and separators.
 fn plain_name(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// A text as it looks at a glance: letters of other scripts and digits that look like Latin
-/// letters are those.
+/// A text as it looks at a glance: letters of other scripts and digits that look like Latin letters are
+/// replaced by these.
 fn skeleton(text: &str) -> String {
     plain_name(&clean(text))
         .chars()

@@ -1,4 +1,4 @@
-//! The text by which a tool is found by its meaning; `words.rs` has those for the keyword scorer.
+//! The text of a tool that is embedded; `words.rs` makes those for the keyword scorer.
 
 use std::collections::HashSet;
 
@@ -7,29 +7,29 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::row::fields;
-use super::sanitize::{clean, unstuffed};
-use super::validate::NAME_CHARS;
-use super::{Schema, Tool};
+use crate::row::fields;
+use crate::sanitize::{clean, without_stuffing};
+use crate::validate::NAME_CHARS;
+use crate::{Schema, Tool};
 
-/// Beyond this, small embedding models cut the text off anyway: 256 tokens of English are about
-/// 1,000 characters.
+/// Small embedding models cut off longer texts anyway: 256 tokens of English are about 1,000
+/// characters.
 const EMBEDDED_CHARS: usize = 1_000;
 
 /// More parameters dilute the description; the first ones of a schema matter most.
 const EMBEDDED_PARAMETERS: usize = 12;
 
-/// Characters of what is said of a parameter, in whole words: of 40, 50, 60 and 80 the one that pays on most
-/// of nine sets. On the dev sets it gives 0.004 in the mean (docs/benchmarks.md).
+/// Characters of a parameter's description, in whole words: of 40, 50, 60 and 80 the best on most of nine
+/// sets. It adds 0.004 to the mean of the dev sets (docs/benchmarks.md).
 const MEANING_CHARS: usize = 50;
 
-/// Values of a parameter that are told.
+/// Values of a parameter that are embedded.
 const EMBEDDED_VALUES: usize = 4;
 
-/// An identifier as words: `readFile_v2` becomes `read File v2`.
+/// Splits an identifier into words: `readFile_v2` becomes `read File v2`.
 ///
-/// Splits between an ASCII lower-case letter or digit and an ASCII capital, and makes one space of
-/// each run of `_ - / . :`. Letter case is kept, and so is everything else.
+/// It is split between an ASCII lower-case letter or digit and an ASCII capital, and each run of
+/// `_ - / . :` becomes a space. Everything else stays, letter case too.
 pub fn split_identifier(identifier: &str) -> String {
     let mut words = String::with_capacity(identifier.len() + 8);
     let mut previous = '\0';
@@ -54,20 +54,20 @@ fn is_separator(character: char) -> bool {
     matches!(character, '_' | '-' | '/' | '.' | ':')
 }
 
-/// What the embedder reads: `server: name (title). description Examples: x; y Parameters: a: what it is
-/// (value, value); b`, at most 1,000 characters. Absent parts leave no trace, nor does what a reader would not see, and
-/// a word that is said over and over counts as often as prose says words.
+/// The text that is embedded: `server: name (title). description Examples: x; y Parameters: a: what it is
+/// (value, value); b`, at most 1,000 characters. Absent parts are left out, and so are invisible characters
+/// and repetitions of a word beyond those of prose.
 pub fn embedding_text(tool: &Tool) -> String {
     let text = joined(tool);
     let text = clean(&text);
-    let mut text = unstuffed(&text).into_owned();
+    let mut text = without_stuffing(&text).into_owned();
     if let Some((end, _)) = text.char_indices().nth(EMBEDDED_CHARS) {
         text.truncate(end);
     }
     text
 }
 
-/// The whole text as the tool's author wrote its parts.
+/// The whole text, with its parts as the tool's author wrote them.
 pub(super) fn joined(tool: &Tool) -> String {
     let mut text = String::new();
     if let Some(server) = tool.server.as_deref().filter(|server| !server.is_empty()) {
@@ -85,17 +85,17 @@ pub(super) fn joined(tool: &Tool) -> String {
         text.push_str(" Examples: ");
         text.push_str(&tool.examples.join("; "));
     }
-    let parameters = told_parameters(tool);
+    let parameters = parameter_texts(tool);
     if !parameters.is_empty() {
-        // Bare names stand as they do in the texts that encoders were trained on.
-        let is_bare = parameters.iter().all(|told| !told.contains([':', '(']));
+        // Bare names are joined as in the texts that the encoder was trained on.
+        let is_bare = parameters.iter().all(|text| !text.contains([':', '(']));
         text.push_str(" Parameters: ");
         text.push_str(&parameters.join(if is_bare { ", " } else { "; " }));
     }
     text
 }
 
-/// The name, as far as a name goes: a longer one would crowd out the description.
+/// The name, cut where it would crowd out the description.
 pub(super) fn name(tool: &Tool) -> &str {
     match tool.name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => &tool.name[..end],
@@ -103,36 +103,36 @@ pub(super) fn name(tool: &Tool) -> &str {
     }
 }
 
-/// The first parameters of the top level, each with what is said of it.
-fn told_parameters(tool: &Tool) -> Vec<String> {
+/// The texts of the first top-level parameters.
+fn parameter_texts(tool: &Tool) -> Vec<String> {
     let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
-    let told = |(name, about): &(String, &RawValue)| {
-        let about = serde_json::from_str::<About>(about.get()).unwrap_or_default();
-        let mut told = split_identifier(name);
-        let meaning = about.description.as_ref().and_then(Value::as_str).map(first_sentence);
+    let text = |(name, schema): &(String, &RawValue)| {
+        let schema = serde_json::from_str::<ParameterSchema>(schema.get()).unwrap_or_default();
+        let mut text = split_identifier(name);
+        let meaning = schema.description.as_ref().and_then(Value::as_str).map(first_sentence);
         if let Some(meaning) = meaning.filter(|meaning| !meaning.is_empty()) {
-            told.push_str(": ");
-            told.push_str(meaning);
+            text.push_str(": ");
+            text.push_str(meaning);
         }
-        let values = about.values.as_ref().and_then(Value::as_array).into_iter().flatten();
+        let values = schema.values.as_ref().and_then(Value::as_array).into_iter().flatten();
         let values = values.filter_map(Value::as_str).take(EMBEDDED_VALUES).collect::<Vec<_>>();
         if !values.is_empty() {
-            told.push_str(&format!(" ({})", values.join(", ")));
+            text.push_str(&format!(" ({})", values.join(", ")));
         }
-        told
+        text
     };
-    parameters.iter().take(EMBEDDED_PARAMETERS).map(told).collect()
+    parameters.iter().take(EMBEDDED_PARAMETERS).map(text).collect()
 }
 
-/// What is read of a parameter's schema; whatever else it may be is nothing.
+/// The members of a parameter's schema that are embedded, of any type; other types are ignored.
 #[derive(Default, Deserialize)]
-struct About {
+struct ParameterSchema {
     description: Option<Value>,
     #[serde(rename = "enum")]
     values: Option<Value>,
 }
 
-/// The text up to the end of its first sentence or line, and of that so many characters.
+/// The first sentence or line of a text, cut to [`MEANING_CHARS`].
 fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let ends = text.char_indices().zip(text.chars().skip(1)).find_map(|((at, sign), next)| {
@@ -149,7 +149,7 @@ fn first_sentence(text: &str) -> &str {
     }
 }
 
-/// The title, unless it only spells the name out.
+/// The title, unless it has the same words as the name.
 pub(super) fn distinct_title(tool: &Tool) -> Option<&str> {
     let title = tool.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
     let same =
@@ -171,7 +171,7 @@ fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
     Some(members)
 }
 
-/// An object's members in the order of their first appearance; the values stay as they are written.
+/// An object's members in the order of their first appearance, with values as they are written.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

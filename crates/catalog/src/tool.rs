@@ -7,18 +7,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Operation, Routing};
+use crate::{Operation, Routing};
 
-/// The name by which a tool is known in every output.
+/// The name of a tool in every output.
 ///
-/// Either the id that the tool brought itself, as it stands, or `server__tool` made from its
-/// server and name ([`ToolId::scoped`]). Cloning is cheap.
+/// Either the id of the tool's definition, unchanged, or `server__tool`, made from its server and name
+/// ([`ToolId::scoped`]). Cloning is cheap.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolId(Arc<str>);
 
 impl ToolId {
-    /// An id that a tool brought itself.
+    /// An id that a tool's definition has.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
@@ -37,10 +37,10 @@ impl ToolId {
         &self.0
     }
 
-    /// The id as people write it with a colon: `server:tool` for `server__tool`, and one spelling
-    /// for each place at which server and name may meet.
+    /// The id as people write it with a colon, `server:tool` for `server__tool`: a spelling for each
+    /// place at which server and name may meet.
     pub fn with_colon(&self) -> impl Iterator<Item = String> {
-        /// Two or three in any real id; the limit is for those made to be slow.
+        /// Real ids have two or three; the limit is against ids made to be slow.
         const PLACES: usize = 8;
         let id = self.as_str();
         let joints = id.as_bytes().windows(2).enumerate().skip(1);
@@ -63,8 +63,8 @@ impl fmt::Debug for ToolId {
     }
 }
 
-/// Lets a map keyed by id be asked with a plain string. Sound, because the derived `Hash`, `Eq` and
-/// `Ord` are those of the text.
+/// So that a map keyed by id can be searched with a plain string. Sound, because the derived `Hash`,
+/// `Eq` and `Ord` are those of the text.
 impl Borrow<str> for ToolId {
     fn borrow(&self) -> &str {
         &self.0
@@ -121,8 +121,7 @@ impl LatencyTier {
         }
     }
 
-    /// The shortest latency of the tier, in milliseconds: what a tool that declares only a tier
-    /// is ordered by.
+    /// The shortest latency of the tier, in milliseconds. Orders tools that declare only a tier.
     pub fn floor_ms(self) -> u64 {
         match self {
             Self::Fast => 0,
@@ -150,8 +149,8 @@ display_as!(LatencyTier { Fast => "fast", Medium => "medium", Slow => "slow", Ve
 
 /// A JSON Schema exactly as its source wrote it, byte for byte.
 ///
-/// Clients compare and cache schemas by their bytes, so it is kept as text and parsed only by
-/// those that look inside.
+/// Clients compare and cache schemas by their bytes, so it is kept as text and parsed only where its
+/// content matters.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Schema(Arc<RawValue>);
@@ -161,7 +160,7 @@ impl Schema {
         Self(raw.into())
     }
 
-    /// The schema's text as it stood in its source.
+    /// The schema's text as it is in its source.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
@@ -182,10 +181,10 @@ impl PartialEq for Schema {
     }
 }
 
-/// What a tool says of its own side effects. `None` is "not said".
+/// What a tool declares of its side effects, from MCP's tool annotations. `None` is "not declared".
 ///
-/// From MCP's tool annotations. They come from the tool's author, so they are hints: good for
-/// ranking and display, never for granting a permission. [`Tool::effects`] weighs them.
+/// The tool's author wrote them, so they are hints: good for ranking and display, never for granting
+/// a permission. [`Tool::effects`] weighs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
@@ -207,7 +206,7 @@ pub struct ComplexityRange {
     pub max: f32,
 }
 
-/// What kind of work a tool suits. Empty means "any".
+/// What kind of work a tool suits. An empty list means "any".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facets {
@@ -221,15 +220,15 @@ pub struct Facets {
     pub complexity: Option<ComplexityRange>,
 }
 
-/// The members of an MCP tool that are kept as they are, so that a tool can be given out again as
-/// its server defines it.
+/// The members of an MCP tool that are kept unchanged, so that the gateway can list a tool as its
+/// server defines it.
 pub const MCP_MEMBERS: [&str; 5] = ["annotations", "outputSchema", "execution", "icons", "_meta"];
 
-/// One tool of a catalog. Only `id` and `name` are always there: a bare MCP tool is valid.
+/// One tool of a catalog. Only `id` and `name` are required: a bare MCP tool is valid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tool {
     pub id: ToolId,
-    /// The name by which its server knows it.
+    /// Its name on its server.
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -250,7 +249,7 @@ pub struct Tool {
     /// Obligation types that a run of this tool discharges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub satisfies: Vec<String>,
-    /// Kinds of data that must be at hand before it can run.
+    /// Kinds of data that must be available before it can run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -268,20 +267,20 @@ pub struct Tool {
     #[serde(skip_serializing_if = "Option::is_none", rename = "latency_tier")]
     pub declared_latency_tier: Option<LatencyTier>,
     pub hints: Hints,
-    /// What its MCP definition says that has no field here ([`MCP_MEMBERS`]), as one JSON object;
-    /// each member is as its source wrote it.
+    /// The members of its MCP definition without a field here ([`MCP_MEMBERS`]), as one JSON object;
+    /// each is as its source wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp: Option<Schema>,
     pub facets: Facets,
     #[serde(skip_serializing_if = "Routing::is_empty")]
     pub routing: Routing,
-    /// For an operation of an HTTP API: how it is sent.
+    /// How it is sent, where it is an operation of an HTTP API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
 }
 
 impl Tool {
-    /// A tool with nothing but a name, a description and, perhaps, a server.
+    /// A tool with a name, a description and, optionally, a server.
     pub fn new(server: Option<&str>, name: &str, description: &str) -> Self {
         Self {
             id: ToolId::scoped(server, name),
@@ -310,19 +309,20 @@ impl Tool {
         }
     }
 
-    /// Whether its id may be said of this server: it is that one's, or nobody's who is said in the id.
-    pub(super) fn may_be_of(&self, server: &str) -> bool {
+    /// Whether `server:name` may mean this tool: it belongs to the server, or has none, or its id was
+    /// not made from its server and name.
+    pub(super) fn answers_to_server(&self, server: &str) -> bool {
         let own = self.server.as_deref().filter(|own| *own != server);
         own.is_none_or(|own| self.id != ToolId::scoped(Some(own), &self.name))
     }
 
-    /// Tokens of its definition in a prompt, estimated: characters divided by four.
+    /// The estimated tokens of its definition in a prompt: bytes divided by four.
     pub fn definition_tokens(&self) -> usize {
         let schema = self.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
         (self.id.as_str().len() + self.description.len() + schema).div_ceil(4)
     }
 
-    /// The latency tier: measured milliseconds decide over a declared tier.
+    /// The latency tier: that of `latency_ms` where it is known, else the declared one.
     pub fn latency_tier(&self) -> Option<LatencyTier> {
         self.latency_ms.map(LatencyTier::from_ms).or(self.declared_latency_tier)
     }

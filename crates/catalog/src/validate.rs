@@ -1,21 +1,22 @@
-//! What a tool's values must satisfy, whatever format they came in.
+//! Checks the values of a tool, whatever its format was.
 
-use super::expansion::{self, DEEPEST, Expansion, MOST_PARTS};
-use super::facet::{PHASES, TASK_TYPES};
-use super::row::near_word;
-use super::{LatencyTier, Problem, Severity, Tool, routing};
+use crate::expansion::{self, DEEPEST, Expansion, MOST_PARTS};
+use crate::facet::{PHASES, TASK_TYPES};
+use crate::row::near_word;
+use crate::{LatencyTier, Problem, Severity, Tool, routing};
 
-/// OpenAI and Anthropic cut off at 64 and 128 characters; the longest name among 42,820 collected
-/// tools has 187. More is a description in the wrong place.
+/// OpenAI and Anthropic allow 64 and 128 characters; the longest name among 42,820 collected tools has
+/// 187. A longer one is a description in the wrong place.
 pub(super) const NAME_CHARS: usize = 256;
 
 /// The longest description among the same tools has 10,467 characters.
 const DESCRIPTION_CHARS: usize = 16_384;
 
-/// A day. Longer than any tool call that an agent waits for; most often seconds times 1,000 twice.
+/// A day, which is longer than an agent waits for any call. A larger number is most often seconds that were
+/// multiplied by 1,000 twice.
 const LATENCY_MS: u64 = 86_400_000;
 
-/// Everything wrong with one tool; an error among it means that the tool cannot be used.
+/// Every problem of one tool; a tool with an error cannot be used.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let mut problems: Vec<Problem> =
         [check_name(tool), check_id(tool), check_description(tool), check_schema(tool)]
@@ -34,7 +35,7 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     problems
 }
 
-/// Warns of each word that nothing a prompt is about will ever be compared with.
+/// Warns of each unknown word, by which the tool is never found.
 fn check_words<'a>(
     field: &'a str,
     words: &'a [String],
@@ -91,7 +92,8 @@ fn check_schema(tool: &Tool) -> Option<Problem> {
     })
 }
 
-/// What is nested deeper than a parser goes could be listed, and not be read by anybody.
+/// Refuses members that are nested deeper than parsers allow: they could be listed, but no client could
+/// read them.
 fn check_depth(tool: &Tool) -> Option<Problem> {
     let members = [("input_schema", &tool.input_schema), ("mcp", &tool.mcp)];
     members.into_iter().find_map(|(field, json)| {
@@ -104,7 +106,8 @@ fn check_depth(tool: &Tool) -> Option<Problem> {
     })
 }
 
-/// Such a tool can be found and read about; a call of it is refused, with the same reason.
+/// Warns of a schema that is too large to check arguments with. Such a tool can be found and described;
+/// a call of it is refused for the same reason.
 fn check_expansion(tool: &Tool) -> Option<Problem> {
     Expansion::refusal(tool.input_schema.as_ref()?)?;
     let expected = format!("a schema of at most {MOST_PARTS} parts, its references followed");

@@ -1,34 +1,34 @@
-//! The words by which a tool is found, by where they stand.
+//! The texts of a tool that the keyword scorer counts words in, by field.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Tool;
-use super::sanitize::{clean, unstuffed};
-use super::text::{self, distinct_title};
+use crate::Tool;
+use crate::sanitize::{clean, without_stuffing};
+use crate::text::{self, distinct_title};
 
-/// Deeper parameters than this are detail that no prompt names.
+/// No prompt names parameters that are nested deeper.
 const MAX_DEPTH: usize = 6;
 
-/// Bytes of a field that are counted: six times the longest description among 42,820 tools.
+/// Bytes of a field that are counted, at most: six times the longest description among 42,820 tools.
 const FIELD_BYTES: usize = 1 << 16;
 
-/// A tool's words by where they stand, so that a keyword scorer can weigh each place.
+/// A tool's words by field, so that a keyword scorer can weight each field.
 ///
-/// Identifiers stand as they are: the scorer splits them, and finds them whole as well.
+/// Identifiers are not split: the scorer does that, and finds them whole as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeywordFields {
-    /// The name, and the title where it says more.
+    /// The name, and the title where its words differ.
     pub name: String,
     pub server: String,
     pub description: String,
     /// The names of all parameters, nested ones too.
     pub parameters: String,
-    /// What the schema says of each parameter.
+    /// The descriptions of all parameters.
     pub parameter_descriptions: String,
-    /// The words that parameters may take as values.
+    /// The values of parameters that are one of a list of words.
     pub parameter_values: String,
     /// Tags, categories, capabilities, obligations and example prompts.
     pub extra: String,
@@ -45,15 +45,15 @@ pub fn keyword_fields(tool: &Tool) -> KeywordFields {
     append(&mut fields.name, distinct_title(tool).unwrap_or_default());
     let lists = [&tool.tags, &tool.categories, &tool.capabilities, &tool.satisfies, &tool.examples];
     lists.into_iter().flatten().for_each(|text| append(&mut fields.extra, text));
-    if let Some(schema) = tool.input_schema.as_ref().and_then(super::Schema::to_value) {
+    if let Some(schema) = tool.input_schema.as_ref().and_then(crate::Schema::to_value) {
         fields.add_schema(&schema, 0);
     }
     fields.sanitized()
 }
 
 impl KeywordFields {
-    /// Without what nobody sees, and without the repetitions of stuffed words where prose stands:
-    /// lists of parameters and their values repeat words honestly, and count little.
+    /// Removes invisible characters, and repetitions of words from fields of prose. Lists of parameters and
+    /// values repeat words honestly, and count little.
     fn sanitized(mut self) -> Self {
         let lists = [
             &mut self.server,
@@ -67,7 +67,7 @@ impl KeywordFields {
         }
         for text in [&mut self.name, &mut self.description, &mut self.extra] {
             replace(text, clean);
-            replace(text, unstuffed);
+            replace(text, without_stuffing);
             cut(text);
         }
         self
@@ -100,7 +100,7 @@ fn list<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     schema.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Makes another text of one; most stay as they are.
+/// Replaces a text by what `make` gives; most texts stay as they are.
 fn replace(text: &mut String, make: impl Fn(&str) -> Cow<'_, str>) {
     if let Cow::Owned(made) = make(text) {
         *text = made;
@@ -112,7 +112,7 @@ fn cut(text: &mut String) {
     text.truncate(end.unwrap_or_default());
 }
 
-/// Adds a text on a line of its own: words of two texts must not meet.
+/// Appends a text on a line of its own, so that words of two texts do not join.
 fn append(field: &mut String, text: &str) {
     if !field.is_empty() && !text.is_empty() {
         field.push('\n');

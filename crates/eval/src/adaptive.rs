@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::engine::{Selection, fitting};
+use toolroute_rank::engine::{Selection, fitting};
 
 /// The size that [`AnswerSize`] is compared with.
 const FIVE: usize = 5;

@@ -9,8 +9,10 @@ use super::dataset::{BadRow, Line, Query, RowFile, RowId, parse_query};
 use super::error::Error;
 use super::output::Output;
 use super::resume::Partial;
-use crate::catalog::ToolId;
-use crate::engine::{Degradation, Engine, Explanation, SelectRequest, Selection, fingerprint};
+use toolroute_catalog::ToolId;
+use toolroute_rank::engine::{
+    Degradation, Engine, Explanation, SelectRequest, Selection, fingerprint,
+};
 
 /// Rows answered and written together. A resumed run starts at a multiple of it.
 const CHUNK: usize = 256;
@@ -168,7 +170,7 @@ impl BatchJob<'_> {
         for (query, (line, _)) in parsed.into_iter().zip(lines) {
             let answer = query.and_then(|query| {
                 let answer = answers.next().expect("one answer a request. This is a bug.");
-                let bad = |error: crate::engine::Error| BadRow {
+                let bad = |error: toolroute_rank::engine::Error| BadRow {
                     id: query.id.clone(),
                     line: *line,
                     error: error.to_string(),
@@ -272,7 +274,7 @@ fn request(query: &Query) -> SelectRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Catalog, Tool};
+    use toolroute_catalog::{Catalog, Tool};
 
     #[test]
     fn a_resumed_batch_tells_the_bad_rows_of_an_uninterrupted_one() {

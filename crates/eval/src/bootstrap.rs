@@ -3,7 +3,7 @@
 //! Values that belong to one prompt are drawn together, so that a difference between two columns
 //! is a paired one: what makes a prompt hard is hard for both.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Resamples behind an interval: the ends of a 95 % interval then rest on 25 values a side.
 pub const RESAMPLES: usize = 1_000;
@@ -12,7 +12,7 @@ pub const RESAMPLES: usize = 1_000;
 const TAIL: f64 = 0.025;
 
 /// A mean with its 95 % interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub mean: f64,
     pub low: f64,

@@ -8,17 +8,11 @@ use super::adaptive::Sizes;
 use super::bootstrap::{Interval, RESAMPLES, Resampled};
 use super::dataset::{BadRow, Query};
 use super::error::Error;
-use super::gate::GateReport;
 use super::measures::Measures;
-use super::offtopic::{self, Judged, OffTopic, Separation};
+use super::offtopic::{self, Judged, OffTopic};
 use super::score::{answerable, gold, measure, request, unknown_gold};
 use super::suite::{Prompts, SetFiles};
-use crate::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
-
-/// Settings are compared by the mean of these: sets that nothing may be trained on, of real
-/// servers, of synthetic functions, of users' functions, of daily needs and of web APIs.
-const DEV_SETS: [&str; 5] =
-    ["azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench"];
+use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
 /// Prompts asked together, each by every strategy.
 const CHUNK: usize = 128;
@@ -47,7 +41,7 @@ impl<T> Strategies<T> {
 }
 
 /// Measures of a strategy, with 95 % intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     #[serde(rename = "ndcg@5")]
     pub ndcg_at_5: Interval,
@@ -80,7 +74,7 @@ fn ndcg(strategy: usize) -> usize {
 }
 
 /// Whether blending is worth it: hybrid against the better one of its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgainstBest {
     /// The part with the higher nDCG@5. It is chosen on the prompts that it is then measured by,
     /// which is to hybrid's disadvantage.
@@ -91,7 +85,7 @@ pub struct AgainstBest {
 }
 
 /// Where 0 lies beside the interval of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Above,
@@ -121,7 +115,7 @@ impl Verdict {
 }
 
 /// Strategies side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     pub strategies: Strategies<Scores>,
     pub hybrid_vs_best: AgainstBest,
@@ -181,7 +175,6 @@ pub struct BadFileRow {
 pub struct Measured {
     pub report: SetReport,
     scores: Resampled<COLUMNS>,
-    separation: Option<Separation>,
 }
 
 /// Asks every strategy each prompt of a set. `tell` hears how many prompts are done.
@@ -221,7 +214,7 @@ pub fn measure_set(
         judged_off.extend(answers.iter().map(Judged::of));
         tell(rows.len() + judged_off.len(), total);
     }
-    let (off_topic, separation) = offtopic::separate(&judged, &judged_off, &files.name).unzip();
+    let off_topic = offtopic::separate(&judged, &judged_off, &files.name);
     let scores = Resampled::of_rows(&rows, &files.name);
     let bad = bad.into_iter().map(|row| (files.queries.clone(), row));
     let bad_off = bad_off.into_iter().zip(&files.off_topic).map(|(row, path)| (path.clone(), row));
@@ -236,7 +229,7 @@ pub fn measure_set(
         bad: bad.map(|(file, row)| BadFileRow { file, row }).collect(),
         unknown_gold: unknown_gold(engine, &on),
     };
-    Ok(Measured { report, scores, separation })
+    Ok(Measured { report, scores })
 }
 
 /// The answers of each query by each strategy, query by query.
@@ -254,37 +247,20 @@ fn ask(
 /// Means over sets, each of which counts the same.
 #[derive(Clone, Debug, Serialize)]
 pub struct Means {
+    /// What they are the mean of.
     pub over: &'static str,
     pub sets: usize,
     #[serde(flatten)]
     pub comparison: Comparison,
     pub sizes: Sizes,
-    /// Over those of the sets that have off-topic prompts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub off_topic: Option<OffTopicMeans>,
-}
-
-/// Means over sets of [`OffTopic`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct OffTopicMeans {
-    pub sets: usize,
-    pub auroc: Interval,
-    #[serde(rename = "turned_away_at_3%")]
-    pub turned_away: Interval,
 }
 
 impl Means {
-    fn of(over: &'static str, sets: &[&Measured]) -> Self {
+    fn of(sets: &[Measured]) -> Self {
         let scores: Vec<_> = sets.iter().map(|set| &set.scores).collect();
-        let separations: Vec<_> = sets.iter().filter_map(|set| set.separation.as_ref()).collect();
-        let off_topic = (!separations.is_empty()).then(|| {
-            let mean = Resampled::mean_of(&separations);
-            let (auroc, turned_away) = (offtopic::auroc(&mean), offtopic::turned_away(&mean));
-            OffTopicMeans { sets: separations.len(), auroc, turned_away }
-        });
         let comparison = Comparison::of(&Resampled::mean_of(&scores));
         let sizes = Sizes::mean(sets.iter().map(|set| &set.report.sizes));
-        Self { over, sets: sets.len(), comparison, sizes, off_topic }
+        Self { over: "all sets", sets: sets.len(), comparison, sizes }
     }
 }
 
@@ -302,23 +278,14 @@ pub struct SuiteReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries_per_set: Option<usize>,
     pub sets: Vec<SetReport>,
+    /// Empty where there is one set.
     pub means: Vec<Means>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gate: Option<GateReport>,
 }
 
 impl SuiteReport {
-    /// Sums up. A mean over one set is none; the dev sets have one where all are there.
+    /// Puts the reports of sets together, with their means.
     pub fn new(suite: PathBuf, model: String, precision: String, sets: Vec<Measured>) -> Self {
-        let mut means = Vec::new();
-        if sets.len() > 1 {
-            means.push(Means::of("all sets", &sets.iter().collect::<Vec<_>>()));
-        }
-        let is_dev = |set: &&Measured| DEV_SETS.contains(&set.report.set.as_str());
-        let dev: Vec<&Measured> = sets.iter().filter(is_dev).collect();
-        if dev.len() == DEV_SETS.len() {
-            means.push(Means::of("dev sets", &dev));
-        }
+        let means = (sets.len() > 1).then(|| Means::of(&sets)).into_iter().collect();
         Self {
             suite,
             model,
@@ -328,20 +295,7 @@ impl SuiteReport {
             queries_per_set: None,
             sets: sets.into_iter().map(|set| set.report).collect(),
             means,
-            gate: None,
         }
-    }
-}
-
-#[cfg(test)]
-impl SetReport {
-    /// A set with one nDCG@5 for all strategies.
-    pub(super) fn with_ndcg(set: &str, ndcg: f64) -> Self {
-        let scores = Resampled::of_rows(&[[ndcg; COLUMNS]], set);
-        let comparison = Comparison::of(&scores);
-        let (sizes, off_topic) = (Sizes::default(), None);
-        let (bad, unknown_gold, set) = (Vec::new(), Vec::new(), set.to_owned());
-        Self { set, tools: 1, queries: 1, comparison, sizes, off_topic, bad, unknown_gold }
     }
 }
 
@@ -402,25 +356,30 @@ mod tests {
     }
 
     #[test]
-    fn means_stand_over_all_sets_and_over_the_dev_sets_where_all_are_there() {
-        let measured = |set: &str, value: f64| Measured {
-            report: SetReport::with_ndcg(set, value),
-            scores: Resampled::of_rows(&[[value; COLUMNS]], set),
-            separation: None,
+    fn two_sets_have_a_mean_and_one_has_none() {
+        let measured = |set: &str, value: f64| {
+            let scores = Resampled::of_rows(&[[value; COLUMNS]], set);
+            let (sizes, off_topic, comparison) = (Sizes::default(), None, Comparison::of(&scores));
+            let (bad, unknown_gold, set) = (Vec::new(), Vec::new(), set.to_owned());
+            let report = SetReport {
+                set,
+                tools: 1,
+                queries: 1,
+                comparison,
+                sizes,
+                off_topic,
+                bad,
+                unknown_gold,
+            };
+            Measured { report, scores }
         };
         let report = |sets: Vec<Measured>| {
             SuiteReport::new("suite".into(), "model".to_owned(), "int8".to_owned(), sets)
         };
         assert!(report(vec![measured("a", 0.5)]).means.is_empty());
-        let mut sets: Vec<Measured> = DEV_SETS.iter().map(|set| measured(set, 0.5)).collect();
-        sets.push(measured("other", 1.0));
-        let means = report(sets).means;
-        let found: Vec<_> = means
-            .iter()
-            .map(|mean| (mean.over, mean.sets, mean.comparison.strategies.hybrid.ndcg_at_5.mean))
-            .collect();
-        assert_eq!(found, [("all sets", 6, 3.5 / 6.0), ("dev sets", 5, 0.5)]);
-        let four = DEV_SETS[1..].iter().map(|set| measured(set, 0.5)).collect();
-        assert_eq!(report(four).means.len(), 1);
+        let means = report(vec![measured("a", 0.5), measured("b", 1.0)]).means;
+        let [mean] = &means[..] else { panic!("{means:?}") };
+        assert_eq!((mean.over, mean.sets), ("all sets", 2));
+        assert_eq!(mean.comparison.strategies.hybrid.ndcg_at_5.mean, 0.75);
     }
 }

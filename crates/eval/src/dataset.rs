@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Error;
 use super::unread::cure;
-use crate::engine::Context;
+use toolroute_rank::engine::Context;
 
 /// What names a row, kept as it was written: a number of thirty digits stays one.
 #[derive(Clone, Debug, Serialize, Deserialize)]

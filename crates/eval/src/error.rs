@@ -60,26 +60,8 @@ pub enum Error {
     )]
     NoTools { path: PathBuf },
 
-    #[error(
-        "{} is no gate: {what}; expected minima of nDCG@5, such as [SET] and hybrid = 0.75 below it",
-        .path.display()
-    )]
-    BadGate { path: PathBuf, what: String },
-
-    #[error(
-        "no set of the gate {} was measured ({}); a gate that checks nothing passes everything: name other sets, or another gate",
-        .path.display(), .sets.join(", ")
-    )]
-    IdleGate { path: PathBuf, sets: Vec<String> },
-
-    #[error(
-        "{}:{line}: {what}; expected a row with \"tests\", \"query\", \"gold\" and, perhaps, \"context\", or observations by tool id",
-        .path.display()
-    )]
-    BadSignalSet { path: PathBuf, line: usize, what: String },
-
     #[error(transparent)]
-    Engine(#[from] crate::engine::Error),
+    Engine(#[from] toolroute_rank::engine::Error),
 }
 
 impl Error {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::engine::Timings;
+use toolroute_rank::engine::Timings;
 
 /// Percentiles of a stage, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use toolroute_rank::feedback::ndcg;
 
 /// How deep the measures look: a ranking needs no more than this many tools.
 pub const DEPTH: usize = 10;
@@ -10,8 +11,7 @@ pub const DEPTH: usize = 10;
 /// Measures of one ranking, or their mean over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
-    /// Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), log2 discount; the
-    /// ideal ranking is that of `min(right tools, k)`.
+    /// Normalised discounted cumulative gain ([`ndcg`]).
     #[serde(rename = "ndcg@1")]
     pub ndcg_at_1: f64,
     #[serde(rename = "ndcg@5")]
@@ -43,7 +43,8 @@ impl Measures {
         }
         let found = |k: usize| hits.iter().take(k).filter(|hit| **hit).count();
         let recall = |k: usize| found(k) as f64 / gold.len() as f64;
-        let ndcg = |k| ndcg(&hits, gold.len(), k);
+        let ranks = || (0..).zip(&hits).filter(|(_, hit)| **hit).map(|(rank, _)| rank);
+        let ndcg = |k| ndcg(ranks(), gold.len(), k);
         Self {
             ndcg_at_1: ndcg(1),
             ndcg_at_5: ndcg(5),
@@ -70,12 +71,6 @@ impl Measures {
             mrr: mean(|m| m.mrr),
         }
     }
-}
-
-fn ndcg(hits: &[bool], right: usize, k: usize) -> f64 {
-    let discount = |at: usize| 1.0 / (at as f64 + 2.0).log2();
-    let gain = sum((0..k.min(hits.len())).filter(|&at| hits[at]).map(discount));
-    gain / sum((0..k.min(right)).map(discount))
 }
 
 /// `Iterator::sum` over nothing is -0.0, which prints as `-0.0000`.

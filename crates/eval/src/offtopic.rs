@@ -6,16 +6,10 @@
 use serde::Serialize;
 
 use super::bootstrap::{Interval, RESAMPLES, Resampled, SplitMix64};
-use crate::engine::{DEFAULT_MIN_CONFIDENCE, Selection};
+use toolroute_rank::engine::{DEFAULT_MIN_CONFIDENCE, Selection};
 
 /// Share of the prompts that a tool serves which may be turned away by mistake.
 const FALSE_ABSTENTION: f64 = 0.03;
-
-/// How sure an answer is that any tool serves the prompt: its evidence, which unlike the confidence
-/// is not rounded to 1 for a prompt that spells a name out.
-pub fn confidence(selection: &Selection) -> Option<f32> {
-    selection.evidence
-}
 
 /// Whether an engine with default settings would say that no tool fits; `None` where the model
 /// cannot tell. The engine measured here answers always, so that its ranking can be scored.
@@ -26,13 +20,15 @@ fn abstained(selection: &Selection) -> Option<bool> {
 /// What an answer says of its prompt as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Judged {
+    /// The evidence of the answer, which unlike its confidence is not rounded to 1 for a prompt that
+    /// spells a name out.
     confidence: Option<f32>,
     abstained: Option<bool>,
 }
 
 impl Judged {
     pub(super) fn of(selection: &Selection) -> Self {
-        Self { confidence: confidence(selection), abstained: abstained(selection) }
+        Self { confidence: selection.evidence, abstained: abstained(selection) }
     }
 }
 
@@ -74,16 +70,9 @@ impl Abstention {
     }
 }
 
-/// [`OffTopic`] in the order that [`Resampled`] keeps it in: AUROC, turned away.
-pub(super) type Separation = Resampled<2>;
-
 /// Compares two kinds of prompts; `None` where there is but one. `seed` as
 /// [`Resampled::of_rows`].
-pub(super) fn separate(
-    on: &[Judged],
-    off: &[Judged],
-    seed: &str,
-) -> Option<(OffTopic, Separation)> {
+pub(super) fn separate(on: &[Judged], off: &[Judged], seed: &str) -> Option<OffTopic> {
     if on.is_empty() || off.is_empty() {
         return None;
     }
@@ -95,22 +84,13 @@ pub(super) fn separate(
         [walk.auroc, walk.turned_away]
     });
     let resampled = Resampled::new([observed.auroc, observed.turned_away], drawn.collect());
-    let off_topic = OffTopic {
+    Some(OffTopic {
         prompts: off.len(),
-        auroc: auroc(&resampled),
-        turned_away: turned_away(&resampled),
+        auroc: resampled.interval(|values| values[0]),
+        turned_away: resampled.interval(|values| values[1]),
         threshold: groups.values[observed.at],
         engine: Abstention::of(on, off, seed),
-    };
-    Some((off_topic, resampled))
-}
-
-pub(super) fn auroc(separation: &Separation) -> Interval {
-    separation.interval(|values| values[0])
-}
-
-pub(super) fn turned_away(separation: &Separation) -> Interval {
-    separation.interval(|values| values[1])
+    })
 }
 
 /// Prompts on and off topic with one confidence.
@@ -185,7 +165,7 @@ mod tests {
     fn of(on: &[f32], off: &[f32]) -> OffTopic {
         let all =
             |values: &[f32]| values.iter().map(|value| judged(Some(*value))).collect::<Vec<_>>();
-        separate(&all(on), &all(off), "a").unwrap().0
+        separate(&all(on), &all(off), "a").unwrap()
     }
 
     fn judged(confidence: Option<f32>) -> Judged {
@@ -221,7 +201,7 @@ mod tests {
     #[test]
     fn an_answer_without_a_tool_is_the_least_sure() {
         let (some, none) = (judged(Some(-1.0)), judged(None));
-        let found = separate(&[some, none], &[none, none], "a").unwrap().0;
+        let found = separate(&[some, none], &[none, none], "a").unwrap();
         assert_eq!(found.auroc.mean, 0.75);
         assert!(separate(&[], &[none], "a").is_none() && separate(&[none], &[], "a").is_none());
     }
@@ -230,9 +210,9 @@ mod tests {
     fn an_engine_that_abstains_by_itself_is_told_by_its_rates() {
         let says = |abstained| Judged { confidence: Some(0.5), abstained: Some(abstained) };
         let (on, off) = ([says(false); 4], [says(true), says(true), says(true), says(false)]);
-        let engine = separate(&on, &off, "a").unwrap().0.engine.unwrap();
+        let engine = separate(&on, &off, "a").unwrap().engine.unwrap();
         assert_eq!((engine.false_abstention.mean, engine.turned_away.mean), (0.0, 0.75));
-        assert!(separate(&on, &[judged(None)], "a").unwrap().0.engine.is_none());
+        assert!(separate(&on, &[judged(None)], "a").unwrap().engine.is_none());
     }
 
     #[test]

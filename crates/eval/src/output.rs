@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::resume::partial_path;
-use crate::durable::{self, Readers};
+use toolroute_vectors::durable::{self, Readers};
 
 /// Links followed before they are taken for a ring; the limit of Linux.
 const MAX_LINKS: usize = 40;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::Error;
 use super::dataset::{BadRow, RowFile, parse_query};
-use crate::engine::PastPrompt;
+use toolroute_rank::engine::PastPrompt;
 
 /// The names under which a row may give its tools.
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 
 use super::output::same_metadata;
 use super::{BadRow, BatchCounts, Error};
-use crate::durable::{self, Readers};
+use toolroute_vectors::durable::{self, Readers};
 
 /// How the first line of every partial output begins and ends; the job stands between.
 const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::dataset::{BadRow, Query};
 use super::measures::{DEPTH, Measures};
-use crate::catalog::Catalog;
-use crate::engine::{Engine, Error, Policy, SelectRequest, Selection, Strategy};
+use toolroute_catalog::Catalog;
+use toolroute_rank::engine::{Engine, Error, Policy, SelectRequest, Selection, Strategy};
 
 /// Prompts embedded together.
 const CHUNK: usize = 256;
@@ -90,8 +90,8 @@ pub(super) fn request(query: &Query, strategy: Strategy, policy: Option<Policy>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Tool;
     use crate::parse_query;
+    use toolroute_catalog::Tool;
 
     fn engine() -> Engine {
         let tools = vec![

@@ -155,7 +155,7 @@ fn key(list: &[&RawValue], listed: &[ListElement]) -> String {
         hash.update((raw.get().len() as u64).to_le_bytes());
         hash.update(raw.get().as_bytes());
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    toolroute_vectors::durable::hex(&hash.finalize())
 }
 
 /// The functions of a list as tools; of two with the same name the first.

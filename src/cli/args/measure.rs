@@ -21,15 +21,11 @@ pub struct EvalArgs {
     #[command(flatten)]
     pub select: SelectArgs,
     /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["suite", "signals"])]
+    #[arg(long, value_name = "FILE", required_unless_present = "suite")]
     pub queries: Option<PathBuf>,
     /// Compare keyword, semantic and hybrid side by side
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
-    /// Measure what each signal beside meaning and words gives on a set made for it: a folder with
-    /// prompts.jsonl, tools.jsonl and, where runs were seen, observed.json
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "suite", "all"])]
-    pub signals: Option<PathBuf>,
     #[command(flatten)]
     pub suite: SuiteArgs,
 }
@@ -55,13 +51,6 @@ pub struct SuiteArgs {
     /// Ask at most so many prompts of each set, evenly spread over its file
     #[arg(long, value_name = "N", requires = "suite", conflicts_with = "queries")]
     pub queries_per_set: Option<NonZeroUsize>,
-    /// Draw the scores into this file
-    #[arg(long, value_name = "FILE.svg", requires = "suite", conflicts_with = "queries")]
-    pub plot: Option<PathBuf>,
-    /// Fail with code 1 where nDCG@5 is below a minimum of this file, TOML or JSON: for each set
-    /// the least of keyword, semantic, hybrid, or some of them
-    #[arg(long, value_name = "FILE", requires = "suite", conflicts_with = "queries")]
-    pub gate: Option<PathBuf>,
 }
 
 #[derive(Args)]

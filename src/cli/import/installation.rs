@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::clients::Client;
 use super::{codex, jsonc};
@@ -106,10 +105,6 @@ fn record_path(target: &Path) -> PathBuf {
     PathBuf::from(format!("{}.toolroute-undo", target.display()))
 }
 
-fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn record(target: &Path) -> anyhow::Result<Option<Record>> {
     let text = paths::read(&record_path(target))?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
@@ -182,7 +177,7 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
     let known = record(target)?;
     let first = match known {
         // It was put there before, and nobody else has changed the file.
-        Some(known) if known.after == hash(&text) => known.before,
+        Some(known) if known.after == paths::sha256(text.as_bytes()) => known.before,
         Some(known) => {
             let earlier = known.before.unwrap_or_default();
             Some(request.without(&text, &earlier).map_err(|error| failed(target, &error))?)
@@ -190,7 +185,7 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
         None => before,
     };
     put.backup = paths::back_up(target)?;
-    let record = Record { before: first, after: hash(&after) };
+    let record = Record { before: first, after: paths::sha256(after.as_bytes()) };
     paths::put(&record_path(target), serde_json::to_string(&record)?.as_bytes())?;
     paths::put(target, after.as_bytes())?;
     Ok(put)
@@ -203,7 +198,7 @@ pub fn undo(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<I
     let (Some(record), Some(text)) = (record(target)?, paths::read(target)?) else {
         return Ok(put);
     };
-    let untouched = hash(&text) == record.after;
+    let untouched = paths::sha256(text.as_bytes()) == record.after;
     put.done = if untouched { Done::Restored } else { Done::TakenOut };
     let earlier = record.before.as_deref();
     let restored = if untouched {

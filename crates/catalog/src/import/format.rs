@@ -1,20 +1,20 @@
-//! Which format a single tool is written in, by its fields.
+//! Tells the format of a tool by its fields.
 
 use serde_json::value::RawValue;
 
-use super::super::row::{Fields, fields, is_null, string};
 use super::jsonl;
+use crate::row::{Fields, fields, is_null, string};
 
-/// The formats of a tool that stands as one JSON object.
+/// The formats in which a tool is one JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// MCP: `inputSchema`.
     Mcp,
     /// OpenAI chat completions: `{"type": "function", "function": {…}}`.
     OpenAiNested,
-    /// OpenAI's tool of free text: `{"type": "custom", "custom": {…}}`.
+    /// OpenAI's tool that takes free text: `{"type": "custom", "custom": {…}}`.
     OpenAiCustom,
-    /// OpenAI responses and the old `functions`: name and `parameters` side by side.
+    /// OpenAI's Responses API and the old `functions`: name and `parameters` side by side.
     OpenAiFlat,
     /// Anthropic: `input_schema`, or a versioned `type` without a schema.
     Anthropic,
@@ -39,8 +39,8 @@ const ANTHROPIC_FIELDS: [&str; 11] = [
     "max_uses",
 ];
 
-/// The format of an object; `None` where it is no tool. `listed` says that it stood in a list of
-/// tools, where less proof is asked for, and `mcp` that the list was MCP's.
+/// The format of an object; `None` where it is not a tool. `listed` says that it is in a list of
+/// tools, where less evidence is enough, and `mcp` that the list is MCP's.
 pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     let has = |key: &str| row.get(key).is_some_and(|raw| !is_null(raw));
     let is_object = |key: &str| row.get(key).is_some_and(|raw| fields(raw).is_some());
@@ -60,7 +60,7 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     if mcp {
         return Some(Format::Mcp);
     }
-    // Before MCP's own marks: rows of ours may be MCP's tools with something added.
+    // Before MCP's own fields: rows of ours may be MCP's tools with something added.
     if is_marked_as_ours(row) {
         return Some(Format::Own);
     }
@@ -79,9 +79,9 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     })
 }
 
-/// Ours or MCP's: what the tools of a list are that could be either. One with marks of its own
-/// decides for all, and a mark of ours before MCP's, because rows of ours are made by adding to
-/// MCP's tools.
+/// Decides whether those tools of a list that could be either are ours or MCP's. One tool with fields
+/// of one format alone decides for all; our fields come before MCP's, because rows of ours are made by
+/// adding to MCP's tools.
 pub(super) fn of_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Option<Format> {
     let mut found = None;
     for row in rows.into_iter().filter_map(fields) {
@@ -102,7 +102,7 @@ fn only(row: &Fields<'_>, known: &[&str]) -> bool {
     row.keys().all(|key| known.contains(&key.as_str()))
 }
 
-/// A `package.json` has a name and a description too; what tells it apart is all the rest.
+/// Whether most fields are known: a `package.json` has a name and a description too.
 fn mostly_known(row: &Fields<'_>) -> bool {
     row.keys().filter(|key| jsonl::is_known(key)).count() * 2 > row.len()
 }

@@ -1,10 +1,10 @@
-//! Our own row: one tool as one JSON object, on one line. The same fields make a TOML table.
+//! Our own format: a tool as a JSON object on one line, or with the same fields as a TOML table.
 
-use super::super::details::{self, Details};
-use super::super::row::Row;
-use super::super::{MCP_MEMBERS, Tool, ToolId};
+use crate::details::{self, Details};
+use crate::row::Row;
+use crate::{MCP_MEMBERS, Tool, ToolId};
 
-/// Fields that only our own rows have, beside those of [`details::FIELDS`].
+/// Fields that only our own rows have, besides those of [`details::FIELDS`].
 const IDENTITY: [&str; 4] = ["id", "server", "operation", "mcp"];
 
 const PLAIN: [&str; 6] =
@@ -15,7 +15,7 @@ pub(super) fn marks() -> impl Iterator<Item = &'static str> {
     IDENTITY.into_iter().chain(details::FIELDS)
 }
 
-/// MCP's fields may stand in a row of ours, because rows are made by adding to MCP's tools.
+/// MCP's fields that a row of ours may have, because rows are made by adding to MCP's tools.
 const FOREIGN: [&str; 6] = ["annotations", "outputSchema", "execution", "icons", "_meta", "type"];
 
 const SCHEMA_KEYS: [&str; 3] = ["input_schema", "inputSchema", "parameters"];
@@ -29,7 +29,7 @@ fn known() -> impl Iterator<Item = &'static str> {
     PLAIN.into_iter().chain(marks()).chain(FOREIGN)
 }
 
-/// A row of ours. Its `id`, where there is one, stands as it is.
+/// Reads a row of ours. Its `id`, where there is one, is kept as it is.
 pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let own_server = row.text("server");
     let mut tool = row.named(own_server.as_deref().or(server))?;
@@ -48,11 +48,11 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     Some(tool)
 }
 
-/// A tool as one line that [`read`] makes the same tool of.
+/// A tool as one line from which [`read`] makes the same tool.
 ///
 /// A schema keeps its bytes, except that a line break in it becomes a space: JSON allows line
 /// breaks only between tokens, so the schema says the same.
-pub(in super::super) fn to_row(tool: &Tool) -> String {
+pub(crate) fn to_row(tool: &Tool) -> String {
     let row = serde_json::to_string(tool)
         .expect("a tool has string keys and finite numbers only. This is a bug.");
     if row.contains(['\n', '\r']) { row.replace(['\n', '\r'], " ") } else { row }

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::super::details::{self, Details};
-use super::super::row::{Fields, Row};
-use super::super::source::Source;
-use super::super::validate;
-use super::super::{Hints, Operation as Sent, Problem, Schema, Severity, Tool, ToolId};
 use super::refs::Refs;
-use super::{Found, Import};
+use super::{Import, ImportedTool};
+use crate::details::{self, Details};
+use crate::row::{Fields, Row};
+use crate::source::Source;
+use crate::validate;
+use crate::{Hints, Operation as HttpOperation, Problem, Schema, Severity, Tool, ToolId};
 
 mod input;
 mod names;
@@ -23,15 +23,17 @@ use names::Names;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/// Tiers, facets and examples beside an operation, or at the top for all operations.
+/// The member with tiers, facets and examples, in an operation, or at the top for all operations.
 const EXTENSION: &str = "x-toolroute";
 
-/// Operations share parts by reference, and every tool has its own copy of them. This much text,
-/// or this many times the file's own where that is more, is enough for all tools together.
+/// Operations share parts by reference, and every tool has its own copy of them. All tools of a
+/// description together have at most this many bytes, or this many times the file's own where that is
+/// more.
 const MAX_UNFOLDED: usize = 64 << 20;
 const MAX_TIMES: usize = 4;
 
-/// A server's name is a word or two; a title may be of any length, and stands in every id.
+/// Characters of a server's name: it is made of the title, which may be of any length, and is in every
+/// id.
 const SERVER_CHARS: usize = 128;
 
 pub(super) fn is_document(members: &Fields<'_>) -> bool {
@@ -52,10 +54,10 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     let server = root["info"]["title"].as_str();
     let server =
         server.map(|title| slug(title, '-').chars().take(SERVER_CHARS).collect::<String>());
-    // Of a title without a letter nothing is left, and that is no name.
+    // A title without a letter or digit leaves nothing.
     let server = server.filter(|name| !name.is_empty());
     let (shared, problems) = extension(&root[EXTENSION], source);
-    // Said once, not for every operation; where it cannot be read, none has it.
+    // Reported once, not for every operation.
     import.problems.extend(problems);
     let shared_bytes = to_raw_value(&root[EXTENSION]).map_or(0, |raw| raw.get().len());
     let mut api = Api {
@@ -67,8 +69,8 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         shared_bytes,
         unfolded: 0,
         cut: Vec::new(),
-        unmade: Vec::new(),
-        lost: lost_paths(&root),
+        unsupported_bodies: Vec::new(),
+        unresolved: unresolved_paths(&root),
     };
     let limit = MAX_UNFOLDED.max(raw.get().len() * MAX_TIMES);
     for at in operations(&root) {
@@ -78,13 +80,13 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         }
         api.operation(&at, &mut import);
     }
-    import.problems.extend(api.cut_schemas());
-    import.problems.extend(api.unmade_bodies());
-    import.problems.extend(api.lost_references());
+    import.problems.extend(api.schema_problem());
+    import.problems.extend(api.body_problem());
+    import.problems.extend(api.reference_problem());
     import
 }
 
-/// What is declared under `x-toolroute`; nothing where it has a fault.
+/// What `x-toolroute` declares; nothing where it has an error.
 fn extension(value: &Value, source: &Source<'_>) -> (Details, Vec<Problem>) {
     let Some(raw) = to_raw_value(value).ok().filter(|_| !value.is_null()) else {
         return Default::default();
@@ -110,13 +112,13 @@ fn operations(root: &Value) -> impl Iterator<Item = Operation<'_>> {
     })
 }
 
-/// The references to paths that are not here.
-fn lost_paths(root: &Value) -> BTreeSet<String> {
+/// The references to paths that could not be followed.
+fn unresolved_paths(root: &Value) -> BTreeSet<String> {
     let mut refs = Refs::new(root);
     for item in root["paths"].as_object().into_iter().flat_map(|paths| paths.values()) {
         refs.note(refs.follow(item));
     }
-    refs.into_lost()
+    refs.into_unresolved()
 }
 
 fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
@@ -136,12 +138,12 @@ struct Api<'a> {
     shared_bytes: usize,
     /// Bytes of all tools so far.
     unfolded: usize,
-    /// The tools whose schemas were not unfolded to the end.
+    /// The tools whose schemas were cut by the limits.
     cut: Vec<ToolId>,
-    /// The tools with a body that cannot be made, and its media type.
-    unmade: Vec<(ToolId, String)>,
+    /// The tools whose body cannot be sent, with its media type.
+    unsupported_bodies: Vec<(ToolId, String)>,
     /// The references that could not be followed.
-    lost: BTreeSet<String>,
+    unresolved: BTreeSet<String>,
 }
 
 struct Operation<'a> {
@@ -158,16 +160,16 @@ impl Api<'_> {
         let mut tool = Tool::new(self.server.as_deref(), name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
-        let (input, cut, lost) = self.input(at);
-        self.lost.extend(lost);
-        tool.operation = Some(self.sent(at, &input));
+        let (input, cut, unresolved) = self.input(at);
+        self.unresolved.extend(unresolved);
+        tool.operation = Some(self.http_operation(at, &input));
         tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
             self.cut.push(tool.id.clone());
         }
         let unknown = tool.operation.as_ref().filter(|sent| !sent.is_body_known());
         if let Some(body) = unknown.and_then(|sent| sent.body.as_ref()) {
-            self.unmade.push((tool.id.clone(), body.media_type.clone()));
+            self.unsupported_bodies.push((tool.id.clone(), body.media_type.clone()));
         }
         self.unfolded += self.shared_bytes + size(&tool);
         self.shared.apply(&mut tool);
@@ -178,13 +180,13 @@ impl Api<'_> {
         }
         problems.extend(validate::check(&tool));
         if !problems.iter().any(Problem::is_error) {
-            import.tools.push(Found { tool, line: None });
+            import.tools.push(ImportedTool { tool, line: None });
         }
         import.problems.extend(problems);
     }
 
-    /// One warning for all: an API has thousands of operations.
-    fn cut_schemas(&self) -> Option<Problem> {
+    /// One warning for all tools whose schemas were cut: an API has thousands of operations.
+    fn schema_problem(&self) -> Option<Problem> {
         let first = self.cut.first()?;
         let found = format!("{} larger, with empty schemas for the rest", self.cut.len());
         let cure = "use fewer and smaller schemas by reference";
@@ -193,29 +195,32 @@ impl Api<'_> {
         Some(problem.tool(first.as_str()).field("input_schema"))
     }
 
-    /// Said beside the tools: those that need no body, and those that can do without, still work.
-    fn unmade_bodies(&self) -> Option<Problem> {
-        let (first, _) = self.unmade.first()?;
-        let each = self.unmade.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
+    /// One warning for all tools whose body cannot be sent. They stay: where the body is optional, calls
+    /// work without it.
+    fn body_problem(&self) -> Option<Problem> {
+        let (first, _) = self.unsupported_bodies.first()?;
+        let each = self.unsupported_bodies.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
         let cure = "a call is refused where the body is required, and sent without it elsewhere";
         let expected = "bodies of JSON, a form or named parts";
         let problem = Problem::new(Severity::Warning, expected, listed(each), cure);
         Some(problem.tool(first.as_str()).field("requestBody"))
     }
 
-    /// What stands behind them is missing from the arguments, or unchecked in them.
-    fn lost_references(&self) -> Option<Problem> {
-        let found = (!self.lost.is_empty()).then(|| listed(self.lost.iter().cloned()))?;
+    /// One warning for all references that could not be followed: what they name is missing from the
+    /// arguments, or is not checked.
+    fn reference_problem(&self) -> Option<Problem> {
+        let found =
+            (!self.unresolved.is_empty()).then(|| listed(self.unresolved.iter().cloned()))?;
         let cure = "write what they name into the same file; without it arguments, or whole \
                     operations, are missing or not checked";
         let expected = "references within the file";
         Some(Problem::new(Severity::Warning, expected, found, cure).field("$ref"))
     }
 
-    /// One object of all parameters and the body's members. A body that is no object, or has a
-    /// member named like a parameter, becomes the one property `body`.
+    /// One object of all parameters and the body's members. A body that is not an object, or has a
+    /// member named like a parameter, becomes the property `body`.
     ///
-    /// Also tells whether the limits cut it, and which references could not be followed.
+    /// With it, whether the limits cut a schema, and the references that could not be followed.
     fn input(&self, at: &Operation<'_>) -> (Input, bool, BTreeSet<String>) {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
@@ -223,19 +228,19 @@ impl Api<'_> {
             input.parameter(parameter, &mut refs);
         }
         input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
-        (input, refs.was_cut(), refs.into_lost())
+        (input, refs.was_cut(), refs.into_unresolved())
     }
 
-    /// How the operation is sent. The nearest list of servers counts, and its first.
-    fn sent(&self, at: &Operation<'_>, input: &Input) -> Sent {
+    /// How the operation is sent: to the first server of the nearest list of servers.
+    fn http_operation(&self, at: &Operation<'_>, input: &Input) -> HttpOperation {
         let owners = [at.operation, at.item, self.root];
         let server = owners.iter().find_map(|owner| address(&owner["servers"][0]));
-        Sent {
+        HttpOperation {
             method: at.method.to_uppercase(),
             path: at.path.to_owned(),
             server,
             arguments: input.arguments.clone(),
-            body: input.unlike_json.clone(),
+            body: input.other_body.clone(),
         }
     }
 
@@ -260,7 +265,7 @@ impl Api<'_> {
     }
 }
 
-/// What the method promises by HTTP's own rules (RFC 9110, section 9.2).
+/// What HTTP itself says of the effects of a method (RFC 9110, section 9.2).
 fn hints(method: &str) -> Hints {
     let read_only = matches!(method, "get" | "head" | "options" | "trace");
     let idempotent = read_only || matches!(method, "put" | "delete");
@@ -272,13 +277,13 @@ fn hints(method: &str) -> Hints {
     }
 }
 
-/// OpenAPI has these said elsewhere: by the security scheme and the media types.
+/// Headers that OpenAPI ignores as parameters: the security scheme and the media types set them.
 fn is_ignored(header: &str) -> bool {
     ["accept", "content-type", "authorization"].iter().any(|name| name.eq_ignore_ascii_case(header))
 }
 
-/// A server's address, with its variables at their defaults. What a default holds is not looked
-/// through again, and an address that grows out of measure stays as it is.
+/// A server's address with its variables at their defaults. Variables within a default are not
+/// replaced, and an address that would become too long stays as it is.
 fn address(server: &Value) -> Option<String> {
     const MOST: usize = 2_048;
     let url = server["url"].as_str()?;
@@ -303,7 +308,7 @@ fn address(server: &Value) -> Option<String> {
     Some(address)
 }
 
-/// The first few of many, for a problem's one line.
+/// The first few of many, for a problem's single line.
 fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
     const FEW: usize = 8;
     let more = many.len().saturating_sub(FEW);
@@ -311,7 +316,7 @@ fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
     if more == 0 { few } else { format!("{few} and {more} more") }
 }
 
-/// Bytes of what a tool takes from the document by copying.
+/// Bytes that a tool copies from the document.
 fn size(tool: &Tool) -> usize {
     let schema = tool.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
     let categories: usize = tool.categories.iter().map(String::len).sum();

@@ -1,10 +1,10 @@
-//! Local `$ref`s of an API description, put in place.
+//! Resolves the local `$ref`s of an API description.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Schemas that refer to each other widely grow exponentially when put in place; no tool's
+/// Schemas that refer to each other grow exponentially when references are resolved; no tool's
 /// parameters need more than this many values.
 const MAX_VALUES: usize = 4_000;
 
@@ -15,14 +15,14 @@ const MAX_DEPTH: usize = 64;
 /// A schema of more text than this fills a model's context by itself.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Members whose content is data, where `$ref` would be a plain key.
+/// Members whose content is data, in which `$ref` is a plain key.
 const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
-/// Members that hold schemas by name; the names are anybody's, `default` and `enum` among them.
+/// Members that hold schemas by name; any name is allowed, `default` and `enum` too.
 const NAMED: [&str; 5] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// Puts `#/…` references in place within one operation.
+/// Resolves `#/…` references within one operation.
 pub(super) struct Refs<'a> {
     root: &'a Value,
     open: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct Refs<'a> {
     values: usize,
     bytes: usize,
     cut: bool,
-    lost: BTreeSet<String>,
+    unresolved: BTreeSet<String>,
 }
 
 impl<'a> Refs<'a> {
@@ -42,30 +42,30 @@ impl<'a> Refs<'a> {
             values: 0,
             bytes: 0,
             cut: false,
-            lost: BTreeSet::new(),
+            unresolved: BTreeSet::new(),
         }
     }
 
-    /// Whether something was left empty because of the limits.
+    /// Whether a schema was left empty because of the limits.
     pub fn was_cut(&self) -> bool {
         self.cut
     }
 
-    /// The references that lead out of the document, or nowhere.
-    pub fn into_lost(self) -> BTreeSet<String> {
-        self.lost
+    /// The references that lead out of the document or nowhere.
+    pub fn into_unresolved(self) -> BTreeSet<String> {
+        self.unresolved
     }
 
-    /// Notes a value that is a reference still, after it was followed.
+    /// Notes a value that is still a reference after it was followed.
     pub fn note(&mut self, followed: &Value) {
-        /// An address is not longer; a problem has one line.
+        /// No address is longer, and a problem is one line.
         const MOST: usize = 200;
         if let Some(reference) = followed.get("$ref").and_then(Value::as_str) {
-            self.lost.insert(reference.chars().take(MOST).collect());
+            self.unresolved.insert(reference.chars().take(MOST).collect());
         }
     }
 
-    /// The value that a chain of local references ends at; for parts that are read, not copied.
+    /// The value at the end of a chain of local references; for parts that are read, not copied.
     pub fn follow(&self, value: &'a Value) -> &'a Value {
         let mut at = value;
         for _ in 0..MAX_DEPTH {
@@ -77,11 +77,11 @@ impl<'a> Refs<'a> {
         at
     }
 
-    /// A schema's copy with all local references put in place. A reference into itself becomes an
-    /// empty schema that says so, and beyond the limits any schema becomes an empty one; references
-    /// to other files or the network stay as they are.
+    /// A copy of a schema with all local references resolved. A schema that refers to itself becomes
+    /// an empty schema that says so, and beyond the limits any schema becomes an empty one. References to
+    /// other files or the network stay as they are.
     pub fn resolve(&mut self, schema: &Value) -> Value {
-        // Parameters are shared by reference too, so that even this may be the thousandth copy.
+        // Parameters are shared by reference too, so this may be the thousandth copy.
         if self.is_spent() { json!({}) } else { self.schema(schema) }
     }
 
@@ -144,7 +144,8 @@ impl<'a> Refs<'a> {
         schemas.iter().map(schema).collect()
     }
 
-    /// OpenAPI 3.1 lets a description stand beside a reference; what stands beside it wins.
+    /// The target of a reference, with the members beside the reference over its own: OpenAPI 3.1
+    /// allows a description there.
     fn replace(&mut self, path: &str, reference: &Value, beside: &Map<String, Value>) -> Value {
         if self.is_spent() || self.depth > MAX_DEPTH {
             self.cut = true;

@@ -1,31 +1,32 @@
-//! From a file's text to JSON documents, whatever syntax it is in.
+//! Parses the text of a file as JSON documents, whatever its syntax.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
+use serde_json::{Number, Value as Json};
+use toml::Value as Toml;
 
-use super::super::source::Source;
-use super::super::{Problem, Severity};
-use super::toml;
+use crate::source::Source;
+use crate::{Problem, Severity};
 
-/// The JSON values of a source, in order, and the lines that were none.
+/// The JSON values of a source, in order, and a problem for each line that is not one.
 #[derive(Debug, Default)]
-pub(in super::super) struct Documents<'a> {
+pub(crate) struct Documents<'a> {
     pub values: Vec<Cow<'a, RawValue>>,
     pub problems: Vec<Problem>,
 }
 
-/// Finds the syntax by trying: JSON values one after the other, JSON lines with some broken ones,
-/// TOML, YAML. YAML is last, because nearly every text is YAML. Bytes that are no text cost their
-/// line where lines stand for themselves, and the file where not.
-pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
+/// Finds the syntax by trying: a sequence of JSON values, JSON lines of which some are broken, TOML,
+/// YAML. YAML is last, because nearly every text is YAML. Bytes that are not text cost only their line in
+/// JSON lines, and the whole file in any other syntax.
+pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
     let text = source.text();
     if text.trim().is_empty() {
         let cure = "write the tools into it, or leave the file out";
         let problem = Problem::new(Severity::Error, "a file with tools", "an empty file", cure);
         return Err(Box::new(problem));
     }
-    if let Some(&line) = source.spoilt().first() {
+    if let Some(&line) = source.invalid_lines().first() {
         let documents = json_lines(source);
         return documents.ok_or_else(|| Box::new(source.locate(no_text(), Some(line))));
     }
@@ -40,7 +41,7 @@ pub(in super::super) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'
         let problem = unreadable("JSON", &json);
         return Err(Box::new(source.locate(problem, Some(json.line()))));
     }
-    let toml = match toml::to_json(text) {
+    let toml = match toml_to_json(text) {
         Ok(value) => return Ok(converted(value)),
         Err(error) => error,
     };
@@ -82,7 +83,7 @@ fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
         if line.is_empty() {
             continue;
         }
-        if source.spoilt().binary_search(&number).is_ok() {
+        if source.invalid_lines().binary_search(&number).is_ok() {
             documents.problems.push(source.locate(no_text(), Some(number)));
             continue;
         }
@@ -117,6 +118,26 @@ fn converted<'a>(value: serde_json::Value) -> Documents<'a> {
     let value = serde_json::value::to_raw_value(&value)
         .expect("a JSON value has string keys and finite numbers only. This is a bug.");
     Documents { values: vec![Cow::Owned(value)], problems: Vec::new() }
+}
+
+/// A TOML document as a JSON object, keys in their order, so that one set of readers serves both.
+fn toml_to_json(text: &str) -> Result<Json, toml::de::Error> {
+    text.parse::<toml::Table>().map(|table| toml_value_to_json(Toml::Table(table)))
+}
+
+fn toml_value_to_json(value: Toml) -> Json {
+    match value {
+        Toml::String(text) => Json::String(text),
+        Toml::Integer(whole) => Json::from(whole),
+        // JSON has neither infinity nor NaN.
+        Toml::Float(float) => Number::from_f64(float).map_or(Json::Null, Json::Number),
+        Toml::Boolean(flag) => Json::Bool(flag),
+        Toml::Datetime(moment) => Json::String(moment.to_string()),
+        Toml::Array(items) => Json::Array(items.into_iter().map(toml_value_to_json).collect()),
+        Toml::Table(table) => {
+            Json::Object(table.into_iter().map(|(k, v)| (k, toml_value_to_json(v))).collect())
+        }
+    }
 }
 
 fn unreadable(expected: &str, error: &dyn std::fmt::Display) -> Problem {

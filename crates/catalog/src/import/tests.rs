@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use super::super::tests::{ids, load, load_clean};
-use super::super::{Catalog, ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool};
+use crate::tests::{ids, load, load_clean};
+use crate::{Catalog, ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool};
 
 fn tool<'c>(catalog: &'c Catalog, id: &str) -> &'c Tool {
     catalog.get(id).unwrap_or_else(|| panic!("no {id} in {:?}", ids(catalog)))
@@ -256,7 +256,7 @@ fn toml_tables() {
     assert_eq!(label.declared_latency_tier, Some(LatencyTier::Fast));
     assert_eq!(label.facets.complexity, Some(ComplexityRange { min: 0.0, max: 0.25 }));
     assert_eq!(label.hints.read_only, Some(false));
-    assert_eq!(super::super::parameter_names(label), ["order", "copies", "before"]);
+    assert_eq!(crate::text::parameter_names(label), ["order", "copies", "before"]);
     let stock = tool(&catalog, "shop | stock");
     let text = r#"{"type": "object", "properties": {"article": {}}}"#;
     assert_eq!(stock.input_schema.as_ref().unwrap().as_str(), text);

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::source::Source;
 use super::{Import, read};
+use crate::source::Source;
 
 fn read_text(text: &str) -> Import {
     let source = Source::new(Path::new("api.json"), text);

@@ -5,21 +5,21 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::row::{Fields, Row, describe, elements, fields, string};
-use super::super::source::Source;
-use super::super::validate;
-use super::super::{Problem, Severity, Tool, ToolId};
 use super::format::{self, Format};
 use super::syntax::Documents;
-use super::{Found, Import, anthropic, jsonl, mcp, openai, openapi};
+use super::{Import, ImportedTool, jsonl, openapi, vendors};
+use crate::row::{Fields, Row, describe, elements, fields, string};
+use crate::source::Source;
+use crate::validate;
+use crate::{Problem, Severity, Tool, ToolId};
 
-/// Deepest known capture: array of pages, response, result, tools. The limit keeps a hostile file
-/// from exhausting the stack.
+/// The deepest known capture is an array of pages, response, result, tools. The limit keeps a hostile
+/// file from exhausting the stack.
 const MAX_DEPTH: usize = 8;
 
 pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Import, Box<Problem>> {
     let mut walker = Walker::new(source);
-    // Rows one after the other are a list too.
+    // A file of rows is a list too.
     let several = documents.values.iter().map(AsRef::as_ref).filter(|_| documents.values.len() > 1);
     let scope = Scope { family: format::of_list(several), ..Scope::default() };
     for document in &documents.values {
@@ -29,7 +29,7 @@ pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Imp
     walker.finish()
 }
 
-/// What is known of a place from what encloses it.
+/// What the enclosing values say of a place in a document.
 #[derive(Clone, Default)]
 struct Scope {
     server: Option<String>,
@@ -37,7 +37,7 @@ struct Scope {
     listed: bool,
     /// Inside the result of an MCP response.
     mcp: bool,
-    /// Ours or MCP's, where the list around it has decided that.
+    /// [`Format::Own`] or [`Format::Mcp`], where the enclosing list decided between the two.
     family: Option<Format>,
     depth: usize,
 }
@@ -52,7 +52,7 @@ impl Scope {
     }
 
     fn of_list(self, items: &[&RawValue]) -> Self {
-        // In a response it is decided.
+        // What is in an MCP response is MCP's.
         let family = if self.mcp { None } else { format::of_list(items.iter().copied()) };
         Self { listed: true, family, ..self }
     }
@@ -63,18 +63,19 @@ struct Walker<'s, 't> {
     import: Import,
     /// Whether anything at all was a list of tools, a tool or an API description.
     recognised: bool,
-    strangers: Vec<Problem>,
-    /// Messages of a log of both directions that are no lists of tools: strangers, but for a log that
-    /// has such a list.
-    beside: Vec<Problem>,
+    /// One for each value that holds no tool.
+    unrecognised: Vec<Problem>,
+    /// One for each message of a log that holds no list of tools. They are reported only where the
+    /// log has no such list.
+    other_messages: Vec<Problem>,
     /// The methods of a log's requests, by the text of their ids.
-    asked: HashMap<String, String>,
-    /// The server that introduced itself in an earlier response of the same capture.
+    methods: HashMap<String, String>,
+    /// The server that an earlier response of the same capture names.
     introduced: Option<String>,
-    /// The line of the last MCP page, where it said that another one follows.
+    /// Set while the last MCP page says that another one follows: its line, where that is known.
     unfinished: Option<Option<usize>>,
     unknown_fields: HashSet<String>,
-    /// The first tool of each type that came without a name.
+    /// The first tool without a name of each type.
     nameless: HashMap<ToolId, Value>,
 }
 
@@ -84,9 +85,9 @@ impl<'s, 't> Walker<'s, 't> {
             source,
             import: Import::default(),
             recognised: false,
-            strangers: Vec::new(),
-            beside: Vec::new(),
-            asked: HashMap::new(),
+            unrecognised: Vec::new(),
+            other_messages: Vec::new(),
+            methods: HashMap::new(),
             introduced: None,
             unfinished: None,
             unknown_fields: HashSet::new(),
@@ -102,21 +103,21 @@ impl<'s, 't> Walker<'s, 't> {
             self.import.problems.push(self.source.locate(problem, line));
         }
         if self.recognised {
-            self.import.skipped = self.beside.len();
+            self.import.skipped = self.other_messages.len();
         } else {
-            self.strangers.append(&mut self.beside);
+            self.unrecognised.append(&mut self.other_messages);
         }
-        if !self.recognised && !self.strangers.is_empty() {
-            return Err(Box::new(self.strangers.swap_remove(0)));
+        if !self.recognised && !self.unrecognised.is_empty() {
+            return Err(Box::new(self.unrecognised.swap_remove(0)));
         }
-        self.import.problems.append(&mut self.strangers);
+        self.import.problems.append(&mut self.unrecognised);
         self.import.problems.sort_by_key(|problem| problem.line);
         Ok(self.import)
     }
 
     fn value(&mut self, raw: &RawValue, scope: &Scope) {
         if scope.depth > MAX_DEPTH {
-            self.stranger(raw);
+            self.reject(raw);
         } else if let Some(items) = elements(raw) {
             self.recognised |= items.is_empty();
             let inside = scope.deeper().of_list(&items);
@@ -124,7 +125,7 @@ impl<'s, 't> Walker<'s, 't> {
         } else if let Some(members) = fields(raw) {
             self.object(raw, &members, scope);
         } else {
-            self.stranger(raw);
+            self.reject(raw);
         }
     }
 
@@ -135,8 +136,8 @@ impl<'s, 't> Walker<'s, 't> {
             self.import_api(raw);
         } else if is_object("result") && !members.contains_key("name") {
             self.response(members, scope);
-        } else if members.contains_key("jsonrpc") && self.is_beside(members) {
-            self.beside(raw);
+        } else if members.contains_key("jsonrpc") && self.is_other_message(members) {
+            self.other_message(raw);
         } else if self.lists(members, scope) {
             self.recognised = true;
         } else if let Some(format) = format::of(members, scope.listed, scope.mcp) {
@@ -147,14 +148,15 @@ impl<'s, 't> Walker<'s, 't> {
         } else if is_capture_map(members) {
             self.captures(raw, scope);
         } else {
-            self.stranger(raw);
+            self.reject(raw);
         }
     }
 
-    /// A JSON-RPC response. That of `initialize` has no tools, but says whose the later ones are.
+    /// Reads a JSON-RPC response. That of `initialize` holds no tools, but names the server of the ones
+    /// that follow.
     fn response(&mut self, response: &Fields<'_>, scope: &Scope) {
         let result = response["result"];
-        let Some(members) = fields(result) else { return self.stranger(result) };
+        let Some(members) = fields(result) else { return self.reject(result) };
         if let Some(server) = server_name(&members) {
             self.introduced = Some(server);
         }
@@ -163,30 +165,31 @@ impl<'s, 't> Walker<'s, 't> {
             self.recognised = true;
         } else if !members.contains_key("serverInfo") {
             match response.contains_key("jsonrpc") {
-                true => self.beside(result),
-                false => self.stranger(result),
+                true => self.other_message(result),
+                false => self.reject(result),
             }
         }
     }
 
-    /// Whether a message without a result is none that tools could be in: a request, or the refusal
-    /// of one for something else.
-    fn is_beside(&mut self, message: &Fields<'_>) -> bool {
+    /// Whether a message without a result cannot hold tools: it is a request, or an error in answer to
+    /// a request for something else.
+    fn is_other_message(&mut self, message: &Fields<'_>) -> bool {
         let id = message.get("id").map(|id| id.get().to_owned());
         if let Some(method) = message.get("method").and_then(|raw| string(raw)) {
-            self.asked.extend(id.map(|id| (id, method)));
+            self.methods.extend(id.map(|id| (id, method)));
             return true;
         }
-        let asked = id.and_then(|id| self.asked.get(&id));
-        message.contains_key("error") && asked.is_some_and(|method| method != "tools/list")
+        let methods = id.and_then(|id| self.methods.get(&id));
+        message.contains_key("error") && methods.is_some_and(|method| method != "tools/list")
     }
 
-    fn beside(&mut self, raw: &RawValue) {
-        let told = self.strange(raw);
-        self.beside.push(told);
+    fn other_message(&mut self, raw: &RawValue) {
+        let problem = self.rejection(raw);
+        self.other_messages.push(problem);
     }
 
-    /// An object with a list of tools: an MCP result, a request body, or a file of ours.
+    /// Reads an object with a list of tools: an MCP result, a request body, or a file in our format.
+    /// Returns whether it is one.
     fn lists(&mut self, members: &Fields<'_>, scope: &Scope) -> bool {
         let list = |key: &str| members.get(key).and_then(|raw| elements(raw));
         let (tools, functions) = (list("tools"), list("functions"));
@@ -203,35 +206,35 @@ impl<'s, 't> Walker<'s, 't> {
         true
     }
 
-    /// `{"one server": {"tools": […]}, "another": […]}`, or a list of captures with names.
+    /// Reads `{"one server": {"tools": […]}, "another": […]}`, or a list of captures with names.
     fn captures(&mut self, raw: &RawValue, scope: &Scope) {
         if elements(raw).is_some() {
             return self.value(raw, &Scope { mcp: true, ..scope.clone() });
         }
-        let Some(servers) = ordered(raw) else { return self.stranger(raw) };
+        let Some(servers) = ordered(raw) else { return self.reject(raw) };
         for (server, capture) in servers {
             self.value(capture, &Scope { mcp: true, ..scope.of_server(Some(server)) });
         }
     }
 
     fn tool(&mut self, raw: &RawValue, format: Format, scope: &Scope) {
-        let Some(mut row) = Row::new(raw, self.source) else { return self.stranger(raw) };
+        let Some(mut row) = Row::new(raw, self.source) else { return self.reject(raw) };
         let format = match format {
             Format::Own | Format::Mcp => scope.family.unwrap_or(format),
             format => format,
         };
         let server = scope.server.clone().or_else(|| self.introduced.clone()).or_else(|| {
-            // Only MCP's results are lists of one server that does not always say its name.
+            // Only MCP's results are lists of one server that may leave its name out.
             (format == Format::Mcp).then(|| self.source.stem().map(str::to_owned)).flatten()
         });
         let server = server.as_deref();
         let tool = match format {
-            Format::Mcp => mcp::read(&mut row, server),
-            Format::OpenAiNested => openai::read_nested(&mut row, server),
-            Format::OpenAiCustom => openai::read_custom(&mut row, server),
-            Format::OpenAiFlat => openai::read_flat(&mut row, server),
-            Format::Anthropic => anthropic::read(&mut row, server),
-            Format::VllmEntry => openai::read_entry(&mut row, server),
+            Format::Mcp => vendors::read_mcp(&mut row, server),
+            Format::OpenAiNested => vendors::read_openai_nested(&mut row, server),
+            Format::OpenAiCustom => vendors::read_openai_custom(&mut row, server),
+            Format::OpenAiFlat => vendors::read_openai_flat(&mut row, server),
+            Format::Anthropic => vendors::read_anthropic(&mut row, server),
+            Format::VllmEntry => vendors::read_vllm_entry(&mut row, server),
             Format::Own => jsonl::read(&mut row, server),
         };
         if format == Format::Anthropic && row.value("name").is_none() {
@@ -248,11 +251,11 @@ impl<'s, 't> Walker<'s, 't> {
         row.problems.extend(tool.iter().flat_map(validate::check));
         let failed = row.failed();
         self.report(row.problems, line);
-        self.import.tools.extend(tool.filter(|_| !failed).map(|tool| Found { tool, line }));
+        self.import.tools.extend(tool.filter(|_| !failed).map(|tool| ImportedTool { tool, line }));
     }
 
-    /// Vendors' tools without a name are known by their type. Two of a type that differ would be
-    /// taken for one, since what makes them differ is not kept.
+    /// A vendor's tool without a name is known by its type. Two different ones of a type are an error,
+    /// since what makes them differ is not kept.
     fn second_of_type(&mut self, tool: &Tool, raw: &RawValue) -> Option<Problem> {
         let value: Value = serde_json::from_str(raw.get()).ok()?;
         let first = self.nameless.entry(tool.id.clone()).or_insert_with(|| value.clone());
@@ -269,7 +272,7 @@ impl<'s, 't> Walker<'s, 't> {
         self.report(api.problems, None);
     }
 
-    /// Keeps problems; an unknown field is told once a file, not once a tool.
+    /// Keeps problems; an unknown field is reported once a file, not once a tool.
     fn report(&mut self, problems: Vec<Problem>, line: Option<usize>) {
         for problem in problems {
             let unknown = problem.found.starts_with("the unknown field");
@@ -279,12 +282,12 @@ impl<'s, 't> Walker<'s, 't> {
         }
     }
 
-    fn stranger(&mut self, raw: &RawValue) {
-        let told = self.strange(raw);
-        self.strangers.push(told);
+    fn reject(&mut self, raw: &RawValue) {
+        let problem = self.rejection(raw);
+        self.unrecognised.push(problem);
     }
 
-    fn strange(&self, raw: &RawValue) -> Problem {
+    fn rejection(&self, raw: &RawValue) -> Problem {
         let members = fields(raw);
         let has = |key: &str| members.as_ref().is_some_and(|m| m.contains_key(key));
         let (found, cure) = if has("swagger") {
@@ -314,7 +317,7 @@ fn with_keys(raw: &RawValue, members: Option<&Fields<'_>>) -> String {
     }
 }
 
-/// The server's name as a capture tells it: `serverInfo.name`, `server`, or the capture's `name`.
+/// The name of a capture's server: `serverInfo.name`, `server`, or the capture's `name`.
 fn server_name(members: &Fields<'_>) -> Option<String> {
     let inner = |key: &str| {
         let info = fields(members.get(key)?)?;
@@ -331,7 +334,7 @@ fn servers<'a>(members: &Fields<'a>) -> Option<&'a RawValue> {
     members.get("servers").copied().filter(|raw| fields(raw).is_some() || elements(raw).is_some())
 }
 
-/// Whether every member is itself a capture, so that the keys are servers' names.
+/// Whether every member is a capture, so that the keys are servers' names.
 fn is_capture_map(members: &Fields<'_>) -> bool {
     let is_capture = |raw: &&RawValue| {
         fields(raw).is_some_and(|inner| {
@@ -345,7 +348,7 @@ fn is_capture_map(members: &Fields<'_>) -> bool {
 /// An object's members in the order of the file, for the order of the catalog.
 fn ordered(raw: &RawValue) -> Option<Vec<(String, &RawValue)>> {
     let members = fields(raw)?;
-    // Members are slices of one text, so their addresses are their order.
+    // Members are slices of one text, so sorting by address restores their order.
     let mut members: Vec<_> = members.into_iter().collect();
     members.sort_by_key(|(_, value)| value.get().as_ptr());
     Some(members)

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
-use crate::import::{self, Found};
+use crate::import::{self, ImportedTool};
 use crate::source::Source;
 use crate::{
     CallHints, Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
@@ -230,7 +230,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn read(text: &str) -> Option<Vec<Tool>> {
     let source = Source::new(Path::new("any.json"), text);
     let import = import::read(&source).ok()?;
-    Some(import.tools.into_iter().map(|Found { tool, .. }| tool).collect())
+    Some(import.tools.into_iter().map(|ImportedTool { tool, .. }| tool).collect())
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::sanitize::{clean, unstuffed};
+use crate::sanitize::{clean, without_stuffing};
 use crate::text::joined;
 use crate::{Catalog, LoadOptions, SuspicionKind, clones, suspicions};
 
@@ -27,7 +27,7 @@ fn collected_catalogs_are_all_but_left_alone() {
             cleaned += 1;
             eprintln!("cleaned {}: {:.200?}", tool.id, seen);
         }
-        let once = unstuffed(&seen);
+        let once = without_stuffing(&seen);
         let within = |text: &str| text.chars().take(1_000).collect::<String>();
         if within(&once) != within(&seen) {
             clipped += 1;

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{about, fixture, ids, load};
-use crate::{Catalog, Error, LoadOptions, Loaded, Severity};
+use crate::{Catalog, Error, LoadOptions, LoadedCatalog, Severity};
 
 #[test]
 fn a_directory_is_read_by_name_and_strangers_are_reported() {
@@ -148,7 +148,7 @@ fn only_regular_files_of_a_directory_are_read() {
     assert_eq!(problem.to_string().matches("readable").count(), 1, "{problem}");
 }
 
-fn load_bytes(name: &str, bytes: &[u8]) -> Result<Loaded, Error> {
+fn load_bytes(name: &str, bytes: &[u8]) -> Result<LoadedCatalog, Error> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
     fs::write(&path, bytes).unwrap();

@@ -11,13 +11,13 @@ mod texts;
 
 use std::path::PathBuf;
 
-use super::{Catalog, LoadOptions, Loaded, Problem};
+use crate::{Catalog, LoadOptions, LoadedCatalog, Problem};
 
 pub(super) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data")).join(name)
 }
 
-pub(super) fn load(name: &str) -> Loaded {
+pub(super) fn load(name: &str) -> LoadedCatalog {
     Catalog::load(&[fixture(name)], &LoadOptions::default()).unwrap()
 }
 

@@ -1,14 +1,16 @@
 use std::fs;
 
 use super::fixture;
-use crate::{Catalog, Cost, Error, Hints, LatencyTier, LoadOptions, Loaded, Reliability, Severity};
+use crate::{
+    Catalog, Cost, Error, Hints, LatencyTier, LoadOptions, LoadedCatalog, Reliability, Severity,
+};
 
-fn load_with(overlays: Vec<std::path::PathBuf>) -> Result<Loaded, Error> {
+fn load_with(overlays: Vec<std::path::PathBuf>) -> Result<LoadedCatalog, Error> {
     let options = LoadOptions { overlays, ..LoadOptions::default() };
     Catalog::load(&[fixture("formats/tools.toml")], &options)
 }
 
-fn load_with_text(text: &str) -> Result<Loaded, Error> {
+fn load_with_text(text: &str) -> Result<LoadedCatalog, Error> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("overlay");
     fs::write(&path, text).unwrap();

@@ -1,8 +1,8 @@
 use std::fs;
 
-use crate::{Catalog, LoadOptions, Loaded, Tool};
+use crate::{Catalog, LoadOptions, LoadedCatalog, Tool};
 
-fn load_with(rows: &str, overlay: Option<&str>, author_signals: bool) -> Loaded {
+fn load_with(rows: &str, overlay: Option<&str>, author_signals: bool) -> LoadedCatalog {
     let folder = tempfile::tempdir().unwrap();
     let tools = folder.path().join("tools.jsonl");
     fs::write(&tools, rows).unwrap();
@@ -19,7 +19,7 @@ fn load_with(rows: &str, overlay: Option<&str>, author_signals: bool) -> Loaded 
     Catalog::load(&[tools], &options).unwrap()
 }
 
-fn load(rows: &str, overlay: Option<&str>) -> Loaded {
+fn load(rows: &str, overlay: Option<&str>) -> LoadedCatalog {
     load_with(rows, overlay, true)
 }
 

@@ -1,6 +1,7 @@
 use serde_json::value::RawValue;
 
-use crate::{Schema, Tool, embedding_text, keyword_fields, parameter_names, split_identifier};
+use crate::text::parameter_names;
+use crate::{Schema, Tool, embedding_text, keyword_fields, split_identifier};
 
 fn schema(json: &str) -> Option<Schema> {
     Some(Schema::new(RawValue::from_string(json.to_owned()).unwrap()))
@@ -81,7 +82,7 @@ fn what_parameters_mean_is_embedded_in_short() {
                     lines: First line; long: Tells Tells";
     let text = embedding_text(&tool);
     assert!(text.starts_with(expected), "{text}");
-    assert!(super::super::text::joined(&tool).chars().count() < expected.chars().count() + 50);
+    assert!(crate::text::joined(&tool).chars().count() < expected.chars().count() + 50);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::state::{CatalogIndex, State};
 use super::{Error, learning};
-use crate::catalog::{Change, Changed, Problem, embedding_text};
+use crate::catalog::{Change, ChangedCatalog, Problem, embedding_text};
 use crate::embedding::{Embedder, Role};
 use crate::index::{self, IndexKind, Vectors};
 use crate::selection::KeywordRetriever;
@@ -65,7 +65,7 @@ pub(super) fn apply(before: &State, changes: Vec<Change>) -> Result<(State, Chan
 /// did not change.
 fn index_vectors(
     before: &State,
-    changed: &Changed,
+    changed: &ChangedCatalog,
     model: &dyn Embedder,
     vectors: Arc<Vectors>,
 ) -> Result<CatalogIndex, Error> {
@@ -85,7 +85,7 @@ fn index_vectors(
 /// change keeps its vector.
 fn vectors(
     before: &State,
-    changed: &Changed,
+    changed: &ChangedCatalog,
     model: &dyn Embedder,
     old: &Vectors,
 ) -> Result<(Arc<Vectors>, usize), Error> {

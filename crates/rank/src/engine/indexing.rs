@@ -15,6 +15,7 @@ use crate::embedding::{Embedder, ModelIdentity, Role};
 use crate::index::{
     self, Graph, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
 };
+use toolroute_vectors::durable;
 
 /// CallAttempt with the number of texts embedded and the number of all.
 pub(super) type OnProgress = dyn Fn(usize, usize) + Send + Sync;
@@ -293,8 +294,7 @@ impl Work<'_> {
 /// The SHA-256 of texts and the borders between them, in hex.
 pub fn fingerprint(texts: &[&str]) -> String {
     let parts: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
-    let bytes = parts.as_flattened().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    text_hash(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    durable::hex(&text_hash(&durable::hex(parts.as_flattened())))
 }
 
 #[cfg(test)]

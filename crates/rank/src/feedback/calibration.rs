@@ -74,7 +74,7 @@ pub(super) fn fit<'v>(
                 let left = left.and_then(|left| learned.with(row, &left, own(row), strength));
                 scores[row as usize] = left.as_ref().map_or(probe.own[row as usize], score);
             }
-            ndcg(&scores, &probe.served)
+            quality(&scores, &probe.served)
         };
         // Collected first: the order of a sum is part of its result.
         let sum = |probes: &[&Probe<'_>]| {
@@ -136,16 +136,26 @@ fn handicap(probes: &[Probe<'_>], moved: &[LearnedVector], strength: f32) -> f32
     if moved.is_empty() { 0.0 } else { (sum / count).clamp(0.0, MOST_HANDICAP) }
 }
 
-/// nDCG of the tools that served, 0 to 1; every tool that served is equally relevant.
-fn ndcg(scores: &[f32], served: &[(u32, u64)]) -> f32 {
-    let worth = |rank: usize| if rank < COUNTED { 1.0 / (rank as f32 + 2.0).log2() } else { 0.0 };
+/// Normalised discounted cumulative gain of a ranking, 0 to 1 (Järvelin and Kekäläinen 2002), with binary
+/// relevance and a log2 discount.
+///
+/// `ranks` are those of the right results, from 0; ranks from `depth` on count nothing. The ideal
+/// ranking has the first `right` results right, as far as they are within `depth`.
+pub fn ndcg(ranks: impl Iterator<Item = usize>, right: usize, depth: usize) -> f64 {
+    let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
+    // Not `sum`, which is -0.0 over nothing and prints so.
+    let sum = |sum: f64, rank: usize| sum + discount(rank);
+    let gain = ranks.filter(|rank| *rank < depth).fold(0.0, sum);
+    gain / (0..right.min(depth)).fold(0.0, sum)
+}
+
+/// How well the scores rank the tools that served, 0 to 1.
+fn quality(scores: &[f32], served: &[(u32, u64)]) -> f32 {
     let rank = |&(row, _): &(u32, u64)| {
         let score = scores[row as usize];
         let is_before =
             |(other, found): (u32, &f32)| *found > score || (*found == score && other < row);
         (0u32..).zip(scores).filter(|&other| is_before(other)).count()
     };
-    let found: f32 = served.iter().map(rank).map(worth).sum();
-    let ideal: f32 = (0..served.len()).map(worth).sum();
-    found / ideal
+    ndcg(served.iter().map(rank), served.len(), COUNTED) as f32
 }

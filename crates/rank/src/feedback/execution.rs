@@ -34,7 +34,7 @@ impl PromptHash {
 
 impl fmt::Display for PromptHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&toolroute_vectors::durable::hex(&self.0))
     }
 }
 

@@ -218,7 +218,7 @@ impl UsageVectors {
     pub fn fingerprint(&self) -> String {
         let bytes = usage_file::encode(self);
         let seal = &bytes[bytes.len() - durable::HASH..];
-        seal.iter().map(|byte| format!("{byte:02x}")).collect()
+        durable::hex(seal)
     }
 
     /// Writes the file atomically, readable by its owner only.

@@ -116,5 +116,5 @@ pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};
 
 /// The SHA-256 hash of some bytes as 64 hexadecimal digits.
 fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    toolroute_vectors::durable::hex(&Sha256::digest(bytes))
 }

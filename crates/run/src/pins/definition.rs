@@ -75,7 +75,7 @@ impl Definition {
 
 /// The SHA-256 hash of some bytes as 64 hexadecimal digits.
 pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    toolroute_vectors::durable::hex(&Sha256::digest(bytes))
 }
 
 /// A tool's members. A member whose value would not represent its text exactly is kept as text.

@@ -49,6 +49,12 @@ pub enum Flaw {
     Damaged,
 }
 
+/// Two lower-case hexadecimal digits a byte, as hashes stand in files and names.
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
+}
+
 impl Sealed {
     /// The bytes of a file; `body` adds what lies between header and seal.
     pub fn seal(&self, header: &impl Serialize, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

@@ -5,8 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::files::hex;
 use super::{Error, Manifest};
+use crate::durable::hex;
 
 /// A model's manifest and its files by their paths.
 #[derive(Debug)]

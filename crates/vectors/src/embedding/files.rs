@@ -11,6 +11,7 @@ use super::architecture::Architecture;
 use super::built_in::BuiltIn;
 use super::manifest::stated_calibration;
 use super::{Calibration, Error, Manifest, Pooling};
+use crate::durable::hex;
 
 /// A model whose files are all there; made by [`super::ModelStore::open`] (checked against a
 /// manifest), [`ModelFiles::built_in`] (part of the program) or [`ModelFiles::from_dir`] (a folder
@@ -383,12 +384,4 @@ pub(super) fn sha256_file(path: &Path) -> Result<String, Error> {
         }
         hasher.update(&buffer[..read]);
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        write!(out, "{byte:02x}").expect("writing to a String cannot fail. This is a bug.");
-        out
-    })
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::files::{hex, layout, sha256_file};
+use super::files::{layout, sha256_file};
 use super::{Calibration, Error};
+use crate::durable::hex;
 
 /// Written beside the files of a model that no pinned manifest describes.
 pub(super) const MANIFEST_FILE: &str = "manifest.toml";

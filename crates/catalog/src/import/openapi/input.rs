@@ -1,11 +1,11 @@
-//! The one object of arguments that an operation takes.
+//! The single object of arguments that an operation takes.
 
 use serde_json::{Map, Value, json};
 
-use super::super::super::{OperationArgument, OperationBody, Place};
-use super::super::refs::Refs;
+use crate::import::refs::Refs;
+use crate::{OperationArgument, OperationBody, Place};
 
-/// What is said of a body beside its schema.
+/// A body, except its schema.
 struct Body<'a> {
     required: bool,
     encoding: &'a Value,
@@ -18,7 +18,7 @@ pub(super) struct Input {
     required: Vec<Value>,
     pub arguments: Vec<OperationArgument>,
     /// The body, where it is not JSON.
-    pub unlike_json: Option<OperationBody>,
+    pub other_body: Option<OperationBody>,
 }
 
 impl Input {
@@ -53,7 +53,7 @@ impl Input {
         self.arguments.push(OperationArgument { joined, deep, sent_as, ..argument });
     }
 
-    /// The name, or where another argument has it already, `name_suffix`, or that with a number.
+    /// The name, else `name_suffix`, else that with a number: the first that no other argument has.
     fn free(&self, name: &str, suffix: &str) -> String {
         let first = [name.to_owned(), format!("{name}_{suffix}")];
         let numbered = (2..).map(|number| format!("{name}_{suffix}_{number}"));
@@ -62,8 +62,8 @@ impl Input {
         names.find(is_free).expect("numbers do not end. This is a bug.")
     }
 
-    /// JSON where the operation takes it, else a form, else parts. Of any other body only the type is
-    /// kept.
+    /// Adds a body: as JSON where the operation takes it, else as a form, else as parts. Of any other
+    /// body only the type is kept.
     pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
         refs.note(body);
         let required = body["required"] == json!(true);
@@ -74,15 +74,15 @@ impl Input {
             of_type(kind, required).is_multipart() && has_members(variant, refs)
         });
         let Some((kind, variant)) = json.or(form).or(parts) else {
-            self.unlike_json = content.keys().next().map(|kind| of_type(kind, required));
+            self.other_body = content.keys().next().map(|kind| of_type(kind, required));
             return;
         };
         if json.is_none() {
-            self.unlike_json = Some(of_type(kind, required));
+            self.other_body = Some(of_type(kind, required));
         }
-        // Without a schema anything goes.
+        // Without a schema any value is allowed.
         let schema = variant.get("schema").map_or_else(|| json!({}), |schema| refs.resolve(schema));
-        let is_multipart = self.unlike_json.as_ref().is_some_and(OperationBody::is_multipart);
+        let is_multipart = self.other_body.as_ref().is_some_and(OperationBody::is_multipart);
         self.body_schema(schema, &Body { required, encoding: &variant["encoding"], is_multipart });
     }
 
@@ -104,8 +104,8 @@ impl Input {
             return;
         }
         if body.is_multipart {
-            // Its parts would have to be told from the arguments of their names: no call is better
-            // than a wrong one.
+            // Its parts cannot be told from the arguments of the same names: no call is better than a
+            // wrong one.
             return;
         }
         let (name, place) = (self.free("body", "content"), Place::Body);
@@ -130,8 +130,8 @@ fn has_members(variant: &Value, refs: &Refs<'_>) -> bool {
     refs.follow(&variant["schema"])["properties"].is_object()
 }
 
-/// The media type of a member that is a file, or a list of files. Its schema is made to say how a file
-/// is given: as a text, since arguments are JSON.
+/// The media type of a member that is a file, or a list of files. Its schema is changed to say that a
+/// file is given as text in base64, since arguments are JSON.
 fn file(member: &mut Value, encoding: &Value) -> Option<String> {
     let is_list = member["type"] == json!("array");
     let one = if is_list { member.get_mut("items")? } else { member };
@@ -146,7 +146,7 @@ fn file(member: &mut Value, encoding: &Value) -> Option<String> {
     let said = one.get("description").and_then(Value::as_str).unwrap_or_default();
     let said = format!("{said} (the file's content in base64)");
     one.insert("description".to_owned(), json!(said.trim()));
-    // A list of types is what the server takes; which of them it is, is not known.
+    // The server may take several types; the file's own is unknown then.
     let kind = encoding["contentType"].as_str().map(str::to_owned).or(declared);
     let kind = kind.filter(|kind| !kind.contains([',', '*']));
     Some(kind.unwrap_or_else(|| "application/octet-stream".to_owned()))

@@ -1,4 +1,4 @@
-//! The names of operations that have none of their own.
+//! Names for operations without an `operationId`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,9 @@ pub(super) fn own<'a>(at: &Operation<'a>) -> Option<&'a str> {
     at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty())
 }
 
-/// `GET /users/{me}` → `get_users_me`. Where that is taken, `get_users_by_me`, and then a number;
-/// the path with the fewest parameters keeps the plain name, whatever the document's order.
+/// Names operations by method and path: `GET /users/{me}` becomes `get_users_me`. Where that is taken,
+/// it becomes `get_users_by_me`, then that with a number. The path with the fewest parameters gets the
+/// plain name, whatever the document's order.
 pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Names<'a> {
     let mut taken = HashSet::new();
     let mut nameless = Vec::new();
@@ -23,7 +24,7 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
         }
     }
     nameless.sort_unstable();
-    // The plain names first: none that is alone with its name loses it to a number.
+    // All plain names first, so that a unique one is never taken by a numbered one.
     let plain = |path: &str, method: &str| slug(&format!("{method} {path}"), '_');
     let mut names = Names::new();
     let mut late = Vec::new();
@@ -43,7 +44,7 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
     names
 }
 
-/// The name, or with the first number from 2 on that makes it one of its own.
+/// The name, or the name with the first number from 2 on that makes it unique.
 fn free(name: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::super::source::Source;
-use super::super::super::{Operation, Place};
-use super::super::{Import, read};
+use crate::import::{Import, read};
+use crate::source::Source;
+use crate::{Operation, Place};
 
 /// An API of these paths.
 fn api(paths: Value) -> Import {

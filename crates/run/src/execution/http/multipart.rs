@@ -106,8 +106,7 @@ fn boundary(parts: &[Part<'_>]) -> String {
         hash.update(&part.content);
     }
     let hash = hash.finalize();
-    let digits = hash.iter().take(16).map(|byte| format!("{byte:02x}"));
-    format!("toolroute-{}", digits.collect::<String>())
+    format!("toolroute-{}", toolroute_vectors::durable::hex(&hash[..16]))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Whether a tool's `satisfies` covers an obligation that is asked for: the one rule for it.
+//! Whether a tool's `satisfies` covers an obligation.
 
-/// Duties that are written without a kind as well; any other bare word is a kind to report on.
+/// Duties, which may be written without a kind; any other bare word is a kind to report on.
 const DUTIES: [&str; 5] = ["REPORT", "VERIFY", "CLARIFY", "DISCOVER_OP", "JUSTIFY"];
 
-/// Whether an entry of `satisfies` covers an obligation of the type that is asked for.
+/// Whether an entry of `satisfies` covers the type of an obligation.
 ///
-/// The entry has to be the same or more general: `REPORT` covers every `REPORT(…)`, and
-/// `REPORT(query.math)` covers itself alone. So a tool for one kind never serves a request that
-/// names none. A bare kind, `query.math`, means `REPORT(query.math)`.
+/// The entry must be the same or more general: `REPORT` covers every `REPORT(…)`, and
+/// `REPORT(query.math)` covers only itself. So a tool for one kind never serves a request without a
+/// kind. A bare kind, `query.math`, means `REPORT(query.math)`.
 pub fn covers(declared: &str, asked: &str) -> bool {
     let (declared, asked) = (parts(declared), parts(asked));
     let same_duty = declared.0.eq_ignore_ascii_case(asked.0);

@@ -1,18 +1,11 @@
-//! A suite's report as a picture: a row a set, a dot a strategy, whiskers for how sure it is.
-//!
-//! Drawn with the simple shapes of plotters, at places of our own: its charts know no axis of
-//! words, and rows that are sorted by score read better than any legend.
+//! A suite's report as a picture: a row a set, a dot a strategy, whiskers for its interval.
 
-use std::fmt::Display;
+use std::fmt::{Display, Formatter, Result};
 
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use toolroute_eval::{Comparison, Interval, Verdict};
+use toolroute_rank::engine::Strategy;
 
-use super::exit::{FAILED, Failure};
-use crate::engine::Strategy;
-use crate::eval::{Comparison, Interval, SuiteReport, Verdict};
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+use crate::report::Report;
 
 const WIDTH: i32 = 1120;
 /// Where the scale of scores begins and ends.
@@ -32,21 +25,22 @@ const EDGE: i32 = 24;
 const SCORES: i32 = RIGHT + 64;
 const DIFFERENCES: i32 = WIDTH - EDGE - 10;
 
-const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
-const PALE: RGBColor = RGBColor(0x68, 0x70, 0x7a);
-const GRID: RGBColor = RGBColor(0xdf, 0xe3, 0xe8);
+const INK: &str = "#22262b";
+const PALE: &str = "#68707a";
+const GRID: &str = "#dfe3e8";
 /// For a blend that is worse than one of its parts; from the colours below.
-const WARNING: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
-const BAND: RGBColor = RGBColor(0xf5, 0xf7, 0xf9);
+const WARNING: &str = "#d55e00";
+const WHITE: &str = "#ffffff";
+const BAND: &str = "#f5f7f9";
 const FONT: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
 
 /// Three of the colours that Okabe and Ito chose for every kind of colour vision; each strategy
 /// has a shape as well.
-fn colour(strategy: Strategy) -> RGBColor {
+fn colour(strategy: Strategy) -> &'static str {
     match strategy {
-        Strategy::Keyword => RGBColor(0xe6, 0x9f, 0x00),
-        Strategy::Semantic => RGBColor(0x00, 0x9e, 0x73),
-        Strategy::Hybrid | Strategy::Auto => RGBColor(0x00, 0x72, 0xb2),
+        Strategy::Keyword => "#e69f00",
+        Strategy::Semantic => "#009e73",
+        Strategy::Hybrid | Strategy::Auto => "#0072b2",
     }
 }
 
@@ -58,20 +52,13 @@ struct Row<'a> {
     is_mean: bool,
 }
 
-/// The picture, whole.
-pub fn svg(report: &SuiteReport) -> anyhow::Result<String> {
-    let rows = rows(report);
-    let height = TOP + ROW * rows.len() as i32 + GAP + BOTTOM;
-    let mut svg = String::new();
-    draw(&mut svg, report, &rows, height).map_err(|error| Failure {
-        code: FAILED,
-        said: format!("the plot cannot be drawn: {error}"),
-    })?;
-    Ok(svg)
+/// Draws a report.
+pub fn svg(report: &Report) -> String {
+    Plot { report, rows: rows(report) }.to_string()
 }
 
 /// Sets by hybrid's score, the best first; then the means.
-fn rows(report: &SuiteReport) -> Vec<Row<'_>> {
+fn rows(report: &Report) -> Vec<Row<'_>> {
     let sets = report.sets.iter().map(|set| Row {
         name: set.set.clone(),
         detail: format!("{} tools, {} prompts", grouped(set.tools), grouped(set.queries)),
@@ -98,33 +85,36 @@ fn grouped(number: usize) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// Why a shape could not be drawn. Into a string all can.
-type Drawn = Result<(), String>;
-
-fn draw(svg: &mut String, report: &SuiteReport, rows: &[Row<'_>], height: i32) -> Drawn {
-    let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
-    let root = SVGBackend::with_string(svg, size).into_drawing_area();
-    root.fill(&WHITE).map_err(told)?;
-    let canvas = Canvas { area: root, scale: Scale::of(rows) };
-    canvas.head(report)?;
-    canvas.axis(height)?;
-    let mut middle = TOP + ROW / 2;
-    let mut last_was_mean = false;
-    for (at, row) in rows.iter().enumerate() {
-        if row.is_mean && !last_was_mean {
-            middle += GAP;
-            let above = middle - ROW / 2 - GAP / 2;
-            canvas.line((EDGE, above), (WIDTH - EDGE, above), PALE, 1)?;
-        }
-        last_was_mean = row.is_mean;
-        canvas.row(row, middle, at % 2 == 0)?;
-        middle += ROW;
-    }
-    canvas.area.present().map_err(told)
+struct Plot<'a> {
+    report: &'a Report,
+    rows: Vec<Row<'a>>,
 }
 
-fn told(error: impl Display) -> String {
-    error.to_string()
+impl Display for Plot<'_> {
+    fn fmt(&self, svg: &mut Formatter<'_>) -> Result {
+        let height = TOP + ROW * self.rows.len() as i32 + GAP + BOTTOM;
+        writeln!(
+            svg,
+            r#"<svg width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="{FONT}" xmlns="http://www.w3.org/2000/svg">"#
+        )?;
+        writeln!(svg, r##"<rect width="{WIDTH}" height="{height}" fill="{WHITE}"/>"##)?;
+        let mut canvas = Canvas { svg, scale: Scale::of(&self.rows) };
+        canvas.head(self.report)?;
+        canvas.axis(height)?;
+        let mut middle = TOP + ROW / 2;
+        let mut last_was_mean = false;
+        for (at, row) in self.rows.iter().enumerate() {
+            if row.is_mean && !last_was_mean {
+                middle += GAP;
+                let above = middle - ROW / 2 - GAP / 2;
+                canvas.line((EDGE, above), (WIDTH - EDGE, above), PALE, 1)?;
+            }
+            last_was_mean = row.is_mean;
+            canvas.row(row, middle, at % 2 == 0)?;
+            middle += ROW;
+        }
+        writeln!(canvas.svg, "</svg>")
+    }
 }
 
 /// Scores to columns of pixels, from one tenth to another.
@@ -147,7 +137,7 @@ impl Scale {
         LEFT + (share * f64::from(RIGHT - LEFT)).round() as i32
     }
 
-    fn tenths(&self) -> impl Iterator<Item = f64> {
+    fn tenths(&self) -> impl Iterator<Item = f64> + use<> {
         let (first, last) = ((self.low * 10.0).round() as i32, (self.high * 10.0).round() as i32);
         (first..=last).map(|tenth| f64::from(tenth) / 10.0)
     }
@@ -157,33 +147,34 @@ impl Scale {
 #[derive(Clone, Copy)]
 struct Writing {
     size: i32,
-    colour: RGBColor,
+    colour: &'static str,
     bold: bool,
-    at: HPos,
+    /// The SVG `text-anchor`.
+    anchor: &'static str,
 }
 
 impl Writing {
-    const fn new(size: i32, colour: RGBColor) -> Self {
-        Self { size, colour, bold: false, at: HPos::Left }
+    const fn new(size: i32, colour: &'static str) -> Self {
+        Self { size, colour, bold: false, anchor: "start" }
     }
 
     const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
-    const fn at(self, at: HPos) -> Self {
-        Self { at, ..self }
+    const fn anchor(self, anchor: &'static str) -> Self {
+        Self { anchor, ..self }
     }
 }
 
-struct Canvas<'a> {
-    area: Area<'a>,
+struct Canvas<'a, 'f> {
+    svg: &'a mut Formatter<'f>,
     scale: Scale,
 }
 
-impl Canvas<'_> {
+impl Canvas<'_, '_> {
     /// Title, what is shown, and the legend.
-    fn head(&self, report: &SuiteReport) -> Drawn {
+    fn head(&mut self, report: &Report) -> Result {
         let title = format!("Ranking quality by set: {}, {}", report.model, report.precision);
         self.text(&title, (EDGE, 30), Writing::new(24, INK).bold())?;
         let prompts: usize = report.sets.iter().map(|set| set.queries).sum();
@@ -204,31 +195,34 @@ impl Canvas<'_> {
             self.text(about, (x + 22, 92), Writing::new(15, INK))?;
             x += 64 + 8 * about.len() as i32;
         }
-        let head = Writing::new(13, PALE).at(HPos::Right);
+        let head = Writing::new(13, PALE).anchor("end");
         self.text("hybrid", (SCORES, 92), head)?;
         self.text("less best part", (DIFFERENCES, 92), head)
     }
 
-    fn axis(&self, height: i32) -> Drawn {
+    fn axis(&mut self, height: i32) -> Result {
         let bottom = height - BOTTOM + 8;
         for tenth in self.scale.tenths() {
             let x = self.scale.x(tenth);
             self.line((x, TOP - 8), (x, bottom), GRID, 1)?;
-            let label = Writing::new(14, PALE).at(HPos::Center);
+            let label = Writing::new(14, PALE).anchor("middle");
             self.text(&format!("{tenth:.1}"), (x, bottom + 16), label)?;
         }
         let centre = (LEFT + RIGHT) / 2;
-        let label = Writing::new(14, INK).at(HPos::Center);
+        let label = Writing::new(14, INK).anchor("middle");
         self.text("nDCG@5 (1 is a perfect ranking)", (centre, bottom + 42), label)
     }
 
-    fn row(&self, row: &Row<'_>, middle: i32, is_banded: bool) -> Drawn {
+    fn row(&mut self, row: &Row<'_>, middle: i32, is_banded: bool) -> Result {
         if is_banded {
-            let band = [(EDGE, middle - ROW / 2), (WIDTH - EDGE, middle + ROW / 2)];
-            self.area.draw(&Rectangle::new(band, BAND.filled())).map_err(told)?;
+            let (top, width) = (middle - ROW / 2, WIDTH - 2 * EDGE);
+            writeln!(
+                self.svg,
+                r#"<rect x="{EDGE}" y="{top}" width="{width}" height="{ROW}" fill="{BAND}"/>"#
+            )?;
             for tenth in self.scale.tenths() {
                 let x = self.scale.x(tenth);
-                self.line((x, band[0].1), (x, band[1].1), GRID, 1)?;
+                self.line((x, top), (x, top + ROW), GRID, 1)?;
             }
         }
         let name = Writing { bold: row.is_mean, ..Writing::new(16, INK) };
@@ -240,7 +234,7 @@ impl Canvas<'_> {
         self.numbers(row, middle)
     }
 
-    fn whisker(&self, strategy: Strategy, score: Interval, y: i32) -> Drawn {
+    fn whisker(&mut self, strategy: Strategy, score: Interval, y: i32) -> Result {
         let [low, mean, high] = [score.low, score.mean, score.high].map(|at| self.scale.x(at));
         self.line((low, y), (high, y), colour(strategy), 2)?;
         for end in [low, high] {
@@ -249,31 +243,30 @@ impl Canvas<'_> {
         self.marker(strategy, (mean, y))
     }
 
-    /// A shape of its own for each, on a white rim that keeps neighbours apart.
-    fn marker(&self, strategy: Strategy, at: (i32, i32)) -> Drawn {
-        let (x, y) = at;
-        let corners = |size: i32| match strategy {
-            Strategy::Keyword => [(-size, -size), (size, -size), (size, size), (-size, size)],
-            _ => [(0, -size), (size, 0), (0, size), (-size, 0)],
-        };
-        let colours = [(2, WHITE), (0, colour(strategy))];
-        for (rim, colour) in colours {
-            let fill = colour.filled();
-            let drawn = if strategy == Strategy::Hybrid {
-                self.area.draw(&Circle::new(at, 5 + rim, fill))
+    /// A shape of its own for each strategy, on a white rim that keeps neighbours apart.
+    fn marker(&mut self, strategy: Strategy, (x, y): (i32, i32)) -> Result {
+        for (rim, fill) in [(2, WHITE), (0, colour(strategy))] {
+            if strategy == Strategy::Hybrid {
+                let radius = 5 + rim;
+                writeln!(self.svg, r#"<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}"/>"#)?;
+                continue;
+            }
+            let corners = if strategy == Strategy::Keyword {
+                let size = 4 + rim;
+                [(-size, -size), (size, -size), (size, size), (-size, size)]
             } else {
-                let size = if strategy == Strategy::Keyword { 4 } else { 6 };
-                let points = corners(size + rim).map(|(right, down)| (x + right, y + down));
-                self.area.draw(&Polygon::new(points, fill))
+                let size = 6 + rim;
+                [(0, -size), (size, 0), (0, size), (-size, 0)]
             };
-            drawn.map_err(told)?;
+            let points = corners.map(|(right, down)| format!("{},{}", x + right, y + down));
+            writeln!(self.svg, r#"<polygon points="{}" fill="{fill}"/>"#, points.join(" "))?;
         }
         Ok(())
     }
 
-    fn numbers(&self, row: &Row<'_>, middle: i32) -> Drawn {
+    fn numbers(&mut self, row: &Row<'_>, middle: i32) -> Result {
         let hybrid = row.comparison.strategies.hybrid.ndcg_at_5.mean;
-        let score = Writing::new(16, colour(Strategy::Hybrid)).bold().at(HPos::Right);
+        let score = Writing::new(16, colour(Strategy::Hybrid)).bold().anchor("end");
         self.text(&format!("{hybrid:.3}"), (SCORES, middle), score)?;
         let against = row.comparison.hybrid_vs_best;
         let (ink, pale) = match against.verdict {
@@ -283,43 +276,62 @@ impl Canvas<'_> {
         };
         // A hyphen is shorter than the plus above it.
         let difference = format!("{:+.3}", against.difference.mean).replace('-', "−");
-        let number = Writing::new(15, ink).at(HPos::Right);
+        let number = Writing::new(15, ink).anchor("end");
         self.text(&difference, (DIFFERENCES, middle - 8), number)?;
         let said = format!("{} {}", against.verdict.as_str(), against.best);
-        let verdict = Writing::new(12, pale).at(HPos::Right);
+        let verdict = Writing::new(12, pale).anchor("end");
         self.text(&said, (DIFFERENCES, middle + 10), verdict)
     }
 
-    fn line(&self, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: u32) -> Drawn {
-        let style = colour.stroke_width(width);
-        self.area.draw(&PathElement::new([from, to], style)).map_err(told)
+    fn line(&mut self, from: (i32, i32), to: (i32, i32), colour: &str, width: u32) -> Result {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        writeln!(
+            self.svg,
+            r#"<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" stroke-width="{width}"/>"#
+        )
     }
 
     /// A text with its middle at the height given.
-    fn text(&self, text: &str, at: (i32, i32), writing: Writing) -> Drawn {
-        let style = if writing.bold { FontStyle::Bold } else { FontStyle::Normal };
-        // plotters divides by this on its way to SVG.
-        let size = f64::from(writing.size) * 1.24;
-        let font = FontDesc::new(FontFamily::Name(FONT), size, style);
-        let style = TextStyle::from(font).color(&writing.colour);
-        let style = style.pos(Pos::new(writing.at, VPos::Center));
-        self.area.draw(&Text::new(text, at, style)).map_err(told)
+    fn text(&mut self, text: &str, (x, y): (i32, i32), writing: Writing) -> Result {
+        let Writing { size, colour, bold, anchor } = writing;
+        let weight = if bold { r#" font-weight="bold""# } else { "" };
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        writeln!(
+            self.svg,
+            r#"<text x="{x}" y="{y}" dy="0.5ex" text-anchor="{anchor}" font-size="{size}" fill="{colour}"{weight}>{text}</text>"#
+        )
     }
 }
 
-/// A folder's name may be of any length.
+/// A set's name within the width of its column.
 fn shortened(name: &str) -> String {
-    super::render::cut(&super::render::plain(name), 22)
+    const MOST: usize = 22;
+    match name.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::tests::report;
 
     #[test]
     fn numbers_are_grouped_by_thousands() {
         let shown = [0, 45, 999, 1_000, 42_820, 1_000_000].map(grouped);
         assert_eq!(shown, ["0", "45", "999", "1,000", "42,820", "1,000,000"]);
+    }
+
+    #[test]
+    fn every_set_and_mean_is_drawn_and_names_are_escaped() {
+        let svg = svg(&report(&[("<small> & odd", 0.5), ("sample", 0.7)]));
+        for words in ["m, int8", "&lt;small&gt; &amp; odd", "2 sets, 6 prompts", "Mean of all sets"]
+        {
+            assert!(svg.contains(words), "{words} is missing from\n{svg}");
+        }
+        let best = svg.find("sample").unwrap();
+        assert!(best < svg.find("odd").unwrap() && svg.ends_with("</svg>\n"), "{svg}");
     }
 
     #[test]

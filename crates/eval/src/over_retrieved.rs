@@ -1,55 +1,55 @@
-//! Tools that come up for too much: asked with prompts that are none of theirs.
+//! Tools that are retrieved for prompts that other tools serve.
 //!
-//! In a space of vectors some points are near to many, and a hostile description is written to be
-//! one. Each tool is asked for by its own words, a list of everyday prompts is added, and it is
-//! counted who stands in the answers to what others are for.
+//! In a space of vectors some points are near many others (hubs), and a hostile description is
+//! written to be one. The engine is asked a prompt made of each tool's own words and a list of
+//! everyday prompts; a tool that is in the answers to many prompts of others is over-retrieved.
 
 use serde::Serialize;
 
-use crate::catalog::{Tool, ToolId, everyday_prompts, split_identifier};
-use crate::engine::{Engine, Error, SelectRequest, Strategy};
+use toolroute_catalog::{Tool, ToolId, everyday_prompts, split_identifier};
+use toolroute_rank::engine::{Engine, Error, SelectRequest, Strategy};
 
-/// Tools whose own words are asked with, at most; beyond that evenly spread ones.
+/// Prompts that are made of tools, at most; of a larger catalog evenly spread tools are taken.
 const MOST_PROBES: usize = 2_000;
 
-/// Characters of a description that make a prompt.
+/// Characters of a description that are made a prompt.
 const PROMPT_CHARS: usize = 160;
 
-/// A tool in so small a share of the answers is no hub, however rare the others are.
+/// A tool in a smaller share of the answers is never over-retrieved, however rare the others are.
 const LEAST_SHARE: f64 = 0.05;
 
-/// A hub has at least so many times the share that one tool in twenty has or exceeds.
+/// An over-retrieved tool has at least this many times the share of the most frequent twentieth.
 const TIMES: f64 = 3.0;
 
 /// Prompts that are asked together.
 const CHUNK: usize = 256;
 
-/// What probing found.
+/// The tools of a catalog that are over-retrieved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Probed {
+pub struct ProbeReport {
     pub prompts: usize,
-    /// Tools an answer.
+    /// Tools in an answer.
     pub limit: usize,
-    /// The share of foreign prompts from which a tool counts as a hub.
+    /// The share of others' prompts, 0 to 1, above which a tool is over-retrieved.
     pub threshold: f64,
     /// Most frequent first.
-    pub hubs: Vec<Hub>,
+    pub hubs: Vec<OverRetrieved>,
 }
 
-/// A tool that stands in the answers to many prompts that are others'.
+/// A tool that is in the answers to many prompts of other tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Hub {
+pub struct OverRetrieved {
     pub id: ToolId,
-    /// The share of the foreign prompts in whose answers it stands.
+    /// The share of others' prompts, 0 to 1, in whose answers it is.
     pub share: f64,
 }
 
-/// Asks an engine for what its own tools say they do, and for everyday things.
+/// Asks an engine for what its tools say they do, and for everyday things.
 ///
 /// # Errors
 /// What [`Engine::select_many`] may raise.
-pub fn probe(engine: &Engine, limit: usize) -> Result<Probed, Error> {
+pub fn probe(engine: &Engine, limit: usize) -> Result<ProbeReport, Error> {
     let catalog = engine.catalog();
     let tools = catalog.tools();
     let prompts = prompts(tools.iter().map(AsRef::as_ref), tools.len());
@@ -69,13 +69,13 @@ pub fn probe(engine: &Engine, limit: usize) -> Result<Probed, Error> {
     let shares: Vec<f64> = shown.into_iter().map(share).collect();
     let threshold = threshold(&shares);
     let found = shares.iter().zip(tools).filter(|(share, _)| **share > threshold);
-    let mut hubs: Vec<Hub> =
-        found.map(|(share, tool)| Hub { id: tool.id.clone(), share: *share }).collect();
+    let mut hubs: Vec<OverRetrieved> =
+        found.map(|(share, tool)| OverRetrieved { id: tool.id.clone(), share: *share }).collect();
     hubs.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.id.cmp(&b.id)));
-    Ok(Probed { prompts: prompts.len(), limit, threshold, hubs })
+    Ok(ProbeReport { prompts: prompts.len(), limit, threshold, hubs })
 }
 
-/// Prompts, those of a tool with its row.
+/// The prompts, each with the row of the tool that it is made of, if any.
 fn prompts<'a>(tools: impl Iterator<Item = &'a Tool>, count: usize) -> Vec<(Option<u32>, String)> {
     let step = count.div_ceil(MOST_PROBES).max(1);
     let own = (0u32..).zip(tools).step_by(step).map(|(row, tool)| (Some(row), own_prompt(tool)));
@@ -83,8 +83,8 @@ fn prompts<'a>(tools: impl Iterator<Item = &'a Tool>, count: usize) -> Vec<(Opti
     own.filter(|(_, prompt)| !prompt.trim().is_empty()).chain(generic).collect()
 }
 
-/// What somebody would say who wants this tool: one of its examples, or else the first sentence of
-/// its description, or its name.
+/// What somebody would ask who wants this tool: its first example, else the first sentence of its
+/// description, else its name.
 fn own_prompt(tool: &Tool) -> String {
     if let Some(example) = tool.examples.first() {
         return example.clone();
@@ -96,8 +96,8 @@ fn own_prompt(tool: &Tool) -> String {
     }
 }
 
-/// Where abnormal begins: well above what the most frequent twentieth of the tools reaches, which a
-/// few hostile tools cannot move.
+/// The threshold, relative to the share of the tool at the 95th percentile, which a few hostile tools
+/// cannot move.
 fn threshold(shares: &[f64]) -> f64 {
     let mut sorted = shares.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -108,17 +108,17 @@ fn threshold(shares: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Catalog;
+    use toolroute_catalog::Catalog;
 
     #[test]
-    fn a_tool_that_comes_up_for_everything_is_a_hub() {
+    fn a_tool_that_comes_up_for_everything_is_found() {
         let verbs = ["list", "read", "write", "delete", "update", "create", "search", "send"];
         let things = ["file", "issue", "mail", "user", "order", "ticket", "photo", "song"];
         let honest = verbs.iter().flat_map(|verb| {
             things.map(|thing| {
-                let (name, said) =
+                let (name, description) =
                     (format!("{verb}_{thing}"), format!("{verb} a {thing} of yours"));
-                Tool::new(Some("s"), &name, &said)
+                Tool::new(Some("s"), &name, &description)
             })
         });
         let all = [verbs, things].concat();
@@ -128,8 +128,8 @@ mod tests {
         assert_eq!(probe(&quiet, 5).unwrap().hubs, []);
         tools.push(flood);
         let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
-        let probed = probe(&engine, 5).unwrap();
-        let found: Vec<&str> = probed.hubs.iter().map(|hub| hub.id.as_str()).collect();
-        assert!(matches!(found[..], [id] if id.starts_with("x__")), "{probed:?}");
+        let report = probe(&engine, 5).unwrap();
+        let found: Vec<&str> = report.hubs.iter().map(|hub| hub.id.as_str()).collect();
+        assert!(matches!(found[..], [id] if id.starts_with("x__")), "{report:?}");
     }
 }

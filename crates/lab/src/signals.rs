@@ -1,17 +1,23 @@
 //! What each signal beside meaning and words gives: every one alone, and all but that one.
 
+use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
+use anyhow::Context as _;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toolroute_catalog::{Catalog, LoadOptions};
+use toolroute_eval::{DEPTH, Measures};
+use toolroute_rank::engine::{
+    Context, Engine, EngineConfig, RunCounts, SelectRequest, Selection, Signal, SignalWeights,
+};
+use toolroute_vectors::embedding::BertEmbedder;
 
-use super::measures::Measures;
-use super::{Error, RowFile};
-use crate::engine::{Context, Engine, RunCounts, SelectRequest, Selection, Signal, SignalWeights};
-
-/// The rows of prompts for which no signal should change anything for the worse.
+/// The rows that no signal should rank worse.
 const CONTROL: &str = "control";
 
-/// The rows that go on with a conversation.
+/// The rows that continue a conversation.
 const FOLLOW_UP: &str = "follow_up";
 
 /// A prompt with its context, made for one signal.
@@ -21,13 +27,13 @@ pub struct SignalRow {
     pub tests: String,
     #[serde(alias = "prompt")]
     pub query: String,
+    /// Ids of the right tools.
     pub gold: Vec<String>,
     #[serde(default)]
     pub context: Context,
 }
 
 /// A set for signals: `prompts.jsonl`, and `observed.json` where runs were seen.
-#[derive(Clone, Debug)]
 pub struct SignalSet {
     pub rows: Vec<SignalRow>,
     pub observed: RunCounts,
@@ -43,74 +49,85 @@ pub struct Mean {
 
 /// What one signal gives.
 #[derive(Clone, Debug, Serialize)]
-pub struct Ablation {
+pub struct SignalScores {
     pub signal: String,
     /// The weight that was tried.
     pub weight: f32,
-    /// Its own rows and all rows: without any signal, with this one alone, and with all but it.
+    /// Over the rows made for it: without any signal, with this one alone, and with all but it.
     pub own: [Mean; 3],
+    /// The same over all rows.
     pub all: [Mean; 3],
-    /// Rows of other kinds, on which it should change nothing.
+    /// Over the rows on which no signal should change anything: without any, and with this one alone.
     pub control: [Mean; 2],
 }
 
-/// A whole ablation.
+/// What every signal gives.
 #[derive(Clone, Debug, Serialize)]
-pub struct AblationReport {
+pub struct SignalsReport {
     pub rows: usize,
     /// No signal, and all of them at the weights that were tried.
     pub off: Mean,
     pub on: Mean,
-    pub signals: Vec<Ablation>,
+    pub signals: Vec<SignalScores>,
     /// Follow-ups read by themselves, and with the conversation.
     pub follow_ups: [Mean; 2],
 }
 
 impl SignalSet {
     /// # Errors
-    /// Where a file cannot be read, or a row is none.
-    pub fn read(folder: &Path) -> Result<Self, Error> {
-        let (path, observed) = (folder.join("prompts.jsonl"), folder.join("observed.json"));
-        let bad = |path: &Path, line: usize, error: serde_json::Error| Error::BadSignalSet {
-            path: path.to_owned(),
-            line,
-            what: error.to_string(),
+    /// Where a file cannot be read or a row is invalid.
+    pub fn read(folder: &Path) -> anyhow::Result<Self> {
+        let (prompts, observed) = (folder.join("prompts.jsonl"), folder.join("observed.json"));
+        let text = std::fs::read_to_string(&prompts)
+            .with_context(|| format!("cannot read {}", prompts.display()))?;
+        let lines = (1..).zip(text.lines()).filter(|(_, row)| !row.trim().is_empty());
+        let rows = lines.map(|(line, row)| parse(row, &prompts, line)).collect::<Result<_, _>>()?;
+        let observed = match std::fs::read_to_string(&observed) {
+            Ok(text) => parse(&text, &observed, 1)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => RunCounts::default(),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", observed.display()));
+            }
         };
-        let file = RowFile::read(&path)?;
-        let row = |(line, row): (usize, &[u8])| {
-            serde_json::from_slice(row).map_err(|error| bad(&path, line, error))
-        };
-        let rows: Vec<SignalRow> = file.lines()?.into_iter().map(row).collect::<Result<_, _>>()?;
-        let seen = match std::fs::read(&observed) {
-            Ok(text) => serde_json::from_slice(&text).map_err(|error| bad(&observed, 1, error))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => RunCounts::default(),
-            Err(error) => return Err(Error::io("read", &observed)(error)),
-        };
-        Ok(Self { rows, observed: seen })
+        Ok(Self { rows, observed })
     }
 }
 
-/// Measures every signal of `tried` on a set. The engine's weights are put back afterwards.
+fn parse<T: DeserializeOwned>(text: &str, path: &Path, line: usize) -> anyhow::Result<T> {
+    serde_json::from_str(text).with_context(|| {
+        let path = path.display();
+        format!(
+            "{path}:{line}: expected a row with \"tests\", \"query\", \"gold\" and, perhaps, \"context\", or \
+             observations by tool id"
+        )
+    })
+}
+
+/// Measures every signal on a set with the built-in model.
+///
+/// `folder` holds `tools.jsonl`, `prompts.jsonl` and, where runs were seen, `observed.json`. Patterns
+/// that the tools declare count. Scores within `policy_band` of each other are ordered by the policy.
 ///
 /// # Errors
-/// The first error of the engine.
-pub fn ablate(
-    engine: &Engine,
-    set: &SignalSet,
-    tried: SignalWeights,
-) -> Result<AblationReport, Error> {
+/// Where a file cannot be read or a row is invalid, and the first error of the engine.
+pub fn measure_folder(folder: &Path, policy_band: f32) -> anyhow::Result<SignalsReport> {
+    let set = SignalSet::read(folder)?;
+    let options = LoadOptions { author_signals: true, ..LoadOptions::default() };
+    let loaded = Catalog::load(&[folder.join("tools.jsonl")], &options)?;
+    let config = EngineConfig { min_confidence: 0.0, policy_band, ..EngineConfig::default() };
+    let engine = Engine::builder(loaded.catalog)
+        .config(config)
+        .embedder(Arc::new(BertEmbedder::built_in()?))
+        .build()?;
     engine.observe(set.observed.clone().into());
-    let before = engine.set_weights(SignalWeights::OFF);
-    let report = measure_all(engine, set, tried);
-    engine.set_weights(before);
-    report
+    measure_all(&engine, &set, SignalWeights::tried())
 }
 
 fn measure_all(
     engine: &Engine,
     set: &SignalSet,
     tried: SignalWeights,
-) -> Result<AblationReport, Error> {
+) -> anyhow::Result<SignalsReport> {
     let with = |weights: SignalWeights| answers(engine, set, weights, true);
     let (off, on) = (with(SignalWeights::OFF)?, with(tried)?);
     let alone = answers(engine, set, SignalWeights::OFF, false)?;
@@ -124,7 +141,7 @@ fn measure_all(
         let three = |of: &dyn Fn(&SignalRow) -> bool| {
             [&off, &only, &without].map(|measured| mean(set, measured, of))
         };
-        signals.push(Ablation {
+        signals.push(SignalScores {
             signal: signal.to_string(),
             weight,
             own: three(&own),
@@ -134,7 +151,7 @@ fn measure_all(
     }
     let all = |measured| mean(set, measured, &|_| true);
     let follow_up = |measured| mean(set, measured, &|row| row.tests == FOLLOW_UP);
-    Ok(AblationReport {
+    Ok(SignalsReport {
         rows: set.rows.len(),
         off: all(&off),
         on: all(&on),
@@ -148,14 +165,14 @@ fn answers(
     set: &SignalSet,
     weights: SignalWeights,
     conversation: bool,
-) -> Result<Vec<Measures>, Error> {
+) -> anyhow::Result<Vec<Measures>> {
     engine.set_weights(weights);
     let request = |row: &SignalRow| {
         let mut context = row.context.clone();
         if !conversation {
             context.depth = 0;
         }
-        SelectRequest::new(&row.query).limit(super::DEPTH).context(context)
+        SelectRequest::new(&row.query).limit(DEPTH).context(context)
     };
     let requests: Vec<SelectRequest> = set.rows.iter().map(request).collect();
     let answers = engine.select_many(&requests).into_iter().zip(&set.rows);

@@ -1,0 +1,129 @@
+//! What a call of a tool takes and gives, and when it is sent again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::row::Row;
+
+const CALL_FIELDS: [&str; 7] = [
+    "timeout_ms",
+    "feedback_delay_ms",
+    "research",
+    "typical_tokens",
+    "max_tokens",
+    "retry",
+    "summarize",
+];
+
+/// The time that a call takes, the size of its answer, and when it is sent again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallHints {
+    /// How long a call may take, in milliseconds; at most an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// After how many milliseconds progress is reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback_delay_ms: Option<u64>,
+    /// Whether it does research, which takes minutes; where absent, its name and latency tier decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub research: Option<bool>,
+    /// Tokens of a typical answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub typical_tokens: Option<u32>,
+    /// Tokens of an answer that are passed on at most; the rest is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// When a call is sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// Whether a long text is cut to its sentences nearest to the question instead of its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summarize: Option<bool>,
+}
+
+impl CallHints {
+    pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
+
+    /// Replaces the hints that `other` has.
+    pub fn change(&mut self, other: &Self) {
+        self.timeout_ms = other.timeout_ms.or(self.timeout_ms);
+        self.feedback_delay_ms = other.feedback_delay_ms.or(self.feedback_delay_ms);
+        self.research = other.research.or(self.research);
+        self.typical_tokens = other.typical_tokens.or(self.typical_tokens);
+        self.max_tokens = other.max_tokens.or(self.max_tokens);
+        self.retry = other.retry.clone().or(self.retry.take());
+        self.summarize = other.summarize.or(self.summarize);
+    }
+
+    /// The first invalid member, if any, with what was expected and what was found.
+    pub fn fault(&self) -> Option<(&'static str, String, String)> {
+        let most = Self::MAX_TIMEOUT_MS;
+        if let Some(found) = self.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
+            return Some(("timeout_ms", format!("1 to {most} ms"), found.to_string()));
+        }
+        let found = self.retry.as_ref().map(|retry| retry.most).filter(|n| *n > Retry::MOST)?;
+        Some(("retry", format!("`most` of 0 to {}", Retry::MOST), found.to_string()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Reads the object `call_hints` of a tool's routing.
+pub(super) fn read(routing: &mut Row<'_>) -> CallHints {
+    let Some(mut child) = routing.child("call_hints") else { return CallHints::default() };
+    const TOKENS: &str = "a whole number of tokens";
+    const RETRY: &str = "an object with `on`, a list of unreachable, broken, busy, timeout and error, \
+        and `most`, a number of times";
+    let hints = CallHints {
+        timeout_ms: child.millis("timeout_ms"),
+        feedback_delay_ms: child.millis("feedback_delay_ms"),
+        research: child.flag("research"),
+        typical_tokens: child.typed("typical_tokens", TOKENS),
+        max_tokens: child.typed("max_tokens", TOKENS),
+        retry: child.typed("retry", RETRY),
+        summarize: child.flag("summarize"),
+    };
+    child.warn_unknown(&CALL_FIELDS);
+    routing.absorb(child);
+    hints
+}
+
+/// After which failures a call is sent again, and how often; declared by a tool's author or user.
+///
+/// A call that may have taken effect is only sent again where a repetition does no harm
+/// ([`Effects`](crate::Effects)).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retry {
+    pub on: Vec<RetryOn>,
+    /// Attempts after the first, from 0 (never) to 10.
+    pub most: u32,
+}
+
+impl Retry {
+    pub const MOST: u32 = 10;
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { on: vec![RetryOn::Unreachable, RetryOn::Broken, RetryOn::Busy], most: 2 }
+    }
+}
+
+/// A failure after which a call may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryOn {
+    /// The server could not be started or connected to.
+    Unreachable,
+    /// The connection broke.
+    Broken,
+    /// The server asked to try again later.
+    Busy,
+    /// There was no answer in time.
+    Timeout,
+    /// The tool itself said that it failed.
+    Error,
+}

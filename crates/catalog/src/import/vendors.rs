@@ -1,0 +1,88 @@
+//! One tool as MCP, OpenAI, Anthropic and vLLM's semantic router define it.
+
+use crate::details::Details;
+use crate::row::Row;
+use crate::{MCP_MEMBERS, Problem, Severity, Tool};
+
+/// A tool of MCP's `tools/list`. Its own title comes before that of its annotations, as the
+/// specification says.
+pub(super) fn read_mcp(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let mut tool = row.named(server)?;
+    let (hints, title) = row.annotations();
+    tool.title = row.text("title").or(title);
+    tool.input_schema = row.schema("inputSchema");
+    tool.hints = hints;
+    tool.mcp = row.members(&MCP_MEMBERS);
+    Some(tool)
+}
+
+/// An Anthropic tool with an `input_schema`, or a vendor's own one such as
+/// `{"type": "web_search_20250305", "name": "web_search"}`.
+///
+/// A vendor's tool without a name (OpenAI's `{"type": "file_search"}`) is known by its type.
+pub(super) fn read_anthropic(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    if row.value("name").is_some() {
+        let mut tool = row.named(server)?;
+        let key = if row.value("input_schema").is_some() { "input_schema" } else { "parameters" };
+        tool.input_schema = row.schema(key);
+        return Some(tool);
+    }
+    let kind = row.text("type")?;
+    if kind == "function" {
+        let cure = "give the function a name";
+        let problem = Problem::new(Severity::Error, "a function with a name", "none", cure);
+        row.problem("name", problem);
+        return None;
+    }
+    let description = row.text("description").unwrap_or_default();
+    Some(Tool::new(server, &kind, &description))
+}
+
+/// `{"type": "function", "function": {"name": …, "parameters": …}}`.
+pub(super) fn read_openai_nested(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let mut function = row.child("function")?;
+    let tool = read_openai_flat(&mut function, server);
+    row.absorb(function);
+    tool
+}
+
+/// `{"type": "custom", "custom": {"name": …, "description": …}}`: it takes free text, so it has no
+/// schema.
+pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let mut custom = row.child("custom")?;
+    let tool = custom.named(server);
+    row.absorb(custom);
+    tool
+}
+
+/// `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
+pub(super) fn read_openai_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let mut tool = row.named(server)?;
+    // Some exports keep MCP's or Anthropic's key inside OpenAI's object.
+    let key =
+        ["parameters", "inputSchema", "input_schema"].into_iter().find(|k| row.value(k).is_some());
+    tool.input_schema = key.and_then(|key| row.schema(key));
+    Some(tool)
+}
+
+/// `{"tool": {an OpenAI tool}, "description": …, "category": …, "tags": […]}`.
+///
+/// The entry's description is written for retrieval, so it comes before the function's.
+pub(super) fn read_vllm_entry(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
+    let mut inner = row.child("tool")?;
+    let tool = if inner.value("function").is_some() {
+        read_openai_nested(&mut inner, server)
+    } else {
+        read_openai_flat(&mut inner, server)
+    };
+    row.absorb(inner);
+    let mut tool = tool?;
+    if let Some(description) = row.text("description").filter(|text| !text.trim().is_empty()) {
+        tool.description = description;
+    }
+    Details::read(row).apply(&mut tool);
+    if tool.categories.is_empty() {
+        tool.categories = row.list("category").unwrap_or_default();
+    }
+    Some(tool)
+}

@@ -1,0 +1,124 @@
+//! The part of a report of `toolroute eval --suite DIR --json` that gates and plots read.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use toolroute_eval::Comparison;
+
+/// The sets whose mean decides between settings: sets that nothing may be trained on, of real servers,
+/// of synthetic functions, of users' functions, of daily needs and of web APIs.
+const DEV_SETS: [&str; 5] =
+    ["azure_mcp_2026", "bfcl_live", "stabletoolbench", "toolret_apigen", "ultratool_en"];
+
+/// The scores of a suite.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Report {
+    pub model: String,
+    /// How the model was run, such as `int8`.
+    pub precision: String,
+    /// Prompts that were asked of each set at most; `None` where all were asked.
+    pub queries_per_set: Option<usize>,
+    /// By name.
+    pub sets: Vec<SetScores>,
+    /// Means over the sets; none where there is one set.
+    pub means: Vec<MeanScores>,
+}
+
+/// The scores on one set.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SetScores {
+    pub set: String,
+    pub tools: usize,
+    /// Prompts with known answers.
+    pub queries: usize,
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+/// Mean scores over several sets, each of which counts the same.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MeanScores {
+    /// What they are the mean of, such as `all sets`.
+    pub over: String,
+    pub sets: usize,
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+impl Report {
+    /// # Errors
+    /// Where the file cannot be read or is not such a report.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| {
+            let path = path.display();
+            format!(
+                "{path} is not a report; expected the output of `toolroute eval --suite DIR --json`"
+            )
+        })
+    }
+
+    /// Takes over the means of a report on some of the same sets.
+    pub fn add_means(&mut self, other: Self) {
+        let is_dev = other.sets.iter().map(|set| set.set.as_str()).eq(DEV_SETS);
+        self.means.extend(other.means.into_iter().map(|mean| {
+            let over = if is_dev { "dev sets".to_owned() } else { mean.over };
+            MeanScores { over, ..mean }
+        }));
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A report on sets with one score for all strategies each.
+    pub(crate) fn report(sets: &[(&str, f64)]) -> Report {
+        let interval = |mean: f64| format!(r#"{{"mean": {mean}, "low": 0.5, "high": 0.9}}"#);
+        let comparison = |mean: f64| {
+            let one = interval(mean);
+            let scores = format!(
+                r#"{{"ndcg@5": {one}, "hit@1": {one}, "recall@5": {one}, "mrr": {one}, "comp@5": {one}}}"#
+            );
+            format!(
+                r#""strategies": {{"keyword": {scores}, "semantic": {scores}, "hybrid": {scores}}},
+                "hybrid_vs_best": {{"best": "keyword", "difference": {one}, "verdict": "not_below"}}"#
+            )
+        };
+        let set = |(set, mean): &(&str, f64)| {
+            format!(r#"{{"set": "{set}", "tools": 2, "queries": 3, {}}}"#, comparison(*mean))
+        };
+        let all = sets.iter().map(set).collect::<Vec<_>>().join(",");
+        let text = format!(
+            r#"{{"model": "m", "precision": "int8", "version": "0", "sets": [{all}],
+            "means": [{{"over": "all sets", "sets": {}, {}}}]}}"#,
+            sets.len(),
+            comparison(0.75)
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn the_mean_of_the_dev_sets_is_called_so() {
+        let over = |second: &[(&str, f64)]| {
+            let mut all = report(&[("a", 0.6), ("b", 0.7)]);
+            all.add_means(report(second));
+            all.means.into_iter().map(|mean| mean.over).collect::<Vec<_>>()
+        };
+        assert_eq!(over(&DEV_SETS.map(|set| (set, 0.5))), ["all sets", "dev sets"]);
+        assert_eq!(over(&[("a", 0.5)]), ["all sets", "all sets"]);
+    }
+
+    #[test]
+    fn what_is_not_a_report_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.json");
+        std::fs::write(&path, "{\"sets\": []}").unwrap();
+        let refused = Report::read(&path).unwrap_err().to_string();
+        assert!(refused.contains("is not a report"), "{refused}");
+        let missing = Report::read(Path::new("no/where")).unwrap_err().to_string();
+        assert!(missing.contains("cannot read no/where"), "{missing}");
+    }
+}
