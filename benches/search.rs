@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ndarray::Array2;
-use toolroute::index::{
+use toolroute_vectors::index::{
     Bm25, Bm25Settings, Field, FlatIndex, HnswIndex, ModelKey, Snapshot, VectorIndex, Vectors,
     text_hash,
 };

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use toolroute::catalog::{Catalog, LoadOptions, Tool, ToolId};
-use toolroute::engine::{CacheSettings, SignalWeights};
-use toolroute::eval::Percentiles;
 use toolroute::{Engine, EngineConfig, SelectRequest, StaticEmbedder};
+use toolroute_catalog::{Catalog, LoadOptions, Tool, ToolId};
+use toolroute_eval::Percentiles;
 use toolroute_lab::signals::SignalSet;
+use toolroute_rank::engine::{CacheSettings, SignalWeights};
 
 const TOOLS: usize = 1_000;
 

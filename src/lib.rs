@@ -62,25 +62,18 @@
 //!
 //! # The modules
 //!
-//! Each module has an error of its own; `ARCHITECTURE.md` says which may import which.
-//!
 //! | module | what it answers |
 //! |---|---|
 //! | [`engine`] | which tools, for this prompt? |
 //! | [`catalog`] | what tools are there? |
-//! | [`query`] | what does the prompt ask for? |
-//! | [`selection`] | how are candidates scored, filtered, ordered and explained? |
-//! | [`feedback`] | what worked? |
-//! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) |
-//! | `pins` | is a tool still the one that was agreed to? (feature `mcp`) |
+//! | [`embedding`] | what is the vector of a text? |
 //! | [`session`] | what was said, offered and called in this conversation? |
+//! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) |
 //! | [`conductor`] | are the obligations of a request discharged, and by what? |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
-//! | [`eval`] | how good and how fast are the answers to a file of prompts? |
-//! | [`embedding`] | what is the vector of a text? |
-//! | [`index`] | which rows are near, and which hold these words? |
-//! | [`durable`] | is this file whole, and the one that was written? |
-//! | `cli` | what was typed, and how is it shown? (feature `cli`) |
+//!
+//! These names are the crate's interface: `docs/public-api.txt` has them all. The crates that they come from
+//! (`toolroute-rank` and others) have more public names, for each other; these change without notice.
 //!
 //! # Features
 //!
@@ -89,25 +82,80 @@
 //! functions or local programs, and `mcp` (default) those of servers. Without `hub` and `mcp` the
 //! crate has no network code. `cuda` and `metal` let candle run models on an NVIDIA card
 //! and on a graphics processor of Apple.
+
+/// The command line. Hidden, because only the binary calls it.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 
-pub use toolroute_catalog as catalog;
-pub use toolroute_conduct as conductor;
-pub use toolroute_conduct::session;
-pub use toolroute_eval as eval;
-pub use toolroute_rank::{engine, feedback, query, selection};
-#[cfg(feature = "execution")]
-pub use toolroute_run::execution;
-#[cfg(feature = "mcp")]
-pub use toolroute_run::pins;
-#[cfg(feature = "server")]
-pub use toolroute_serve as server;
-pub use toolroute_vectors::{durable, embedding, index};
-
-pub use catalog::{Catalog, Tool, ToolId};
-pub use embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
-pub use engine::{
-    Context, Engine, EngineBuilder, EngineConfig, Fusion, Policy, SelectRequest, Selection,
-    Strategy,
+pub use toolroute_catalog::{Catalog, Tool, ToolId};
+pub use toolroute_rank::engine::{
+    Context, Engine, EngineBuilder, EngineConfig, Policy, SelectRequest, Selection, Strategy,
 };
+pub use toolroute_vectors::embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
+
+/// What tools there are: their formats, what they declare, what is wrong with them.
+pub mod catalog {
+    pub use toolroute_catalog::{
+        Change, Cost, Effects, Error, Hints, LatencyTier, LoadOptions, LoadedCatalog, Problem,
+        Reliability, Schema, Severity,
+    };
+}
+
+/// Which tools, for this prompt: the parts of requests, answers and the configuration.
+pub mod engine {
+    pub use toolroute_rank::engine::{
+        CacheSettings, ChangeReport, Degradation, Error, ExcludedTool, Explanation, Fusion,
+        History, IndexKind, IndexReport, LearnReport, Level, NoTools, Offer, Part, PastPrompt,
+        SelectedTool, Signal, SignalWeights, SnapshotState, SourceFile, Speaker, Stage, TextScore,
+        Turn, Undeclared,
+    };
+    pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
+}
+
+/// The vector of a text, and the models that give it.
+pub mod embedding {
+    #[cfg(feature = "hub")]
+    pub use toolroute_vectors::embedding::hub;
+    pub use toolroute_vectors::embedding::{
+        Backend, DEFAULT_MODEL, Device, Embedded, EncoderOptions, Error, ModelFiles, ModelIdentity,
+        Precision, Role, load,
+    };
+}
+
+/// One conversation with one client: its prompts, selections, calls and their outcomes.
+pub mod session {
+    pub use toolroute_conduct::session::Session;
+    #[cfg(feature = "execution")]
+    pub use toolroute_conduct::session::{Plan, PlanReport, join, nearest, neighbors};
+}
+
+/// Calls of tools: invokers, arguments, retries, breakers, fallbacks.
+#[cfg(feature = "execution")]
+pub mod execution {
+    pub use toolroute_run::execution::{
+        Answer, Arguments, Blocking, Call, CallLimits, Closures, Confirm, Error, Executor,
+        ExecutorOptions, Fault, Invoker, LocalTime, Outcome, Output, Permissions, Report, Request,
+        Servers, ServersFile, prepare_arguments,
+    };
+    #[cfg(feature = "mcp")]
+    pub use toolroute_run::pins::{Mode, Pins};
+}
+
+/// Obligations, discharged by tools and checked.
+pub mod conductor {
+    #[cfg(feature = "execution")]
+    pub use toolroute_conduct::ExecutionRunner;
+    pub use toolroute_conduct::{
+        Answer, Begin, Builtins, Call, Conductor, Error, Ledger, Outcome, Runner, Status,
+    };
+}
+
+/// How agents and programs reach all this: the MCP gateway, the HTTP API and the proxy.
+#[cfg(feature = "server")]
+pub mod server {
+    pub use toolroute_serve::{
+        Assembly, Error, Expose, Gateway, GatewayOptions, Profile, Profiles, Service, Shutdown,
+        Sources, Token, Upstreams, filter, http, proxy, serve_mcp,
+    };
+}

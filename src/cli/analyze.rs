@@ -10,10 +10,10 @@ use super::args::{ContextSourceArgs, Global, ModelChoice};
 use super::settings::{Configure, Settings, keys};
 use super::words::{joined, word};
 use super::{models, render, route};
-use crate::catalog::Catalog;
-use crate::embedding::Precision;
-use crate::engine::Engine;
-use crate::query::{Analysis, Evidence};
+use toolroute_catalog::Catalog;
+use toolroute_rank::engine::Engine;
+use toolroute_rank::query::{Analysis, Evidence};
+use toolroute_vectors::embedding::Precision;
 
 #[derive(Args)]
 pub struct AnalyzeArgs {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::args::{Global, SourceArgs};
 use super::exit::{self, Failure};
 use super::render;
-use crate::catalog::Tool;
-use crate::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
-use crate::session::Session;
+use toolroute_catalog::Tool;
+use toolroute_conduct::session::Session;
+use toolroute_run::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
 
 /// A report with the arguments that were read out of the prompt.
 #[derive(Serialize)]

@@ -12,8 +12,8 @@ use super::progress::Progress;
 use super::settings::configure;
 use super::setup::{self, Wanted};
 use super::{exit, feedback, render};
-use crate::engine::Engine;
-use crate::eval::{BatchCounts, BatchJob, BatchSummary, Output};
+use toolroute_eval::{BatchCounts, BatchJob, BatchSummary, Output};
+use toolroute_rank::engine::Engine;
 
 #[derive(Args)]
 pub struct BatchArgs {

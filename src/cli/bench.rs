@@ -9,8 +9,8 @@ use super::args::{BenchArgs, BenchCommand, Global};
 use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{bench_encoder, render};
-use crate::engine::{IndexReport, SelectRequest, Strategy};
-use crate::eval::{Error, StageReport, StageTimer};
+use toolroute_eval::{Error, StageReport, StageTimer};
+use toolroute_rank::engine::{IndexReport, SelectRequest, Strategy};
 
 /// Selections before the clock starts: caches, page faults, frequency.
 const WARM_UP: usize = 10;

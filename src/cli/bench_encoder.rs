@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::args::{EncoderArgs, Global};
 use super::{models, render};
-use crate::embedding::{
+use toolroute_eval::Percentiles;
+use toolroute_vectors::embedding::{
     Backend, BertEmbedder, Device, Embedder, EncoderOptions, ModelFiles, Precision, Role,
     StaticEmbedder,
 };
-use crate::eval::Percentiles;
 
 /// Sequences, tokens of each, and how often it is timed: a short prompt, a longer one, a batch.
 const SHAPES: [(usize, usize, usize); 3] = [(1, 9, 300), (1, 34, 200), (32, 64, 15)];

@@ -18,16 +18,16 @@ use super::session::KeptSession;
 use super::settings::{Configure, Settings};
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
-use crate::catalog::{CallHints, Catalog, Tool};
-use crate::durable;
-use crate::engine::Engine;
-use crate::execution::{
+use toolroute_catalog::{CallHints, Catalog, Tool};
+use toolroute_conduct::session::{Session, join, nearest, neighbors};
+use toolroute_rank::engine::Engine;
+use toolroute_rank::feedback::StoreOptions;
+use toolroute_run::execution::{
     Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
     Failure as RawError, Outcome, Patterns, Permissions, PreparedArguments, Report, Request,
     ServersFile, StandIns, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
-use crate::feedback::StoreOptions;
-use crate::session::{Session, join, nearest, neighbors};
+use toolroute_vectors::durable;
 
 #[derive(Args)]
 pub struct CallArgs {

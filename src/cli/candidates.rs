@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::args::{CatalogArgs, Global, HistoryArgs, PolicyArgs};
 use super::settings::configure;
 use super::{feedback, render, setup};
-use crate::catalog::covers;
-use crate::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strategy};
+use toolroute_catalog::covers;
+use toolroute_rank::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strategy};
 
 #[derive(Args)]
 pub struct CandidatesArgs {

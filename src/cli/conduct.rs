@@ -22,16 +22,16 @@ use super::setup::{self, STREAM, Wanted};
 use super::words::{joined, word};
 use super::{paths, render};
 #[cfg(feature = "mcp")]
-use crate::conductor::ExecutionRunner;
-use crate::conductor::{
+use toolroute_conduct::ExecutionRunner;
+#[cfg(feature = "mcp")]
+use toolroute_conduct::session::{Session, join};
+use toolroute_conduct::{
     Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Reply, Runner, Scope,
     default_tools,
 };
-use crate::engine::{DEFAULT_LIMIT, Engine};
+use toolroute_rank::engine::{DEFAULT_LIMIT, Engine};
 #[cfg(feature = "mcp")]
-use crate::execution::{Blocking, Report};
-#[cfg(feature = "mcp")]
-use crate::session::{Session, join};
+use toolroute_run::execution::{Blocking, Report};
 
 #[derive(Args)]
 pub struct ConductArgs {

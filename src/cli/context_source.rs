@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::args::{ContextArgs, ContextSourceArgs, Global};
 use super::exit::{self, Failure};
 use super::{render, setup};
-use crate::engine::{Context, SourceFile, Turn};
+use toolroute_rank::engine::{Context, SourceFile, Turn};
 
 /// Folders that hold what others wrote or what a build made.
 const NOT_OURS: &[&str] =

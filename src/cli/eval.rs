@@ -10,8 +10,8 @@ use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{eval_suite, exit, render};
-use crate::engine::Strategy;
-use crate::eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
+use toolroute_eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
+use toolroute_rank::engine::Strategy;
 
 #[derive(Serialize)]
 struct Report {

@@ -12,12 +12,12 @@ use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{exit, models, render};
-use crate::embedding::Embedder;
-use crate::engine::Strategy;
-use crate::eval::{
+use toolroute_eval::{
     Comparison, DEPTH, Interval, Measured, Prompts, SetFiles, Sizes, SuiteReport, find_sets,
     measure_set,
 };
+use toolroute_rank::engine::Strategy;
+use toolroute_vectors::embedding::Embedder;
 
 pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let most = args.suite.queries_per_set.map(usize::from);

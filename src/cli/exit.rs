@@ -3,7 +3,11 @@
 use std::error::Error;
 use std::io;
 
-use crate::{catalog, conductor, embedding, engine, eval, feedback, index, query, selection};
+use toolroute_catalog as catalog;
+use toolroute_conduct as conductor;
+use toolroute_eval as eval;
+use toolroute_rank::{engine, feedback, query, selection};
+use toolroute_vectors::{embedding, index};
 
 /// Stdout did not take what was written.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +103,7 @@ fn of_catalog(error: &catalog::Error) -> u8 {
 
 #[cfg(feature = "execution")]
 fn of_execution(cause: &(dyn Error + 'static)) -> Option<u8> {
-    use crate::execution;
+    use toolroute_run::execution;
     Some(match cause.downcast_ref()? {
         execution::Error::ServersFile { .. } => BAD_DATA,
         execution::Error::Pattern { .. } => BAD_ARGUMENTS,
@@ -110,7 +114,7 @@ fn of_execution(cause: &(dyn Error + 'static)) -> Option<u8> {
 
 #[cfg(feature = "mcp")]
 fn of_pins(cause: &(dyn Error + 'static)) -> Option<u8> {
-    use crate::pins::Error as Of;
+    use toolroute_run::pins::Error as Of;
     Some(match cause.downcast_ref()? {
         Of::Io { .. } => IO,
         Of::UnknownTool { .. } | Of::UnknownServer { .. } => BAD_ARGUMENTS,

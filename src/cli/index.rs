@@ -10,7 +10,7 @@ use super::exit::{self, Failure};
 use super::render;
 use super::settings::configure;
 use super::setup::{self, Wanted};
-use crate::engine::{IndexReport, SnapshotState};
+use toolroute_rank::engine::{IndexReport, SnapshotState};
 
 #[derive(Args)]
 pub struct IndexArgs {

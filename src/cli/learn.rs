@@ -12,9 +12,9 @@ use super::progress::Progress;
 use super::settings::{Configure, Settings, keys};
 use super::setup::{self, Wanted};
 use super::{paths, render};
-use crate::engine::{Engine, History, LearnReport};
-use crate::eval::BadRow;
-use crate::feedback::{self, UsageVectors};
+use toolroute_eval::BadRow;
+use toolroute_rank::engine::{Engine, History, LearnReport};
+use toolroute_rank::feedback::{self, UsageVectors};
 
 #[derive(Args)]
 pub struct LearnArgs {

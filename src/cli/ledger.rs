@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::args::{Global, LedgerChoice};
 use super::settings::{Configure, Settings};
 use super::{paths, render};
-use crate::conductor::{AssertionRow, EventRow, Ledger, ObligationRow, RunRow};
+use toolroute_conduct::{AssertionRow, EventRow, Ledger, ObligationRow, RunRow};
 
 #[derive(Args)]
 pub struct LedgerArgs {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::servers;
-use crate::catalog::{Catalog, LoadOptions, Tool};
-use crate::execution::ServersFile;
-use crate::server::{Keep, Upstreams};
+use toolroute_catalog::{Catalog, LoadOptions, Tool};
+use toolroute_run::execution::ServersFile;
+use toolroute_serve::{Keep, Upstreams};
 
 /// The kept lists of the servers of a servers file.
 #[derive(Clone, Default)]

@@ -17,14 +17,14 @@ use super::limit::Limit;
 use super::lists::Lists;
 use super::setup::{self, Wanted};
 use super::{call, models, render, serve, servers};
-use crate::catalog::{Catalog, LoadOptions, LoadedCatalog};
-use crate::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
-use crate::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
-use crate::server::{
+use hints::KeptHints;
+use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog};
+use toolroute_rank::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
+use toolroute_run::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
+use toolroute_serve::{
     Assembly, CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles,
     SELECTED, Service, Shutdown, serve_mcp,
 };
-use hints::KeptHints;
 
 /// The most tools of one server in an answer where another server's tools score nearly as well
 /// (docs/security.md): the servers of a gateway have many authors.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::args::{Global, LedgerChoice};
 use super::settings::{Configure, Settings, keys};
 use super::{paths, render};
-use crate::conductor::{Ledger, PlanSuccess};
-use crate::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
+use toolroute_conduct::{Ledger, PlanSuccess};
+use toolroute_rank::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
 
 #[derive(Args)]
 pub struct MetricsArgs {

@@ -11,7 +11,7 @@ use super::args::Global;
 use super::settings::{Configure, Settings, keys};
 use super::words::{joined, word};
 use super::{paths, render};
-use crate::embedding::{self, ModelFiles, ModelStore, Pooling, Rounding};
+use toolroute_vectors::embedding::{self, ModelFiles, ModelStore, Pooling, Rounding};
 
 #[derive(Args)]
 pub struct ModelArgs {
@@ -47,7 +47,7 @@ pub enum ModelCommand {
     /// Compare a model's files with its manifest
     Verify {
         /// The model's name
-        #[arg(default_value = crate::embedding::DEFAULT_MODEL)]
+        #[arg(default_value = toolroute_vectors::embedding::DEFAULT_MODEL)]
         name: String,
     },
 }
@@ -55,7 +55,7 @@ pub enum ModelCommand {
 #[derive(Args)]
 pub struct PullArgs {
     /// A name that `model list` shows, or `owner/name` on the hub
-    #[arg(default_value = crate::embedding::FETCHED_MODEL)]
+    #[arg(default_value = toolroute_vectors::embedding::FETCHED_MODEL)]
     pub name: String,
     /// Copy it from this folder; no network
     #[arg(long, value_name = "DIR")]
@@ -146,7 +146,7 @@ fn download(store: &ModelStore, args: &PullArgs, global: &Global) -> anyhow::Res
     use std::cell::RefCell;
 
     use super::progress::Progress;
-    use crate::embedding::hub::{HubOptions, pull};
+    use toolroute_vectors::embedding::hub::{HubOptions, pull};
 
     let options = HubOptions {
         endpoint: args.endpoint.clone(),

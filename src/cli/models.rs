@@ -7,10 +7,10 @@ use super::args::{EngineArgs, Global, ModelChoice};
 use super::exit::{self, Failure};
 use super::words::BackendName;
 use super::{paths, render};
-use crate::embedding::{
+use toolroute_rank::engine::Strategy;
+use toolroute_vectors::embedding::{
     self, Backend, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles, Precision,
 };
-use crate::engine::Strategy;
 
 /// The backend and the precision; candle runs models in f32 only.
 pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<EncoderOptions> {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use sha2::{Digest as _, Sha256};
 
-use crate::durable;
+use toolroute_rank::engine::fingerprint;
+use toolroute_vectors::durable;
 #[cfg(feature = "mcp")]
-use crate::durable::Readers;
-use crate::embedding::ModelStore;
-use crate::engine::fingerprint;
+use toolroute_vectors::durable::Readers;
+use toolroute_vectors::embedding::ModelStore;
 
 /// The model store: `--models`, or `toolroute/models` in the user's data folder.
 pub fn model_store(chosen: Option<&Path>) -> anyhow::Result<ModelStore> {

@@ -13,9 +13,9 @@ use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
 use super::settings::{Configure, Settings, keys};
 use super::{paths, render, servers};
-use crate::catalog::Catalog;
-use crate::engine::HeldTool;
-use crate::pins::{Approve, FieldChange, Mode, Pins, screen_catalog};
+use toolroute_catalog::Catalog;
+use toolroute_rank::engine::HeldTool;
+use toolroute_run::pins::{Approve, FieldChange, Mode, Pins, screen_catalog};
 
 /// The pins of a file that was named, or of the user's data folder.
 pub(super) fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::args::{CatalogArgs, EngineArgs, Global};
 use super::render;
 use super::setup::{self, Wanted};
-use crate::catalog::{Suspicion, ToolId, clones, suspicions};
-use crate::eval::{ProbeReport, probe};
+use toolroute_catalog::{Suspicion, ToolId, clones, suspicions};
+use toolroute_eval::{ProbeReport, probe};
 
 #[derive(Args)]
 pub struct ProbeArgs {
@@ -50,7 +50,7 @@ pub fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let catalog = engine.catalog();
     let tools = catalog.tools();
     let id = |row: u32| tools[row as usize].id.clone();
-    let each = |tool: &std::sync::Arc<crate::catalog::Tool>| {
+    let each = |tool: &std::sync::Arc<toolroute_catalog::Tool>| {
         let found = suspicions(tool).into_iter();
         found.map(|found| Suspicious { id: tool.id.clone(), found }).collect::<Vec<_>>()
     };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::args::{Global, ProxyArgs};
 use super::exit::{self, Failure};
 use super::{models, serve, servers};
-use crate::server::proxy::{Proxy, ProxyOptions};
-use crate::server::{Assembly, Shutdown};
+use toolroute_serve::proxy::{Proxy, ProxyOptions};
+use toolroute_serve::{Assembly, Shutdown};
 
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(&args.listen, args.addr)?;

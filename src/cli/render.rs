@@ -16,12 +16,12 @@ use super::exit::StdoutError;
 use super::global::Global;
 use super::logging;
 use super::words::LogFormat;
-use crate::catalog::visible;
-use crate::engine::{
+use toolroute_catalog::visible;
+use toolroute_eval::BadRow;
+use toolroute_rank::engine::{
     Degradation, Explanation, HeldMatch, NoTools, SelectedTool, Selection, Strategy, Tiers, Timings,
 };
-use crate::eval::BadRow;
-use crate::feedback::RowUsage;
+use toolroute_rank::feedback::RowUsage;
 
 /// Characters of an id from outside that an error or a warning repeats.
 pub const MOST_OF_AN_ID: usize = 80;

@@ -16,7 +16,7 @@ use super::session::KeptSession;
 use super::settings::configure;
 use super::setup::{self, Wanted};
 use super::{analyze, feedback, render};
-use crate::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
+use toolroute_rank::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
 
 #[derive(Args)]
 pub struct RouteArgs {
@@ -111,7 +111,7 @@ pub fn prompt_of(words: &[String], context: Option<&Context>) -> anyhow::Result<
         _ => {
             let prompt = prompt(words)?;
             let agrees = context.map_or(Ok(()), |context| context.agrees_with(&prompt));
-            let said = |error: crate::query::Error| error.to_string();
+            let said = |error: toolroute_rank::query::Error| error.to_string();
             agrees.map_err(|error| Failure { code: exit::BAD_ARGUMENTS, said: said(error) })?;
             Ok(prompt)
         }

@@ -13,8 +13,8 @@ use super::session::KeptSession;
 use super::settings::{Configure, Settings};
 use super::setup::{self, Wanted};
 use super::{plan, render};
-use crate::engine::SelectRequest;
-use crate::session::doubt;
+use toolroute_conduct::session::doubt;
+use toolroute_rank::engine::SelectRequest;
 
 #[derive(Args)]
 pub struct RunArgs {

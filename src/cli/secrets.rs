@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
-use crate::execution::Redactor;
+use toolroute_run::execution::Redactor;
 
 static KNOWN: RwLock<Option<Redactor>> = RwLock::new(None);
 

@@ -20,14 +20,13 @@ use super::args::{
 use super::exit::{self, Failure};
 use super::pins::PinArgs;
 use super::{paths, render, servers, setup};
-use crate::durable::{self, Readers};
-use crate::feedback::StoreOptions;
-use crate::server::http::{self, App, Conduct, HttpOptions, Limits, Persist};
-use crate::server::{
-    self, Assembly, Changes, CurrentService, LearnEvery, Notes, Shutdown, Token, VectorFile,
-    learn_every,
-};
 use sources::SourceFiles;
+use toolroute_rank::feedback::StoreOptions;
+use toolroute_serve::http::{self, App, Conduct, HttpOptions, Limits, Persist};
+use toolroute_serve::{
+    Assembly, Changes, CurrentService, LearnEvery, Notes, Shutdown, Token, VectorFile, learn_every,
+};
+use toolroute_vectors::durable::{self, Readers};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(&args.listen, args.addr)?;
@@ -156,11 +155,11 @@ pub fn vectors(catalog: &CatalogArgs, args: &EngineArgs) -> VectorFile {
 }
 
 /// The error with the cause that has an exit code of its own.
-pub fn failure(error: server::Error) -> anyhow::Error {
+pub fn failure(error: toolroute_serve::Error) -> anyhow::Error {
     match error {
-        server::Error::Engine(error) => error.into(),
-        server::Error::Usage(error) => error.into(),
-        server::Error::Execution(error) => error.into(),
+        toolroute_serve::Error::Engine(error) => error.into(),
+        toolroute_serve::Error::Usage(error) => error.into(),
+        toolroute_serve::Error::Execution(error) => error.into(),
         other => other.into(),
     }
 }

@@ -10,8 +10,10 @@ use tokio::runtime::Runtime;
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
 use super::{paths, render};
-use crate::catalog::{Catalog, Tool};
-use crate::execution::{BASE_VARIABLES, Listed, McpOptions, ProcessOptions, Servers, ServersFile};
+use toolroute_catalog::{Catalog, Tool};
+use toolroute_run::execution::{
+    BASE_VARIABLES, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
+};
 
 /// A server's list of tools is taken from the cache so long.
 const FRESH: Duration = Duration::from_secs(3_600);

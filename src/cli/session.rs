@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use super::args::{Global, SessionArgs};
 use super::exit::{self, Failure};
 use super::{paths, render};
-use crate::durable::{self, Readers};
+use toolroute_conduct::session::{Session, SessionRecord};
 #[cfg(feature = "mcp")]
-use crate::execution::CallLimits;
-use crate::session::{Session, SessionRecord};
+use toolroute_run::execution::CallLimits;
+use toolroute_vectors::durable::{self, Readers};
 
 /// A session without a command for longer than this begins anew, as one over MCP does.
 const IDLE: Duration = Duration::from_secs(3_600);

@@ -9,14 +9,14 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::{args, models, paths, render};
-use crate::catalog::{Catalog, LoadOptions, LoadedCatalog, Problem};
-use crate::embedding::Embedder;
-use crate::engine::{
+use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Problem};
+use toolroute_eval::RowFile;
+use toolroute_rank::engine::{
     CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, HeldTool, NEAR_BEST,
     POLICY_BAND, Policy, Signal, SnapshotState, Strategy,
 };
-use crate::eval::RowFile;
-use crate::feedback::{StoreOptions, UsageVectors};
+use toolroute_rank::feedback::{StoreOptions, UsageVectors};
+use toolroute_vectors::embedding::Embedder;
 
 /// Stands for stdin or stdout where a file is expected.
 pub const STREAM: &str = "-";

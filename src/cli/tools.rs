@@ -13,9 +13,9 @@ use super::limit::Limit;
 use super::probe::ProbeArgs;
 use super::settings::{Configure, Settings, keys};
 use super::{probe, render, setup};
-use crate::catalog::{self, Catalog, Facet, Problem, Severity, Tool, embedding_text};
-use crate::engine::Tiers;
-use crate::query;
+use toolroute_catalog::{self, Catalog, Facet, Problem, Severity, Tool, embedding_text};
+use toolroute_rank::engine::Tiers;
+use toolroute_rank::query;
 
 #[derive(Args)]
 pub struct ToolsArgs {
@@ -222,7 +222,7 @@ fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
             (catalog.len(), problems)
         }
         Err(error) => match error.downcast()? {
-            catalog::Error::Unrecognised { problem } => (0, vec![*problem]),
+            toolroute_catalog::Error::Unrecognised { problem } => (0, vec![*problem]),
             error => return Err(error.into()),
         },
     };

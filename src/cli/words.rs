@@ -11,7 +11,7 @@ use serde::de::value::{Error, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde::de::{Deserializer, Error as _, Visitor};
 
-use crate::embedding::Device;
+use toolroute_vectors::embedding::Device;
 
 /// What makes a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -120,7 +120,7 @@ impl<'de> Deserializer<'de> for Words<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::LatencyTier;
+    use toolroute_catalog::LatencyTier;
 
     #[test]
     fn words_are_those_of_the_enum() {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolroute::catalog::LoadOptions;
-use toolroute::execution::{ArgumentSources, LocalTime, PreparedArguments, prepare_arguments};
 use toolroute::{Catalog, Tool};
+use toolroute_catalog::LoadOptions;
+use toolroute_run::execution::{ArgumentSources, LocalTime, PreparedArguments, prepare_arguments};
 
 use crate::http::{Server, post};
 use crate::stand_ins::{journal, scripted};

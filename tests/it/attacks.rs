@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolroute::catalog::{Change, LoadOptions, Schema};
-use toolroute::pins::{Mode, Pins};
 use toolroute::{BertEmbedder, Catalog, Engine, EngineConfig, Policy, SelectRequest, Tool, ToolId};
+use toolroute_catalog::{Change, LoadOptions, Schema};
+use toolroute_run::pins::{Mode, Pins};
 
 use crate::support::{Sandbox, ids, shared};
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use predicates::prelude::*;
 use serde_json::Value;
-use toolroute::embedding::{
+use toolroute_vectors::embedding::{
     self, Backend, BertEmbedder, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles,
     Precision, Role, StaticEmbedder,
 };

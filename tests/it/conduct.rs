@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toolroute::conductor::{Ledger, RunStatus, Status};
+use toolroute_conduct::{Ledger, RunStatus, Status};
 
 use crate::drill::{left_over, python};
 use crate::support::{Sandbox, repo};

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use predicates::prelude::*;
 use serde::Deserialize;
-use toolroute::catalog::{Change, LoadOptions};
-use toolroute::embedding::Role;
-use toolroute::eval::Measures;
-use toolroute::query::{
-    Classifier, Phase, TaskType, Turn, is_follow_up, phase_by_keywords, phase_examples,
-    routing_text, task_by_keywords, task_examples,
-};
 use toolroute::{
     BertEmbedder, Catalog, Embedder, Engine, EngineConfig, SelectRequest, StaticEmbedder,
 };
+use toolroute_catalog::{Change, LoadOptions};
+use toolroute_eval::Measures;
+use toolroute_rank::query::{
+    Classifier, Phase, TaskType, Turn, is_follow_up, phase_by_keywords, phase_examples,
+    routing_text, task_by_keywords, task_examples,
+};
+use toolroute_vectors::embedding::Role;
 
 use crate::support::{Sandbox, repo, samples};
 

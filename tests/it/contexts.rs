@@ -1,8 +1,8 @@
 //! One context and what it is for, at every door: command line, HTTP, gateway, filter.
 
 use serde_json::{Value, json};
-use toolroute::server::filter::filter;
 use toolroute::{Catalog, Engine};
+use toolroute_serve::filter::filter;
 
 use crate::gateway::client::text;
 use crate::http::{Server, post, post_with};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolroute::Tool;
-use toolroute::execution::{
+use toolroute_run::execution::{
     Call, Candidate, Entry, Executor, ExecutorOptions, LoopGuard, McpOptions, Origin, Outcome,
     Program, Report, Request, Retries, Servers, ServersFile,
 };
@@ -85,7 +85,7 @@ fn tool(server: &str, name: &str, reads: bool) -> Arc<Tool> {
     tool.hints.read_only = reads.then_some(true);
     let schema = json!({"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}}});
     let raw = serde_json::value::to_raw_value(&schema).expect("JSON");
-    tool.input_schema = Some(toolroute::catalog::Schema::new(raw));
+    tool.input_schema = Some(toolroute_catalog::Schema::new(raw));
     Arc::new(tool)
 }
 

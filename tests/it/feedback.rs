@@ -3,8 +3,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use toolroute::feedback::{RecordOutcome, StoreOptions};
 use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
+use toolroute_rank::feedback::{RecordOutcome, StoreOptions};
 
 use crate::support::Sandbox;
 
@@ -380,7 +380,7 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
 #[test]
 fn an_engine_without_a_log_says_so() {
     let engine = Engine::builder(Catalog::default()).build().unwrap();
-    let run = toolroute::feedback::Execution::new("a".into(), "p", true);
+    let run = toolroute_rank::feedback::Execution::new("a".into(), "p", true);
     assert!(engine.record(run).unwrap_err().to_string().contains("no log of executions"));
     assert_eq!(engine.observed().executions(), 0);
 }

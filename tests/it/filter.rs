@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolroute::server::filter::{FilterError, FilterReport, filter};
 use toolroute::{Catalog, Engine};
+use toolroute_serve::filter::{FilterError, FilterReport, filter};
 
 fn engine() -> Engine {
     Engine::builder(Catalog::default()).build().unwrap()

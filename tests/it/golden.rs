@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde::Deserialize;
-use toolroute::embedding::{
+use toolroute_vectors::embedding::{
     Backend, BertEmbedder, Device, Embedder, EncoderOptions, ModelFiles, Precision, Role,
 };
 

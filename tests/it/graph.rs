@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use toolroute::catalog::{Change, Reliability, Tool};
-use toolroute::embedding::StaticEmbedder;
-use toolroute::engine::{IndexKind, SnapshotState};
 use toolroute::{Catalog, Context, Engine, EngineConfig, Policy, SelectRequest};
+use toolroute_catalog::{Change, Reliability, Tool};
+use toolroute_rank::engine::{IndexKind, SnapshotState};
+use toolroute_vectors::embedding::StaticEmbedder;
 
 use crate::support::{Sandbox, ids, samples};
 

@@ -2,8 +2,8 @@
 
 use predicates::prelude::*;
 use serde_json::Value;
-use toolroute::engine::{Signal, SignalWeights};
 use toolroute_lab::signals::{SignalScores, SignalsReport, measure_folder};
+use toolroute_rank::engine::{Signal, SignalWeights};
 
 use crate::support::{Sandbox, ids, repo};
 

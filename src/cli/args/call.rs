@@ -7,7 +7,7 @@ use clap::Args;
 use super::context::SessionArgs;
 use super::stores::LogChoice;
 use crate::cli::settings::configure;
-use crate::execution::{CallLimits, LONGEST_REQUEST, LocalTime};
+use toolroute_run::execution::{CallLimits, LONGEST_REQUEST, LocalTime};
 
 #[derive(Args)]
 pub struct ExecutionArgs {

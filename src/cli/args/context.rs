@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::engine::Stage;
+use toolroute_rank::engine::Stage;
 
 #[derive(Args)]
 #[command(next_help_heading = "Context")]

@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::cli::settings::{Configure, Settings, keys};
 use crate::cli::words::{BackendName, device, joined, word};
-use crate::embedding::{Device, Precision};
-use crate::engine::IndexKind;
+use toolroute_rank::engine::IndexKind;
+use toolroute_vectors::embedding::{Device, Precision};
 
 #[derive(Args, Clone)]
 pub struct ModelChoice {

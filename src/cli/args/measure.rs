@@ -10,7 +10,7 @@ use super::engine::{EngineArgs, ModelChoice};
 use super::select::SelectArgs;
 use crate::cli::limit::Limit;
 use crate::cli::settings::{Configure, Settings, configure};
-use crate::engine::DEFAULT_LIMIT;
+use toolroute_rank::engine::DEFAULT_LIMIT;
 
 #[derive(Args)]
 pub struct EvalArgs {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::cli::pins::pins_at;
 use crate::cli::settings::{Configure, Settings, keys};
 use crate::cli::words::{joined, word};
-use crate::pins::{Mode, Pins};
+use toolroute_run::pins::{Mode, Pins};
 
 /// How the definitions that servers list are watched.
 #[derive(Args, Clone, Default)]

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
-use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::cli::exit::{self, Failure};
 use crate::cli::settings::{Configure, Settings, keys};
 use crate::cli::words::{Blend, FusionMethod, Scale, joined, word};
-use crate::engine::{
+use toolroute_catalog::{Cost, LatencyTier, Reliability};
+use toolroute_rank::engine::{
     Fusion, Normalization, POLICY_BAND, Policy, Signal, SignalWeights, Strategy, Undeclared,
 };
 

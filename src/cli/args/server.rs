@@ -14,8 +14,8 @@ use super::stores::{LedgerChoice, RecordArgs};
 use crate::cli::limit::Limit;
 use crate::cli::settings::{Configure, Settings, configure, keys};
 use crate::cli::words::{joined, word};
-use crate::embedding::Precision;
-use crate::engine::DEFAULT_LIMIT;
+use toolroute_rank::engine::DEFAULT_LIMIT;
+use toolroute_vectors::embedding::Precision;
 
 #[derive(Args)]
 pub struct McpArgs {
@@ -194,7 +194,7 @@ pub struct ListenArgs {
     #[arg(long, value_name = "S", default_value_t = 10)]
     pub drain: u64,
     /// Tools that are kept of a request to a language model, beside those that must stay
-    #[arg(long, value_name = "N", default_value_t = crate::server::filter::DEFAULT_KEEP, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+    #[arg(long, value_name = "N", default_value_t = toolroute_serve::filter::DEFAULT_KEEP, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub keep: usize,
 }
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::cli::exit;
 use crate::cli::settings::{Origin, keys};
-use crate::engine::{EngineConfig, MinShares, Signal, SignalWeights, Strategy};
+use toolroute_rank::engine::{EngineConfig, MinShares, Signal, SignalWeights, Strategy};
 
 fn texts(typed: &[&str]) -> Vec<OsString> {
     typed.iter().map(OsString::from).collect()
@@ -157,7 +157,7 @@ fn a_typed_flag_decides_and_an_empty_variable_is_none() {
     assert_eq!((filled.choice.models, filled.index), (Some("models".into()), Some("index".into())));
     assert_eq!(filled.choice.model.as_deref(), Some("model"));
     assert_eq!(filled.choice.device.to_string(), "cuda:1");
-    assert_eq!(filled.precision, crate::embedding::Precision::F32);
+    assert_eq!(filled.precision, toolroute_vectors::embedding::Precision::F32);
     let typed = route(&["--models", "a", "--model", "b", "--no-save"], &all);
     assert_eq!((typed.choice.models, typed.choice.model.as_deref()), (Some("a".into()), Some("b")));
     assert_eq!(typed.index, None);

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
 use crate::cli::paths;
-use crate::conductor::Ledger;
-use crate::feedback::{ExecutionStore, StoreOptions};
+use toolroute_conduct::Ledger;
+use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
 
 const PERMISSIONS: &str = "permissions";
 

@@ -13,7 +13,7 @@ pub use self::check::DoctorArgs;
 use self::check::{Finding, Severity};
 use super::global::Global;
 use super::{exit, paths, render};
-use crate::pins::{Mode, Pins};
+use toolroute_run::pins::{Mode, Pins};
 
 #[derive(Serialize)]
 struct Report {

@@ -4,8 +4,8 @@ use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
 use crate::cli::models;
 use crate::cli::setup::{self, Wanted};
-use crate::embedding::{ModelFiles, Role};
-use crate::engine::SnapshotState;
+use toolroute_rank::engine::SnapshotState;
+use toolroute_vectors::embedding::{ModelFiles, Role};
 
 const MODEL: &str = "model";
 const SNAPSHOT: &str = "vectors";

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::check::{DoctorArgs, Finding};
-use crate::catalog::Tool;
 use crate::cli::{paths, servers};
-use crate::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
-use crate::pins::{Mode, Pins};
+use toolroute_catalog::Tool;
+use toolroute_run::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
+use toolroute_run::pins::{Mode, Pins};
 
 const CHECK: &str = "servers";
 

@@ -10,11 +10,11 @@ use super::args::{AddArgs, Outcome};
 use crate::cli::global::Global;
 use crate::cli::progress::Progress;
 use crate::cli::{exit, models, render, setup};
-use crate::embedding::{Embedder, Precision, Role};
-use crate::eval::BadRow;
-use crate::feedback::{
+use toolroute_eval::BadRow;
+use toolroute_rank::feedback::{
     Choice, Execution, ExecutionStore, LoggedContext, PromptVector, Retention, StoreOptions,
 };
+use toolroute_vectors::embedding::{Embedder, Precision, Role};
 
 /// Executions embedded and written together.
 const CHUNK: usize = 256;

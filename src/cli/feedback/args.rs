@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::args::{CatalogArgs, EngineArgs, ModelChoice, parse_weight};
 use crate::cli::settings::{Configure, Settings, configure, keys};
-use crate::engine::Signal;
+use toolroute_rank::engine::Signal;
 
 #[derive(Args)]
 pub struct FeedbackArgs {

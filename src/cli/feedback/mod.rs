@@ -16,13 +16,13 @@ use super::args::{Global, HistoryArgs, weights as signal_weights};
 use super::exit::{self, Failure};
 use super::setup::Wanted;
 use super::{paths, render, setup};
-use crate::catalog::ToolId;
-use crate::durable::{self, Readers};
-use crate::engine::{Engine, EngineConfig, Signal};
-use crate::feedback::{
+use toolroute_catalog::ToolId;
+use toolroute_rank::engine::{Engine, EngineConfig, Signal};
+use toolroute_rank::feedback::{
     ExecutionStore, ForgetScope, NextTool, Observations, RunStats, ScoreWeights, StoreOptions,
     UnchangedReason, WeightUpdate, recommend,
 };
+use toolroute_vectors::durable::{self, Readers};
 
 pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = paths::feedback(args.feedback.as_deref())?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub use crate::execution::jsonc::{blank, value};
+pub use toolroute_run::execution::jsonc::{blank, value};
 
 /// Where a member's value stands in a blanked text.
 fn span(blanked: &str, path: &[&str]) -> Option<Range<usize>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{jsonc, server_entry};
 use crate::cli::servers;
-use crate::execution::{Entry, McpOptions, ServersFile};
+use toolroute_run::execution::{Entry, McpOptions, ServersFile};
 
 /// How long a server over HTTP may take to answer. It runs already, and need not be fetched.
 const ANSWER: Duration = Duration::from_secs(20);

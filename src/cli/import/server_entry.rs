@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::execution::names_private_address;
+use toolroute_run::execution::names_private_address;
 
 /// What an entry became, and what a user should know of it.
 pub struct Read {

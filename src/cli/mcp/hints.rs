@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use super::super::args::{ExposeChoice, McpArgs, RightsArgs};
 use super::super::paths;
-use crate::engine::fingerprint;
-use crate::execution::ServersFile;
-use crate::server::{Profiles, Service, Status, catalog_hint};
+use toolroute_rank::engine::fingerprint;
+use toolroute_run::execution::ServersFile;
+use toolroute_serve::{Profiles, Service, Status, catalog_hint};
 
 /// The file of the hints of one configuration.
 pub(super) struct KeptHints {

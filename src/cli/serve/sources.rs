@@ -8,10 +8,10 @@ use super::super::args::{Global, LimitArgs, ServeArgs};
 use super::super::lists::Lists;
 use super::super::setup::{self, Wanted};
 use super::super::{call, mcp, models, servers, stamp};
-use crate::catalog::{Catalog, LoadOptions, Problem};
-use crate::embedding::Embedder;
-use crate::execution::ServersFile;
-use crate::server::{Assembly, Service, Sources, Upstreams};
+use toolroute_catalog::{Catalog, LoadOptions, Problem};
+use toolroute_run::execution::ServersFile;
+use toolroute_serve::{Assembly, Service, Sources, Upstreams};
+use toolroute_vectors::embedding::Embedder;
 
 /// The files, and what need not be read again while they stay the same.
 pub struct SourceFiles {

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use toml::Value;
 
 use super::profiles::Profiles;
-use crate::catalog::{Cost, LatencyTier, Reliability};
 use crate::cli::limit::Limit;
 use crate::cli::words::{BackendName, Blend, FusionMethod, LogFormat, Scale, device, words};
-use crate::embedding::Precision;
-use crate::engine::{
+use toolroute_catalog::{Cost, LatencyTier, Reliability};
+use toolroute_rank::engine::{
     CacheSettings, CategoryWords, IndexKind, MinShares, SignalWeights, SmallModels, Strategy,
     Undeclared,
 };
+use toolroute_vectors::embedding::Precision;
 
 /// What a key's value must be.
 #[derive(Clone, Copy, Debug)]

@@ -33,7 +33,7 @@ use toml::Value;
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::words::Blend;
-use crate::engine::EngineConfig;
+use toolroute_rank::engine::EngineConfig;
 
 use file::File;
 use keys::{KEYS, Key, Kind};

@@ -5,9 +5,9 @@
 use std::sync::LazyLock;
 
 use toolroute::Engine;
-use toolroute::catalog::{Catalog, clones, embedding_text, keyword_fields, suspicions};
-use toolroute::execution::ServersFile;
-use toolroute::pins::Definition;
+use toolroute_catalog::{Catalog, clones, embedding_text, keyword_fields, suspicions};
+use toolroute_run::execution::ServersFile;
+use toolroute_run::pins::Definition;
 
 /// A file of tools in any format, and all that is made of its tools before they are embedded.
 pub fn tools_list(data: &[u8]) {
@@ -59,7 +59,7 @@ pub fn configuration(data: &[u8]) {
 pub fn snapshot(data: &[u8]) {
     let Ok(file) = tempfile::NamedTempFile::new() else { return };
     if std::fs::write(file.path(), data).is_ok() {
-        toolroute::index::Snapshot::load(file.path()).ok();
+        toolroute_vectors::index::Snapshot::load(file.path()).ok();
     }
 }
 
@@ -70,7 +70,7 @@ pub fn filter(data: &[u8]) {
         built.expect("an engine of words alone needs nothing. This is a bug.")
     });
     for keep in [1, 3] {
-        let Ok(filtered) = toolroute::server::filter::filter(&ENGINE, data, keep) else { return };
+        let Ok(filtered) = toolroute_serve::filter::filter(&ENGINE, data, keep) else { return };
         let report = filtered.report;
         assert_eq!(report.tools, report.kept + report.dropped.len());
         if report.dropped.is_empty() {
