@@ -78,6 +78,8 @@ step "format" cargo fmt --all --check
 step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
 step "clippy, library without features" cargo clippy --locked -p toolroute --no-default-features --lib -- -D warnings
 step "clippy, execution without servers" cargo clippy --locked -p toolroute --no-default-features --features execution --lib -- -D warnings
+step "documentation without a warning" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace
+optional_step python3 "the public names of the crate" scripts/public_api.py
 step "build and the model that tests compare with" build_and_fetch_model
 step "tests" cargo_tests
 binary=${CARGO_TARGET_DIR:-target}/debug/toolroute

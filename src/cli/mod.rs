@@ -1,7 +1,7 @@
 //! The command line: reads arguments, environment and files, and shows what the engine says.
 //!
 //! Data goes to stdout; logs, progress and warnings go to stderr. Nothing here decides about tools.
-//! Parsing only validates ([`command`], [`args`]); [`settings`] resolves each option once; [`setup`]
+//! Parsing only validates (`command`, `args`); `settings` resolves each option once; `setup`
 //! makes an engine of both; one file a command does the rest.
 //!
 //! ```no_run

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use toolroute_catalog::Expansion;
 
-/// The schema of what [`JsonTranslator`](super::JsonTranslator) reads, as it ships.
+/// The schema of what `JsonTranslator` reads, as it ships.
 pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");
 
 /// A schema violation and its place.

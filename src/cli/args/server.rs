@@ -131,7 +131,7 @@ pub struct ServeArgs {
 
 #[derive(Args)]
 pub struct ProxyArgs {
-    /// Where requests go, such as https://api.openai.com
+    /// Where requests go, such as `https://api.openai.com`
     #[arg(long, value_name = "URL")]
     pub upstream: String,
     /// Where to listen; port 0 takes any that is free

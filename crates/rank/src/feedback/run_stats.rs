@@ -11,7 +11,7 @@ use super::credibility::{self, PER_SESSION_AND_DAY, day};
 /// Standard deviations of a 95 % interval.
 const Z: f64 = 1.96;
 
-/// The prior [`EXPECTED_SUCCESS`] counts as so many runs.
+/// The prior `EXPECTED_SUCCESS` counts as so many runs.
 pub const PRIOR_RUNS: f64 = 10.0;
 
 /// The expected share of successful runs of an unknown tool. Tools mostly work: with a lower value a tool
@@ -115,8 +115,8 @@ impl RunStats {
         Some(LatencyTier::from_ms(measured.max(0.0) as u64))
     }
 
-    /// The expected share of successful runs: the observed runs, and [`PRIOR_RUNS`] runs at
-    /// [`EXPECTED_SUCCESS`].
+    /// The expected share of successful runs: the observed runs, and `PRIOR_RUNS` runs at
+    /// `EXPECTED_SUCCESS`.
     pub fn rate(&self) -> f64 {
         (self.good + PRIOR_RUNS * EXPECTED_SUCCESS) / (self.weight + PRIOR_RUNS)
     }

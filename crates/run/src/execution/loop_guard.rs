@@ -22,7 +22,7 @@ pub struct CallLimits {
     pub same_cycle: u32,
     /// Calls in all.
     pub calls: Option<u32>,
-    /// Their total cost, in units of the cheapest tier ([`cost_units`]).
+    /// Their total cost, in units of the cheapest tier (`cost_units`).
     pub cost: Option<u32>,
 }
 

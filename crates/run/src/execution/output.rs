@@ -64,7 +64,7 @@ pub const LEAST_CHARS: usize = 200;
 
 /// At most `most` characters of the text, the marker among them.
 ///
-/// Never less than [`LEAST_CHARS`]. The result has the shape of the whole.
+/// Never less than `LEAST_CHARS`. The result has the shape of the whole.
 pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
     let most = most.max(LEAST_CHARS);
     let chars = text.chars().count();

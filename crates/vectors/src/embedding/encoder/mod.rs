@@ -28,7 +28,7 @@ pub(super) use weights::{BertWeights, Norm, Table};
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// Weights rounded to int8 with a scale an output, activations with a scale a row; before that
-    /// large inputs are made smaller and their weights larger ([`rounded`]).
+    /// large inputs are made smaller and their weights larger (`rounded`).
     Int8,
     /// As the weights are stored.
     #[default]
