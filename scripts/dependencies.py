@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each direct dependency costs: seconds of compiling, bytes of the program, packages.
 
-    cargo build --release --locked --timings     # with an empty target folder
+    CARGO_PROFILE_RELEASE_STRIP=debuginfo cargo build --release --locked --timings    # with an empty target folder
     scripts/dependencies.py [--target-dir target] [--json]
     scripts/dependencies.py --self-check         # each direct dependency has a line in docs/dependencies.md
 
@@ -74,6 +74,8 @@ def sizes(binary):
             name = re.match(r"[<&(\[\s]*(?:dyn |mut |\*const |\*mut )*([a-z_][a-z0-9_]*)::", part[3])
             key = name.group(1) if name else "sqlite3" if part[3].startswith("sqlite3") else ""
             found[key] = found.get(key, 0) + int(part[1], 16)
+    if not found:
+        sys.exit(f"{binary} has no symbols: build it as the head of this script says")
     return found
 
 
