@@ -45,7 +45,7 @@ struct ConductAnswer {
     answer: Answer,
 }
 
-/// A placeholder: the OpenAPI document takes the conductor's own schema.
+/// Names the request body: the OpenAPI document puts the conductor's own schema under this name.
 #[derive(ToSchema)]
 pub struct Obligations {}
 
