@@ -296,10 +296,11 @@ impl Pins {
         self.kept.update(&self.path, |before| {
             let chosen = chosen(before, what, self.file_in_commands())?;
             let (mut after, mut approved) = (before.clone(), Vec::new());
+            let (oldest, now) = (oldest(before), now());
             for (server, name) in chosen {
                 let pin = after.get_mut(&server).and_then(|pins| pins.get_mut(&name));
                 let Some(pin) = pin else { continue };
-                let is_newcomer = pin.is_newcomer(oldest(before), now());
+                let is_newcomer = pin.is_newcomer(oldest, now);
                 let held = pin.held.take();
                 if let Some(seen) = held.or_else(|| pin.agreed.take_if(|_| is_newcomer)) {
                     pin.agreed = Some(PinnedDefinition { approved: true, ..seen });
