@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use sha2::{Digest as _, Sha256};
 
 use toolroute_rank::engine::fingerprint;
 use toolroute_vectors::durable;
@@ -121,9 +120,4 @@ pub fn back_up(path: &Path) -> anyhow::Result<Option<PathBuf>> {
         format!("cannot keep a copy of {} at {}", path.display(), free.display())
     })?;
     Ok(Some(free))
-}
-
-/// A hash of bytes, by which damage to a file is found.
-pub fn sha256(bytes: &[u8]) -> String {
-    durable::hex(&Sha256::digest(bytes))
 }

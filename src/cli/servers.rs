@@ -257,7 +257,9 @@ fn cached(name: &str, fingerprint: &str) -> PathBuf {
 /// Whether a list is what was kept, as far as that is known: its hash stands beside it.
 fn is_whole(path: &Path) -> bool {
     let (list, hash) = (std::fs::read(path), std::fs::read_to_string(hash_of(path)));
-    list.ok().zip(hash.ok()).is_none_or(|(list, hash)| paths::sha256(&list) == hash)
+    list.ok()
+        .zip(hash.ok())
+        .is_none_or(|(list, hash)| toolroute_vectors::durable::sha256_hex(&list) == hash)
 }
 
 fn hash_of(path: &Path) -> PathBuf {
@@ -275,5 +277,5 @@ pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
     // Until the new hash is there, the list is as one that nobody can vouch for.
     std::fs::remove_file(hash_of(path)).ok();
     paths::put(path, text.as_bytes())?;
-    paths::put(&hash_of(path), paths::sha256(text.as_bytes()).as_bytes())
+    paths::put(&hash_of(path), toolroute_vectors::durable::sha256_hex(text.as_bytes()).as_bytes())
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::args::{Global, SessionArgs};
 use super::exit::{self, Failure};
-use super::{paths, render};
+use super::render;
 use toolroute_conduct::session::{Session, SessionRecord};
 #[cfg(feature = "mcp")]
 use toolroute_run::execution::CallLimits;
@@ -32,7 +32,10 @@ struct SessionFile {
 impl SessionFile {
     fn of(record: &SessionRecord) -> serde_json::Result<Self> {
         let session = serde_json::value::to_raw_value(record)?;
-        Ok(Self { sha256: paths::sha256(session.get().as_bytes()), session })
+        Ok(Self {
+            sha256: toolroute_vectors::durable::sha256_hex(session.get().as_bytes()),
+            session,
+        })
     }
 
     /// The session of a file; a file of an earlier version is the session alone.
@@ -40,7 +43,7 @@ impl SessionFile {
         let Ok(file) = serde_json::from_slice::<Self>(text) else {
             return serde_json::from_slice(text).map_err(|error| error.to_string());
         };
-        if paths::sha256(file.session.get().as_bytes()) != file.sha256 {
+        if toolroute_vectors::durable::sha256_hex(file.session.get().as_bytes()) != file.sha256 {
             return Err("its bytes are not those that were written".to_owned());
         }
         serde_json::from_str(file.session.get()).map_err(|error| error.to_string())

@@ -177,7 +177,9 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
     let known = record(target)?;
     let first = match known {
         // It was put there before, and nobody else has changed the file.
-        Some(known) if known.after == paths::sha256(text.as_bytes()) => known.before,
+        Some(known) if known.after == toolroute_vectors::durable::sha256_hex(text.as_bytes()) => {
+            known.before
+        }
         Some(known) => {
             let earlier = known.before.unwrap_or_default();
             Some(request.without(&text, &earlier).map_err(|error| failed(target, &error))?)
@@ -185,7 +187,8 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
         None => before,
     };
     put.backup = paths::back_up(target)?;
-    let record = Record { before: first, after: paths::sha256(after.as_bytes()) };
+    let record =
+        Record { before: first, after: toolroute_vectors::durable::sha256_hex(after.as_bytes()) };
     paths::put(&record_path(target), serde_json::to_string(&record)?.as_bytes())?;
     paths::put(target, after.as_bytes())?;
     Ok(put)
@@ -198,7 +201,7 @@ pub fn undo(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<I
     let (Some(record), Some(text)) = (record(target)?, paths::read(target)?) else {
         return Ok(put);
     };
-    let untouched = paths::sha256(text.as_bytes()) == record.after;
+    let untouched = toolroute_vectors::durable::sha256_hex(text.as_bytes()) == record.after;
     put.done = if untouched { Done::Restored } else { Done::TakenOut };
     let earlier = record.before.as_deref();
     let restored = if untouched {

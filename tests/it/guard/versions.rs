@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::{PROMPT, Site, has_search, search, with};
 
@@ -19,8 +18,8 @@ fn pins_of_version_1(pins: &Path) {
             if let Some(mcp) = seen["definition"].get_mut("mcp") {
                 mcp.as_object_mut().unwrap().remove("_meta");
             }
-            let hash = Sha256::digest(seen["definition"].to_string().as_bytes());
-            let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash =
+                toolroute_vectors::durable::sha256_hex(seen["definition"].to_string().as_bytes());
             seen.insert("sha256".into(), hash.into());
             seen.remove("tool_sha256");
         }

@@ -288,5 +288,5 @@ fn error_id() -> String {
     let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seed = format!("{} {nth} {}", std::process::id(), since.as_nanos());
-    format!("e-{}", &crate::execution::sha256_hex(seed.as_bytes())[..8])
+    format!("e-{}", &toolroute_vectors::durable::sha256_hex(seed.as_bytes())[..8])
 }

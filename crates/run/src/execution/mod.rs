@@ -75,8 +75,6 @@ mod servers;
 mod spawn;
 mod timing;
 
-use sha2::{Digest, Sha256};
-
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
@@ -113,8 +111,3 @@ pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessOptions};
 pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};
-
-/// The SHA-256 hash of some bytes as 64 hexadecimal digits.
-fn sha256_hex(bytes: &[u8]) -> String {
-    toolroute_vectors::durable::hex(&Sha256::digest(bytes))
-}

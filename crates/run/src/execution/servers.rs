@@ -256,7 +256,7 @@ fn shared_ids<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Vec<String
 }
 
 fn fingerprint(entry: &Value) -> String {
-    crate::execution::sha256_hex(entry.to_string().as_bytes())[..16].to_owned()
+    toolroute_vectors::durable::sha256_hex(entry.to_string().as_bytes())[..16].to_owned()
 }
 
 fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String> {

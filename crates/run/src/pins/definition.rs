@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::canonical::faithful;
-use sha2::{Digest, Sha256};
 use toolroute_catalog::Tool;
+use toolroute_vectors::durable::sha256_hex;
 
 /// The fields of a tool that its server controls. Tiers, tags and routing are the user's, and hints
 /// come from the annotations, which are part of `mcp`.
@@ -71,11 +71,6 @@ impl Definition {
     pub fn canonical(&self) -> &str {
         &self.canonical
     }
-}
-
-/// The SHA-256 hash of some bytes as 64 hexadecimal digits.
-pub(super) fn sha256_hex(bytes: &[u8]) -> String {
-    toolroute_vectors::durable::hex(&Sha256::digest(bytes))
 }
 
 /// A tool's members. A member whose value would not represent its text exactly is kept as text.

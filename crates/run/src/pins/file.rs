@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::definition::sha256_hex;
 use super::{Definition, Error};
-use toolroute_vectors::durable::{self, Readers};
+use toolroute_vectors::durable::{self, Readers, sha256_hex};
 
 /// Version 1 had no checksum, and its hashes left out `_meta` and `icons`.
 const VERSION: u32 = 2;

@@ -19,7 +19,7 @@ mod sealed;
 
 pub use private::{close_to_others, private_file, private_folder};
 pub use replaced::{Readers, replace, replace_with};
-pub use sealed::{Flaw, HASH, Sealed, hex};
+pub use sealed::{Flaw, HASH, Sealed, hex, sha256_hex};
 
 #[cfg(test)]
 mod tests;

@@ -55,6 +55,11 @@ pub fn hex(bytes: &[u8]) -> String {
     digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
+/// The SHA-256 hash of some bytes as 64 lower-case hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 impl Sealed {
     /// The bytes of a file; `body` adds what lies between header and seal.
     pub fn seal(&self, header: &impl Serialize, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

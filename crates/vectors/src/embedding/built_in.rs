@@ -3,10 +3,8 @@
 //! `models/NAME/` has their files; `toolroute model round` and `scripts/train/distill_static.py`
 //! write them. The bytes lie in the binary, so the system reads of them what is touched.
 
-use sha2::{Digest, Sha256};
-
 use super::{Error, Manifest};
-use crate::durable::hex;
+use crate::durable::sha256_hex;
 
 /// A model's manifest and its files by their paths.
 #[derive(Debug)]
@@ -68,7 +66,7 @@ impl BuiltIn {
         let manifest = self.manifest();
         manifest.files.iter().try_for_each(|entry| {
             let bytes = self.file(&entry.path).unwrap_or_default();
-            manifest.verify_hash(entry, hex(&Sha256::digest(bytes)))
+            manifest.verify_hash(entry, sha256_hex(bytes))
         })
     }
 }

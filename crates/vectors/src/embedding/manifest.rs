@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::files::{layout, sha256_file};
 use super::{Calibration, Error};
-use crate::durable::hex;
+use crate::durable::sha256_hex;
 
 /// Written beside the files of a model that no pinned manifest describes.
 pub(super) const MANIFEST_FILE: &str = "manifest.toml";
@@ -120,7 +119,7 @@ impl Manifest {
         let mut files: Vec<_> = self.files.iter().map(|f| (&f.path, &f.sha256)).collect();
         files.sort();
         let listing = files.iter().map(|(path, hash)| format!("{hash}  {path}\n"));
-        hex(&Sha256::digest(listing.collect::<String>()))
+        sha256_hex(listing.collect::<String>().as_bytes())
     }
 
     /// Whether it can describe the folder of that name: a manifest from disk could otherwise name

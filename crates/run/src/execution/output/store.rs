@@ -53,7 +53,8 @@ impl AnswerStore {
         if text.len() > self.most_bytes {
             return None;
         }
-        let handle = crate::execution::sha256_hex(text.as_bytes())[..HANDLE_DIGITS].to_owned();
+        let handle =
+            toolroute_vectors::durable::sha256_hex(text.as_bytes())[..HANDLE_DIGITS].to_owned();
         match &self.folder {
             Some(folder) => {
                 let written = self.write(folder, &handle, text);
