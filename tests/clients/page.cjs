@@ -66,7 +66,7 @@ async function check(page, url, strangers, complaints) {
 
   // A language that is not read is the reason, and confidence is that of the answer alone.
   await page.$eval("#prompt", input => { input.value = ""; });
-  await page.type("#prompt", "lösche den alten Kram von gestern");
+  await page.type("#prompt", "어제 파일을 모두 지워 줘");
   await page.waitForFunction(() => /language that the model here does not read/.test(document.querySelector("#summary").textContent), { timeout: 20000 });
   await ask(page, PROMPT);
   assert.match(await page.$eval("#summary", summary => summary.textContent), /confidence that a tool fits/);

@@ -172,7 +172,7 @@ fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
         "q.jsonl",
         "{\"id\": 1, \"prompt\": \"the current weather in Haifa\"}\n\
          {\"id\": 2, \"query\": \"why do cats purr\", \"prompt\": 7}\n\
-         {\"id\": 3, \"query\": \"מחק את הכל\"}\n\
+         {\"id\": 3, \"query\": \"全部消して\"}\n\
          {\"id\": 4, \"prompt\": 7}\n",
     );
     let (output, tools) = (sandbox.path("r.jsonl"), samples());

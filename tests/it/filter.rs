@@ -131,6 +131,8 @@ fn what_cannot_be_judged_stays_as_it_is() {
     untouched(
         json!({"tools": tools(flat), "input": [{"role": "user", "content": [{"type": "input_image"}]}]}),
     );
+    let unread = untouched(json!({"tools": tools(flat), "input": "어제 들은 노래를 틀어 줘"}));
+    assert_eq!(unread.label(), "language");
     let twice = r#"{"tools": [], "input": "play music", "tools": [1, 2]}"#;
     assert_eq!(filter(&engine(), twice.as_bytes(), 1).unwrap().body, twice.as_bytes());
     for wrong in ["[]", "", "{", "nul", "{\"tools\": [1}", "\u{feff}{}"] {

@@ -23,6 +23,7 @@ mod tokens;
 const CRATES: &[(&str, Option<&str>)] = &[
     ("src", None),
     ("crates/vectors/src", None),
+    ("crates/translation/src", Some("translation")),
     ("crates/catalog/src", Some("catalog")),
     ("crates/run/src", None),
     ("crates/rank/src", None),
@@ -47,7 +48,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// The room that every other may import.
 const FOUNDATION: &str = "durable";
 /// Rooms whose imports the compiler guards alone.
-const CRATE_ROOMS: &[&str] = &["catalog", "conductor", "eval", "server", "cli", "lab"];
+const CRATE_ROOMS: &[&str] =
+    &["translation", "catalog", "conductor", "eval", "server", "cli", "lab"];
 
 /// Files that belong to no room: they tie the rooms together.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];
@@ -60,6 +62,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("tokenizers", &["embedding/"]),
     ("hf_hub", &["embedding/hub.rs"]),
     ("hnsw_rs", &["index/hnsw.rs"]),
+    ("rust_stemmers", &["index/tokenizer/", "translation/lexicon.rs"]),
     ("linguist", &["query/source_language.rs"]),
     ("linguist_types", &["query/source_language.rs"]),
     ("rusqlite", &["feedback/store.rs", "conductor/ledger.rs", "conductor/builtin.rs"]),

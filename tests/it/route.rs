@@ -246,8 +246,7 @@ fn slips_of_the_fingers_are_mended_and_content_is_not() {
     }
     let both = ask("hybrid", "don't delte the brnach, list the tags of it");
     assert_eq!(both["read_as"], "the branch, list the tags of it");
-    for prompt in
-        ["delete the branch \"brnach\"", "lösche den brnach", "delete the branch of kowalsky"]
+    for prompt in ["delete the branch \"brnach\"", "kasuj brnach", "delete the branch of kowalsky"]
     {
         let answer = ask("hybrid", prompt);
         assert!(answer["read_as"].is_null(), "{answer}");
@@ -255,12 +254,31 @@ fn slips_of_the_fingers_are_mended_and_content_is_not() {
 }
 
 #[test]
+fn a_prompt_in_another_language_is_read_in_english() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    for (prompt, first) in [
+        ("מה מזג האוויר מחר בלונדון?", "meteo__weather_forecast"),
+        ("welche Commits hat Dana letzte Woche gemacht?", "git__log"),
+        ("genera una imagen de un zorro rojo", "studio__generate_image"),
+        ("翻译这句话", "translate__translate_text"),
+    ] {
+        let answer = sandbox.json(&["route", "--tools", &tools, prompt]);
+        assert!(answer["read_as"].is_string() && answer["degraded"].is_null(), "{answer}");
+        assert_eq!(ids(&answer)[0], first, "{answer}");
+    }
+    let said = sandbox.run(&["route", "--tools", &tools, "סכם את הקובץ הזה", "--explain"]).stdout;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains("read as: summarize file"), "{said}");
+}
+
+#[test]
 fn a_language_that_the_model_does_not_read_is_said_to_be_the_reason() {
     let sandbox = Sandbox::new();
     let tools = samples();
     for (prompt, unread) in [
-        ("lösche den alten Kram von gestern", true),
-        ("מחק את הכל", true),
+        ("昨日の古いものを全部消して", true),
+        ("어제 파일을 모두 지워 줘", true),
         ("why do cats purr", false),
     ] {
         let answer = sandbox.json(&["route", "--tools", &tools, prompt]);

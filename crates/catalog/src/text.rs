@@ -1,11 +1,13 @@
 //! The text of a tool that is embedded; `words.rs` makes those for the keyword scorer.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use toolroute_translation::in_english;
 
 use crate::row::fields;
 use crate::sanitize::{clean, without_stuffing};
@@ -79,7 +81,7 @@ pub(super) fn joined(tool: &Tool) -> String {
         text.push_str(&format!(" ({title})"));
     }
     text.push_str(". ");
-    text.push_str(&tool.description);
+    text.push_str(&english(&tool.description));
     // Before the parameters, which may fill all that is left.
     if !tool.examples.is_empty() {
         text.push_str(" Examples: ");
@@ -93,6 +95,15 @@ pub(super) fn joined(tool: &Tool) -> String {
         text.push_str(&parameters.join(if is_bare { ", " } else { "; " }));
     }
     text
+}
+
+/// A description in English words where it is in another language that there is a lexicon for: the encoder
+/// reads English.
+pub(super) fn english(description: &str) -> Cow<'_, str> {
+    match in_english(description) {
+        Some(found) => Cow::Owned(found.text),
+        None => Cow::Borrowed(description),
+    }
 }
 
 /// The name, cut where it would crowd out the description.

@@ -42,6 +42,9 @@ pub fn keyword_fields(tool: &Tool) -> KeywordFields {
         description: tool.description.clone(),
         ..KeywordFields::default()
     };
+    if let Cow::Owned(english) = text::english(&tool.description) {
+        append(&mut fields.description, &english);
+    }
     append(&mut fields.name, distinct_title(tool).unwrap_or_default());
     let lists = [&tool.tags, &tool.categories, &tool.capabilities, &tool.satisfies, &tool.examples];
     lists.into_iter().flatten().for_each(|text| append(&mut fields.extra, text));

@@ -133,6 +133,9 @@ fn cut(
     let request = SelectRequest::new(prompt).limit(keep).adaptive(false).context(context);
     let tools = || tools(list, &listed);
     let selection = engine.select_among(&key(list, &listed), tools, &request)?;
+    if selection.degraded == Some(engine::Degradation::UnreadLanguage) {
+        return Ok(Err(SkipReason::Language));
+    }
     let selected: BTreeSet<&str> =
         selection.tools.iter().map(|found| found.tool.name.as_str()).collect();
     let goes = |name: &&str| !selected.contains(name) && !conversation.needs(name);

@@ -132,3 +132,11 @@ fn a_schema_of_very_many_properties_is_read_in_linear_time() {
     // Comparing each with each takes minutes here.
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_description_in_another_language_is_embedded_in_english() {
+    let tool = Tool::new(Some("tienda"), "buscar_pedido", "Busca un pedido por su número");
+    assert_eq!(embedding_text(&tool), "tienda: buscar pedido. search order by his number");
+    let words = keyword_fields(&tool).description;
+    assert!(words.contains("Busca") && words.contains("search"), "{words}");
+}

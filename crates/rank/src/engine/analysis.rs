@@ -82,6 +82,8 @@ impl Engine {
     fn guesses(&self, prompt: &str, context: &Context) -> Result<Guesses, Error> {
         let state = self.state();
         let text = routing_text(prompt, &context.conversation);
+        let english = toolroute_translation::in_english(&text);
+        let text = english.map_or(text, |english| english.text.into());
         let readable =
             |model: &&dyn Embedder| !model.reads_latin_only() || latin_share(&text) >= READABLE;
         let Some(model) = state.embedder.as_deref().filter(readable) else {

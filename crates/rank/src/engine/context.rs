@@ -57,7 +57,11 @@ impl EngineConfig {
 }
 
 /// Reads the prompt of a request, with the latest turns of the user before it.
-pub(super) fn read(request: &SelectRequest, words: Option<&impl Lexicon>) -> Reading {
+pub(super) fn read(
+    request: &SelectRequest,
+    words: Option<&impl Lexicon>,
+    translates: bool,
+) -> Reading {
     let context = request.context.as_ref().filter(|context| context.depth > 0);
     let said = context.map(|context| {
         let turns = context.conversation.iter().rev();
@@ -66,7 +70,7 @@ pub(super) fn read(request: &SelectRequest, words: Option<&impl Lexicon>) -> Rea
         said.reverse();
         said
     });
-    Reading::new(&request.prompt, &said.unwrap_or_default(), words)
+    Reading::new(&request.prompt, &said.unwrap_or_default(), words, translates)
 }
 
 #[cfg(test)]

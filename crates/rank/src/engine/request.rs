@@ -85,12 +85,12 @@ pub struct Selection {
     pub strategy: Strategy,
     /// Why this strategy was used.
     pub because: StrategyReason,
-    /// Why the answer is worse than it could be: `auto` fell back to words alone, or nothing was found
-    /// for a prompt that the model cannot read.
+    /// Why the answer is worse than it could be: `auto` fell back to words alone, or the model cannot
+    /// read the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degradation>,
     /// The text that was ranked for, where it differs from the prompt: with the conversation that the
-    /// prompt follows up on, without typing errors and without what it says not to do.
+    /// prompt follows up on, in English words, without typing errors and without what it says not to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
     /// What the prompt and the files of its context are about, where the context wants that.
@@ -153,7 +153,7 @@ impl fmt::Display for StrategyReason {
 pub enum Degradation {
     /// The engine has no model.
     NoModel,
-    /// Nothing was found, and the prompt is in a language that the model does not read.
+    /// The prompt is in a language that the model does not read and that there is no lexicon for.
     UnreadLanguage,
 }
 

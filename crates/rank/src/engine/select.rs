@@ -78,7 +78,7 @@ impl State {
         if self.config.fusion.is_plain() {
             return Reading::verbatim(&request.prompt);
         }
-        context::read(request, self.vocabulary().as_ref())
+        context::read(request, self.vocabulary().as_ref(), !self.reads_all_languages())
     }
 
     /// [`State::select`] for a prompt that is already read.
@@ -224,8 +224,7 @@ impl State {
             let beyond = ExplanationInputs { parts, intent, confidence, best };
             self.selected(retriever, &reading.text, found, beyond)
         });
-        let is_unread = (ranking.chosen.is_empty() || abstained) && self.is_unread(reading);
-        let degraded = degraded.or(is_unread.then_some(Degradation::UnreadLanguage));
+        let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
         let excluded = self.excluded(ranking.excluded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
@@ -321,6 +320,11 @@ impl State {
             Some(embedder) if !embedder.reads_latin_only() => 0.0,
             _ => 1.0 - reading.latin_share,
         }
+    }
+
+    /// Whether the model reads more languages than English.
+    fn reads_all_languages(&self) -> bool {
+        self.embedder.as_ref().is_some_and(|embedder| !embedder.reads_latin_only())
     }
 
     /// Whether the prompt is in a language or a script that the model does not read.

@@ -11,6 +11,7 @@ use super::natural_language::{is_foreign, latin_share};
 use super::negation::without_negations;
 use super::requests::command_verbs;
 use super::spelling::{Lexicon, without_typos};
+use toolroute_translation::{Language, in_english};
 
 /// What a prompt says by itself. It is made once per request; later steps (embedding, retrieval,
 /// signals) use it instead of the prompt.
@@ -19,6 +20,8 @@ pub struct Reading {
     /// The prompt with typos corrected and negations removed, after the earlier prompt that it refers to
     /// where it is a follow-up.
     pub text: String,
+    /// The language that it was read from word by word, and the text in that language.
+    pub original: Option<(Language, String)>,
     /// Its requests, one or more.
     pub clauses: Vec<String>,
     /// The share of Latin letters among its letters, 0 to 1; 1 without letters.
@@ -35,9 +38,18 @@ pub struct Reading {
 
 impl Reading {
     /// Reads a prompt. `said` holds the turns before it, the latest last. Typos are corrected where there
-    /// is a lexicon.
-    pub(crate) fn new(prompt: &str, said: &[Turn], lexicon: Option<&impl Lexicon>) -> Self {
+    /// is a lexicon. A prompt in another language is read in English where `translates`.
+    pub(crate) fn new(
+        prompt: &str,
+        said: &[Turn],
+        lexicon: Option<&impl Lexicon>,
+        translates: bool,
+    ) -> Self {
         let mut text = routing_text(prompt, said);
+        if let Some(found) = translates.then(|| in_english(&text)).flatten() {
+            let reading = Self::verbatim(&without_negations(&found.text));
+            return Self { original: Some((found.language, text.into_owned())), ..reading };
+        }
         if let Some(lexicon) = lexicon {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
@@ -53,7 +65,17 @@ impl Reading {
             needs_web: needs_web(text),
             directions: directions(text),
             verbs: command_verbs(text),
+            original: None,
             text: text.to_owned(),
+        }
+    }
+
+    /// The text that words are counted in: with the words of the prompt's own language, which tools may
+    /// have too.
+    pub fn keyword_text(&self) -> Cow<'_, str> {
+        match &self.original {
+            Some((_, original)) => Cow::Owned(format!("{} {original}", self.text)),
+            None => Cow::Borrowed(&self.text),
         }
     }
 
@@ -80,15 +102,20 @@ mod tests {
     fn a_prompt_is_read_once_with_what_it_hangs_on() {
         let said = [Turn { role: Speaker::User, text: "the weather in Paris".to_owned() }];
         let nothing = None::<&NoWords>;
-        let reading = Reading::new("and in London?", &said, nothing);
+        let reading = Reading::new("and in London?", &said, nothing, true);
         assert!(reading.text.contains("Paris") && reading.text.contains("London"), "{reading:?}");
-        let reading = Reading::new("list the issues, don't close them", &[], nothing);
+        let reading = Reading::new("list the issues, don't close them", &[], nothing, true);
         assert!(!reading.text.contains("close"), "{reading:?}");
         let reading =
             Reading::verbatim("Get the latest news urgently. Then convert the speech to text.");
         assert_eq!(reading.clauses.len(), 2, "{reading:?}");
         assert!(reading.is_urgent && reading.needs_web && reading.latin_share == 1.0);
         assert_eq!(reading.directions.len(), 1, "{reading:?}");
+        let spanish = "borra el archivo notas.txt";
+        let reading = Reading::new(spanish, &[], nothing, true);
+        assert_eq!(reading.text, "delete file notas.txt");
+        assert_eq!(reading.keyword_text(), "delete file notas.txt borra el archivo notas.txt");
+        assert_eq!(Reading::new(spanish, &[], nothing, false).text, spanish);
     }
 
     struct NoWords;

@@ -54,7 +54,7 @@ impl HybridRetriever {
             None => mean(&semantic),
         };
         let start = Instant::now();
-        let keyword = self.keyword.score_to_blend(prompt.text(), rows)?;
+        let keyword = self.keyword.score_to_blend(&prompt.reading.keyword_text(), rows)?;
         times.keyword = start.elapsed();
         let rows = match rows {
             Rows::All => (0..semantic.len() as u32).collect(),

@@ -80,7 +80,7 @@ impl KeywordRetriever {
     fn hits(&self, prompt: &Prompt<'_>, named: &[u32]) -> Result<Vec<Hit>, Error> {
         match prompt.rows {
             Rows::All => {
-                let mut hits = self.bm25.matches(prompt.text());
+                let mut hits = self.bm25.matches(&prompt.reading.keyword_text());
                 // A name may have no indexed word: `to_do` has only stop words, `+` none.
                 let mut missing: BTreeSet<u32> = named.iter().copied().collect();
                 hits.iter().for_each(|hit| _ = missing.remove(&hit.row));
@@ -89,7 +89,7 @@ impl KeywordRetriever {
             }
             // Given rows are re-ranked, so each stays a candidate, even with a score of 0.
             Rows::Only(rows) => {
-                let scores = self.bm25.score(prompt.text(), prompt.rows)?;
+                let scores = self.bm25.score(&prompt.reading.keyword_text(), prompt.rows)?;
                 Ok(rows.iter().zip(scores).map(|(&row, score)| Hit { row, score }).collect())
             }
         }

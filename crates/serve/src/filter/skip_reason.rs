@@ -14,6 +14,8 @@ pub enum SkipReason {
     ManyTools,
     /// No message of the user says what is wanted.
     NoPrompt,
+    /// The prompt is in a language that the model does not read.
+    Language,
     /// The body is compressed.
     Encoded,
     /// The body is larger than the largest that is read.
@@ -36,6 +38,7 @@ impl SkipReason {
             Self::FewTools => "there are no more tools than may stay",
             Self::ManyTools => "there are more tools than are looked at",
             Self::NoPrompt => "no message of the user says what is wanted",
+            Self::Language => "the prompt is in a language that the model does not read",
             Self::Encoded => "the body is compressed",
             Self::TooLarge => "the body is larger than --max-body",
             Self::NoRoom => "all bodies together are larger than what is kept of them",
@@ -52,6 +55,7 @@ impl SkipReason {
             Self::FewTools => "few_tools",
             Self::ManyTools => "many_tools",
             Self::NoPrompt => "no_prompt",
+            Self::Language => "language",
             Self::Encoded => "encoded",
             Self::TooLarge => "too_large",
             Self::NoRoom => "no_room",

@@ -1,0 +1,140 @@
+//! Which language a text is written in, as far as there is a lexicon for it.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::Serialize;
+
+use super::lexicon::Lexicon;
+use super::words::plain_words;
+
+/// The languages with a lexicon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    Arabic,
+    Chinese,
+    French,
+    German,
+    Hebrew,
+    Portuguese,
+    Russian,
+    Spanish,
+}
+
+/// The languages in Latin letters; the first one wins where two have as many words.
+const LATIN: [Language; 4] =
+    [Language::Spanish, Language::French, Language::German, Language::Portuguese];
+
+/// The least share of a script's letters among all: below it the text only names something in it.
+const LEAST_SCRIPT: f32 = 0.3;
+
+/// Frequent English words that tell English from the languages with a lexicon, beside the English of the
+/// lexicons themselves.
+const ENGLISH: &str = "a an the is are was were be been am do does did has have had will would can could should \
+    shall may might must i you he she it we they me him her us them my your his its our their this that these \
+    those there here what which who whom whose when where why how and or but if then than so as at by for from \
+    in into of off on onto out over to up with without about after before please not no yes let lets";
+
+/// The English words of the lexicons in Latin letters, in lower case.
+static ENGLISH_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let meanings = LATIN.iter().flat_map(|language| Lexicon::of(*language).meanings());
+    let words = meanings.flat_map(|meaning| meaning.split(' '));
+    words.chain(ENGLISH.split_whitespace()).filter(|word| *word != "-").collect()
+});
+
+impl Language {
+    /// The language of a text; `None` for English, for a language without a lexicon, and without letters.
+    pub fn of(text: &str) -> Option<Self> {
+        Self::of_script(text).or_else(|| Self::of_words(text))
+    }
+
+    /// Whether it is written in Latin letters.
+    pub fn is_latin(self) -> bool {
+        LATIN.contains(&self)
+    }
+
+    fn of_script(text: &str) -> Option<Self> {
+        let (mut counts, mut all) = ([0_u32; 4], 0_u32);
+        for letter in text.chars().filter(|letter| letter.is_alphabetic()) {
+            all += 1;
+            match letter {
+                '\u{590}'..='\u{5FF}' => counts[0] += 1,
+                '\u{600}'..='\u{6FF}' | '\u{750}'..='\u{77F}' => counts[1] += 1,
+                '\u{400}'..='\u{4FF}' => counts[2] += 1,
+                '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' => counts[3] += 1,
+                // Kana: Chinese characters beside them are Japanese.
+                '\u{3040}'..='\u{30FF}' => return None,
+                _ => {}
+            }
+        }
+        let languages = [Self::Hebrew, Self::Arabic, Self::Russian, Self::Chinese];
+        let best = (0..4).max_by_key(|at| counts[*at])?;
+        // A Chinese character is a word, where a letter is a fifth of one.
+        let weight = if best == 3 { 3 } else { 1 };
+        let share =
+            (weight * counts[best]) as f32 / (all + (weight - 1) * counts[best]).max(1) as f32;
+        (share >= LEAST_SCRIPT).then_some(languages[best])
+    }
+
+    /// The language in Latin letters whose lexicon has the most words of the text, if these are more than
+    /// the words that only English has.
+    fn of_words(text: &str) -> Option<Self> {
+        if text.is_ascii() && !may_be_foreign(text) {
+            return None;
+        }
+        let words: Vec<String> = plain_words(text).collect();
+        let english = |word: &&String| ENGLISH_WORDS.contains(word.as_str());
+        let count = |language: Self| {
+            let lexicon = Lexicon::of(language);
+            // A single letter is a variable or a part of a word as often as an article.
+            let has = |word: &&String| word.chars().count() > 1 && lexicon.exact(word).is_some();
+            let own = words.iter().filter(|word| has(word) && !english(word)).count();
+            let not = words.iter().filter(|word| english(word) && !has(word)).count();
+            (own, not)
+        };
+        let found = LATIN.iter().map(|language| (*language, count(*language)));
+        let (language, (own, not)) = found.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a })?;
+        let is_enough = own >= 2 || own == words.len();
+        (own > not && is_enough && 4 * own >= words.len()).then_some(language)
+    }
+}
+
+/// Whether a text in ASCII letters may be in another language: it has few of the words that every English
+/// sentence has. It is asked before the lexicons are read, which takes milliseconds that an English prompt
+/// need not pay.
+fn may_be_foreign(text: &str) -> bool {
+    let (mut words, mut english) = (0, 0);
+    for word in plain_words(text) {
+        words += 1;
+        english += usize::from(COMMON.contains(word.as_str()));
+    }
+    words < SHORT || 6 * english < words
+}
+
+/// Fewer words than these may be English without a common word.
+const SHORT: usize = 4;
+
+static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let both: HashSet<&str> = NOT_ENGLISH_ALONE.split_whitespace().collect();
+    ENGLISH.split_whitespace().filter(|word| !both.contains(word)).collect()
+});
+
+/// Those of [`ENGLISH`] that other languages have too.
+const NOT_ENGLISH_ALONE: &str = "a am an as at do has her if in is it me no on or so us was will";
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Arabic => "Arabic",
+            Self::Chinese => "Chinese",
+            Self::French => "French",
+            Self::German => "German",
+            Self::Hebrew => "Hebrew",
+            Self::Portuguese => "Portuguese",
+            Self::Russian => "Russian",
+            Self::Spanish => "Spanish",
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! The words of a language with their English.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::Language;
+use super::words::{Word, folded, stripped};
+
+/// The most words of a phrase.
+const PHRASE: usize = 4;
+
+/// The characters at which a word is split, in texts and in the lexicons.
+const SPLIT: [char; 6] = ['\'', '"', '’', '-', '״', '׳'];
+
+/// The least letters of each part of a German compound.
+const COMPOUND_PART: usize = 4;
+
+pub(super) struct Lexicon {
+    language: Language,
+    /// Words and phrases as the lexicon writes them, in lower case, also without their accents.
+    exact: HashMap<Cow<'static, str>, &'static str>,
+    /// Stems of single words.
+    stems: OnceLock<HashMap<String, &'static str>>,
+    stemmer: Option<Algorithm>,
+    data: &'static str,
+}
+
+static ALL: [LazyLock<Lexicon>; 8] = [
+    LazyLock::new(|| Lexicon::read(Language::Arabic, include_str!("data/ar.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::Chinese, include_str!("data/zh.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::French, include_str!("data/fr.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::German, include_str!("data/de.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::Hebrew, include_str!("data/he.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::Portuguese, include_str!("data/pt.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::Russian, include_str!("data/ru.tsv"))),
+    LazyLock::new(|| Lexicon::read(Language::Spanish, include_str!("data/es.tsv"))),
+];
+
+impl Lexicon {
+    /// The lexicon of a language, read once.
+    pub fn of(language: Language) -> &'static Self {
+        &ALL[language as usize]
+    }
+
+    fn read(language: Language, data: &'static str) -> Self {
+        let stemmer = match language {
+            Language::Arabic => Some(Algorithm::Arabic),
+            Language::French => Some(Algorithm::French),
+            Language::German => Some(Algorithm::German),
+            Language::Portuguese => Some(Algorithm::Portuguese),
+            Language::Russian => Some(Algorithm::Russian),
+            Language::Spanish => Some(Algorithm::Spanish),
+            Language::Chinese | Language::Hebrew => None,
+        };
+        let mut exact = HashMap::new();
+        for (word, meaning) in entries(data) {
+            exact.entry(word).or_insert(meaning);
+        }
+        for (word, meaning) in entries(data) {
+            if let Cow::Owned(plain) = folded(&word, language) {
+                exact.entry(Cow::Owned(plain)).or_insert(meaning);
+            }
+        }
+        Self { language, exact, stems: OnceLock::new(), stemmer, data }
+    }
+
+    /// The file that it was read from.
+    #[cfg(test)]
+    pub fn data(&self) -> &'static str {
+        self.data
+    }
+
+    /// The English of all entries.
+    pub fn meanings(&self) -> impl Iterator<Item = &'static str> {
+        entries(self.data).map(|(_, meaning)| meaning)
+    }
+
+    /// The English of a word or phrase as it is written, or without accents.
+    pub fn exact(&self, word: &str) -> Option<&'static str> {
+        let found = self.exact.get(word);
+        found.or_else(|| self.exact.get(folded(word, self.language).as_ref())).copied()
+    }
+
+    /// The English of the longest phrase that the words begin with, and its number of words (1 where
+    /// there is none).
+    pub fn longest(&self, words: &[Word]) -> (Option<&'static str>, usize) {
+        let spoken = words.iter().map_while(Word::spoken).take(PHRASE).collect::<Vec<_>>();
+        for count in (2..=spoken.len()).rev() {
+            if let Some(meaning) = self.exact(&spoken[..count].join(" ")) {
+                return (Some(meaning), count);
+            }
+        }
+        // `Porto` is a town, and no door: a name has no endings that could be taken off.
+        let is_name = matches!(words.first(), Some(Word::Spoken(word)) if word.is_name);
+        let one = |word: &&str| if is_name { self.exact(word) } else { self.word(word) };
+        (spoken.first().and_then(one), 1)
+    }
+
+    /// The English of one word: as it is, without prefixes and endings, by its stem, or by the parts of a
+    /// compound.
+    fn word(&self, word: &str) -> Option<&'static str> {
+        let whole = self.exact(word).or_else(|| self.by_stem(word));
+        let found = whole.or_else(|| {
+            let forms = stripped(word, self.language);
+            forms.iter().find_map(|form| self.exact(form).or_else(|| self.by_stem(form)))
+        });
+        found.or_else(|| self.head_of_compound(word))
+    }
+
+    fn by_stem(&self, word: &str) -> Option<&'static str> {
+        let stemmer = Stemmer::create(self.stemmer?);
+        let word = folded(word, self.language);
+        let stems = self.stems.get_or_init(|| stems(self.language, &stemmer, self.data));
+        stems.get(stemmer.stem(&word).as_ref()).copied()
+    }
+
+    /// The English of a German compound's last part, which says what it is, where both parts are known.
+    fn head_of_compound(&self, word: &str) -> Option<&'static str> {
+        if self.language != Language::German || word.chars().count() < 2 * COMPOUND_PART {
+            return None;
+        }
+        let known = |part: &str| self.exact(part).or_else(|| self.by_stem(part));
+        let cuts = word.char_indices().map(|(at, _)| at).skip(COMPOUND_PART);
+        cuts.filter(|at| word[*at..].chars().count() >= COMPOUND_PART).find_map(|at| {
+            let (first, last) = word.split_at(at);
+            let first = known(first).or_else(|| known(first.strip_suffix('s')?));
+            first.and(known(last)).filter(|meaning| *meaning != "-")
+        })
+    }
+}
+
+/// The words and phrases with their English. Parts of a word that texts are split at are words of a phrase.
+fn entries(data: &'static str) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
+    let parted = |(word, meaning): (&'static str, &'static str)| {
+        let is_parted = word.contains(SPLIT);
+        (if is_parted { word.replace(SPLIT, " ").into() } else { word.into() }, meaning)
+    };
+    data.lines().filter_map(|line| line.split_once('\t')).map(parted)
+}
+
+fn stems(
+    language: Language,
+    stemmer: &Stemmer,
+    data: &'static str,
+) -> HashMap<String, &'static str> {
+    let mut stems = HashMap::new();
+    for (word, meaning) in entries(data).filter(|(word, _)| !word.contains(' ')) {
+        // A function word's stem is another word's too often.
+        if meaning != "-" {
+            let stem = stemmer.stem(&folded(&word, language)).into_owned();
+            stems.entry(stem).or_insert(meaning);
+        }
+    }
+    stems
+}

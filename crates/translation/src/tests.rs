@@ -1,0 +1,88 @@
+use super::lexicon::Lexicon;
+use super::*;
+
+const ALL: [Language; 8] = [
+    Language::Arabic,
+    Language::Chinese,
+    Language::French,
+    Language::German,
+    Language::Hebrew,
+    Language::Portuguese,
+    Language::Russian,
+    Language::Spanish,
+];
+
+#[test]
+fn prompts_are_read_word_by_word() {
+    for (text, language, english) in [
+        ("borra el archivo notas.txt", Language::Spanish, "delete file notas.txt"),
+        ("lösche die Datei notizen.txt", Language::German, "delete file notizen.txt"),
+        ("supprime le fichier notes.txt", Language::French, "delete file notes.txt"),
+        ("apague o arquivo notas.txt", Language::Portuguese, "delete file notas.txt"),
+        ("удали файл notes.txt", Language::Russian, "delete file notes.txt"),
+        ("احذف الملف notes.txt", Language::Arabic, "delete file notes.txt"),
+        ("תמחק את הקובץ notes.txt", Language::Hebrew, "delete file notes.txt"),
+        ("删除文件 notes.txt", Language::Chinese, "delete file notes.txt"),
+    ] {
+        let found = in_english(text).unwrap_or_else(|| panic!("{text} is not read"));
+        assert_eq!((found.language, found.text.as_str()), (language, english), "{text}");
+        assert!(found.known > 0.9, "{found:?}");
+    }
+}
+
+#[test]
+fn names_numbers_and_marks_stay() {
+    let found = in_english("¿Qué tiempo hace en Porto, y en Lisboa el 12?").unwrap().text;
+    assert!(found.contains("Porto,") && found.ends_with("12?"), "{found}");
+    let found = in_english("שלח מייל ל dana@example.org בשעה 9:30").unwrap().text;
+    assert!(found.contains("dana@example.org") && found.contains("9:30"), "{found}");
+    let found = in_english("在 GitHub 创建 issue，标题是 login").unwrap().text;
+    assert!(found.contains("GitHub") && found.contains("create"), "{found}");
+}
+
+#[test]
+fn english_and_unknown_languages_are_left_alone() {
+    for text in [
+        "delete the file notes.txt",
+        "commit on main",
+        "flights to Los Angeles in May",
+        "die roll",
+        "hls => mp4 converter",
+        "Searches Linear issues.",
+        "Upgrade PAN-OS on Multiple HA Firewalls through Panorama",
+        "d",
+        "l = d * e",
+        "a la carte menu for Zoë",
+        "restaurant reservation",
+        "email Dana",
+        "ファイルを消して",
+        "파일을 삭제해 줘",
+        "kubectl get pods -n prod",
+        "4711",
+        "",
+    ] {
+        assert_eq!(in_english(text), None, "{text}");
+    }
+}
+
+#[test]
+fn every_entry_of_a_lexicon_is_a_word_and_its_english() {
+    for (language, data) in ALL.iter().map(|language| (*language, Lexicon::of(*language).data())) {
+        assert!(data.lines().count() > 2_500, "{language}");
+        for line in data.lines() {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [word, english] = columns[..] else { panic!("{language}: {line}") };
+            assert!(!word.trim().is_empty() && english.is_ascii() && !english.is_empty(), "{line}");
+            assert_eq!(word, word.to_lowercase(), "{language}: {line}");
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "(borra |el |datei |l'|שלח|ה|文件|، |\\.|[a-zé]{1,6} |\\PC){0,12}") {
+        if let Some(found) = in_english(&text) {
+            proptest::prop_assert!((0.5..=1.0).contains(&found.known), "{:?}", found);
+        }
+    }
+}

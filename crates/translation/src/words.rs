@@ -1,0 +1,250 @@
+//! The words of a text: what the lexicon is asked for, and what stays as it is written.
+
+use std::borrow::Cow;
+
+use super::Language;
+use super::lexicon::Lexicon;
+
+/// A piece of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Word {
+    Spoken(SpokenWord),
+    /// A number, path, address or identifier.
+    Verbatim(String),
+    /// A punctuation mark that ends a part of a sentence.
+    Mark(char),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SpokenWord {
+    pub written: String,
+    pub lower: String,
+    /// Whether it begins with a capital, and not the text.
+    pub is_name: bool,
+}
+
+impl Word {
+    /// The word in lower case, as the lexicon has it.
+    pub fn spoken(&self) -> Option<&str> {
+        match self {
+            Self::Spoken(word) => Some(&word.lower),
+            _ => None,
+        }
+    }
+}
+
+/// The most characters of a Chinese word.
+const CHINESE_WORD: usize = 6;
+
+/// Splits a text into words, numbers and marks.
+pub(super) fn split(text: &str, language: Language, lexicon: &Lexicon) -> Vec<Word> {
+    let mut words = Vec::new();
+    for chunk in text.split_whitespace() {
+        if language == Language::Chinese {
+            split_chinese(chunk, lexicon, &mut words);
+        } else {
+            split_chunk(chunk, language, &mut words);
+        }
+    }
+    words
+}
+
+fn split_chunk(chunk: &str, language: Language, words: &mut Vec<Word>) {
+    let is_outer =
+        |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '@' | '_' | '#' | '$' | '%');
+    let core = chunk.trim_matches(is_outer);
+    if core.contains(['/', '@', '_', '\\'])
+        || core.contains(char::is_numeric)
+        || has_inner_dot(core)
+    {
+        words.push(Word::Verbatim(
+            chunk.trim_matches(['«', '»', '„', '“', '”', '¿', '¡']).to_owned(),
+        ));
+        return;
+    }
+    let is_end = |c: char| !(c.is_alphanumeric() || is_mark_of_letter(c));
+    // German, Hebrew and English write quotes and hyphens within words; the parts are words of their own.
+    for part in core.split(is_end).filter(|part| !part.is_empty()) {
+        push_spoken(part, language, words);
+    }
+    if let Some(mark) = chunk.chars().next_back().and_then(mark) {
+        words.push(Word::Mark(mark));
+    }
+}
+
+fn has_inner_dot(core: &str) -> bool {
+    core.split_once('.').is_some_and(|(before, after)| !before.is_empty() && !after.is_empty())
+}
+
+/// Vowel points and accents that are characters of their own.
+fn is_mark_of_letter(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36F}' | '\u{591}'..='\u{5C7}' | '\u{64B}'..='\u{65F}' | '\u{670}')
+}
+
+fn push_spoken(part: &str, language: Language, words: &mut Vec<Word>) {
+    if !language.is_latin() && part.chars().all(|c| c.is_ascii()) {
+        words.push(Word::Verbatim(part.to_owned()));
+        return;
+    }
+    let is_name = !words.is_empty()
+        && language != Language::German
+        && part.chars().next().is_some_and(char::is_uppercase);
+    let lower = part.to_lowercase();
+    words.push(Word::Spoken(SpokenWord { written: part.to_owned(), lower, is_name }));
+}
+
+/// The mark in ASCII that a mark of any language stands for.
+fn mark(c: char) -> Option<char> {
+    match c {
+        ',' | '،' | '，' | '、' => Some(','),
+        '.' | '。' => Some('.'),
+        ';' | '؛' | '；' => Some(';'),
+        ':' | '：' => Some(':'),
+        '?' | '؟' | '？' => Some('?'),
+        '!' | '！' => Some('!'),
+        _ => None,
+    }
+}
+
+/// Splits Chinese by the longest words that the lexicon has; a character that no word begins with is
+/// a word of its own.
+fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
+    let mut rest = chunk;
+    while let Some(first) = rest.chars().next() {
+        let taken = if !is_chinese(first) {
+            let end = rest.find(|c: char| is_chinese(c) || mark(c).is_some());
+            let end = end.unwrap_or(rest.len()).max(first.len_utf8());
+            match mark(first) {
+                Some(mark) => words.push(Word::Mark(mark)),
+                None => words.push(Word::Verbatim(rest[..end].to_owned())),
+            }
+            end
+        } else {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(CHINESE_WORD);
+            let ends: Vec<usize> = ends.collect();
+            let known = ends.iter().rev().find(|end| lexicon.exact(&rest[..**end]).is_some());
+            let end = *known.unwrap_or(&ends[0]);
+            let written = rest[..end].to_owned();
+            words.push(Word::Spoken(SpokenWord {
+                lower: written.clone(),
+                written,
+                is_name: false,
+            }));
+            end
+        };
+        rest = &rest[taken..];
+    }
+}
+
+fn is_chinese(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}')
+}
+
+/// The words of a text in lower case, without numbers, paths and addresses, split at apostrophes and
+/// hyphens. Words in capitals are names, unless all of the text is in capitals.
+pub(super) fn plain_words(text: &str) -> impl Iterator<Item = String> {
+    let shouts = !text.contains(char::is_lowercase);
+    let chunks = text.split_whitespace();
+    let chunks = chunks.filter(|chunk| !chunk.contains(['/', '@', '_', '\\', '`']));
+    let parts = chunks
+        .flat_map(|chunk| chunk.split(|c: char| !(c.is_alphabetic() || is_mark_of_letter(c))));
+    let is_name =
+        move |part: &&str| !shouts && part.len() > 1 && part.chars().all(char::is_uppercase);
+    parts.filter(|part| !part.is_empty()).filter(move |part| !is_name(part)).map(str::to_lowercase)
+}
+
+/// A word without accents, vowel points and variants of letters.
+pub(super) fn folded(word: &str, language: Language) -> Cow<'_, str> {
+    if word.is_ascii() || language == Language::Chinese {
+        return Cow::Borrowed(word);
+    }
+    let mut plain = String::with_capacity(word.len());
+    for c in word.chars().filter(|c| !is_mark_of_letter(*c)) {
+        match c {
+            'á' | 'à' | 'â' | 'ã' => plain.push('a'),
+            'é' | 'è' | 'ê' | 'ë' => plain.push('e'),
+            'í' | 'î' | 'ï' | 'ì' => plain.push('i'),
+            'ó' | 'ô' | 'õ' | 'ò' => plain.push('o'),
+            'ú' | 'û' | 'ù' => plain.push('u'),
+            'ñ' => plain.push('n'),
+            'ç' => plain.push('c'),
+            'œ' => plain.push_str("oe"),
+            // German writes both; a Spanish or Portuguese ü is a u.
+            'ä' => plain.push_str("ae"),
+            'ö' => plain.push_str("oe"),
+            'ü' => plain.push_str(if language == Language::German { "ue" } else { "u" }),
+            'ß' => plain.push_str("ss"),
+            'ё' => plain.push('е'),
+            'أ' | 'إ' | 'آ' | 'ٱ' => plain.push('ا'),
+            'ى' => plain.push('ي'),
+            'ة' => plain.push('ه'),
+            // Tatweel only stretches a word.
+            'ـ' => {}
+            _ => plain.push(c),
+        }
+    }
+    if plain == word { Cow::Borrowed(word) } else { Cow::Owned(plain) }
+}
+
+/// The least letters of what is left without a prefix, and without an ending.
+const LEAST_LEFT: (usize, usize) = (2, 3);
+
+/// The forms of a Hebrew or Arabic word without prefixes (and, the, in, to, from, that, as) and endings
+/// (plural, construct, possession), the longest first.
+pub(super) fn stripped(word: &str, language: Language) -> Vec<String> {
+    let (prefixes, endings): (&[&str], &[&str]) = match language {
+        Language::Hebrew => (
+            &[
+                "", "ו", "ה", "ב", "ל", "מ", "ש", "כ", "וה", "וב", "ול", "ומ", "וש", "שה", "מה",
+                "בה", "כש", "לכ", "של",
+            ],
+            &[
+                "", "ים", "ות", "ת", "ה", "י", "ו", "ך", "נו", "יים", "יות", "יי", "תי", "כם",
+                "יו", "יה", "ם", "ן",
+            ],
+        ),
+        Language::Arabic => (
+            &[
+                "", "ال", "و", "ف", "ب", "ل", "ك", "س", "وال", "بال", "لل", "فال", "كال", "ول",
+                "وب", "ولل", "وس",
+            ],
+            &[
+                "", "ه", "ها", "ي", "ك", "نا", "هم", "ات", "ين", "ون", "ان", "ني", "لي", "تي",
+                "كم", "ا",
+            ],
+        ),
+        _ => return Vec::new(),
+    };
+    let word = folded(word, language);
+    let mut forms = Vec::new();
+    for prefix in prefixes {
+        let Some(rest) = word.strip_prefix(prefix) else { continue };
+        for ending in endings {
+            let Some(form) = rest.strip_suffix(ending) else { continue };
+            let least = if ending.is_empty() { LEAST_LEFT.0 } else { LEAST_LEFT.1 };
+            if form.len() < word.len() && form.chars().count() >= least {
+                forms.push(form.to_owned());
+                // The final letters of Hebrew have another shape within a word, and the feminine ending comes back.
+                forms.extend(with_final_letter(form).filter(|_| language == Language::Hebrew));
+                if language == Language::Hebrew && matches!(*ending, "ת" | "ות" | "תי") {
+                    forms.push(format!("{form}ה"));
+                }
+            }
+        }
+    }
+    forms.sort_by_key(|form| std::cmp::Reverse(form.chars().count()));
+    forms
+}
+
+fn with_final_letter(form: &str) -> Option<String> {
+    let last = form.chars().next_back()?;
+    let ending = match last {
+        'כ' => 'ך',
+        'מ' => 'ם',
+        'נ' => 'ן',
+        'פ' => 'ף',
+        'צ' => 'ץ',
+        _ => return None,
+    };
+    Some(format!("{}{ending}", &form[..form.len() - last.len_utf8()]))
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Makes the shipped models anew: trains the encoder, rounds it, fits its threshold, and distils the static model.
+#
+#     scripts/train/recipe.sh WORK_DIR [--steps N] [--from CHECKPOINT] [--program toolroute]
+#
+# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. It takes some two hours on one
+# core; where torch finds an accelerator, minutes. Needs `pip install -r scripts/train/requirements.txt`, the
+# tool-retrieval sets in ../shared/data, and a built toolroute.
+set -euo pipefail
+
+say() { printf 'recipe: %s\n' "$*" >&2; }
+die() {
+    say "$@"
+    exit 1
+}
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+steps=1300
+program=target/release/toolroute
+from=${XDG_DATA_HOME:-$HOME/.local/share}/toolroute/models/all-MiniLM-L6-v2
+work=
+while (($# > 0)); do
+    case $1 in
+    --steps) steps=${2:?"--steps needs a number"} && shift ;;
+    --from) from=${2:?"--from needs a folder"} && shift ;;
+    --program) program=${2:?"--program needs a path"} && shift ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -*) die "unknown option '$1'; see --help" ;;
+    *) work=$1 ;;
+    esac
+    shift
+done
+[[ -n $work ]] || die "expected a folder for checkpoints; see --help"
+[[ -x $program ]] || die "no toolroute at '$program': run 'cargo build --release', or give --program PATH"
+[[ -f $from/model.safetensors ]] || die "no model at '$from': run scripts/fetch_model.sh, or give --from FOLDER"
+data=../shared/data
+[[ -d $data ]] || die "no sets at '$data'"
+mkdir -p "$work"
+
+# bfloat16 where the processor multiplies it; an accelerator always does.
+bf16=()
+if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo || command -v nvidia-smi >/dev/null; then bf16=(--bf16); fi
+
+python3 scripts/train/train_encoder.py "$from" "$data" "$work/encoder" --prompts scripts/train/prompts \
+    --steps "$steps" --batch 36 --hard 40 --rate 5e-5 --final-rate 0.04 --warmup 40 --ema 0.995 \
+    --alike 0.88 --nearly 0.05 --no-bank --seed 40 --keyword "$program" --threads 1 --validate-every 150 \
+    --share apibench=0.03 --share prompts=0.52 --share bfcl=0.12 --share toolalpaca=0.05 "${bf16[@]}"
+
+python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \
+    --steps 1000 --teach-tools 6000 --teach-prompts 1500 --cache "$work/static" --goldens tests/data/static_goldens.jsonl
+
+"$program" model round "$work/encoder" "$work/rounded" --name toolroute-l6-v1 --licence Apache-2.0 --pooling mean \
+    --max-tokens 256 --description "MiniLM trained for finding tools: English, 6 layers, 384 dimensions, mean pooling, up to 256 tokens"
+scripts/calibrate.py --binary "$program" --model "$work/rounded" | tee "$work/calibration.toml"
+say "the encoder is in $work/rounded: copy its files over models/toolroute-l6-v1, put $work/calibration.toml in place of"
+say "[calibration] in its manifest, build, and measure with 'toolroute eval --suite $data'"
