@@ -21,7 +21,7 @@ pub enum Error {
     HeldBack { id: String, pins: Option<PathBuf> },
 
     /// The tool may be one of a server whose list is not known yet.
-    #[error("no tool `{}` is known: the server `{server}` cannot be had: {because}", cut(.id))]
+    #[error("no tool `{}` is known: the server `{server}` is not available: {because}", cut(.id))]
     NotListed { id: String, server: String, because: String },
 
     #[error("no profile `{}`; expected one of {}", cut(.name), listed(.known))]
@@ -39,7 +39,7 @@ pub enum Error {
     )]
     UnknownHandle { handle: String },
 
-    #[error("the server `{server}` cannot be had: {because}")]
+    #[error("the server `{server}` is not available: {because}")]
     Unavailable { server: String, because: String },
 
     /// An upstream server's own error for a request that is not a call.

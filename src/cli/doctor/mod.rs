@@ -13,7 +13,7 @@ pub use self::check::DoctorArgs;
 use self::check::{Finding, Severity};
 use super::global::Global;
 use super::{exit, paths, render};
-use toolroute_run::pins::{Mode, Pins};
+use toolroute_run::pins::{Mode, Pins, pins_option};
 
 #[derive(Serialize)]
 struct Report {
@@ -88,7 +88,9 @@ fn pins(args: &DoctorArgs) -> Vec<Finding> {
     if held.is_empty() {
         return vec![Finding::ok(CHECK, format!("{} definitions, none held back", listed.len()))];
     }
-    let cure =
-        "`toolroute pins diff ID` shows what has changed, `toolroute pins approve ID` lets it in";
+    let pins = pins_option(args.catalog.live.pinning.pins.as_deref());
+    let cure = format!(
+        "`toolroute pins diff ID{pins}` shows what has changed, `toolroute pins approve ID{pins}` lets it in"
+    );
     vec![Finding::warning(CHECK, format!("held back: {}", held.join(", ")), cure)]
 }

@@ -8,7 +8,7 @@ use super::check::{DoctorArgs, Finding};
 use crate::cli::{paths, servers};
 use toolroute_catalog::Tool;
 use toolroute_run::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
-use toolroute_run::pins::{Mode, Pins};
+use toolroute_run::pins::{Mode, Pins, pins_option};
 
 const CHECK: &str = "servers";
 
@@ -96,6 +96,7 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
         Err(error) => return vec![Finding::error(CHECK, format!("{error:#}"), "free some memory")],
     };
     let (held, withheld) = (held_back(args), withheld(file, &listed, options));
+    let pins = pins_option(args.catalog.live.pinning.pins.as_deref());
     let answer = |(name, answered): (&String, &Result<Vec<_>, Fault>)| match answered {
         Ok(tools) => {
             let more = withheld.get(name).map(String::as_str).unwrap_or_default();
@@ -105,7 +106,9 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
                 Some(held) => Finding::warning(
                     CHECK,
                     format!("{found}, {held} of them held back by pins"),
-                    "`toolroute pins list --held` shows them, `toolroute pins approve` lets them in",
+                    format!(
+                        "`toolroute pins list --held{pins}` shows them, `toolroute pins approve{pins}` lets them in"
+                    ),
                 ),
                 None => Finding::ok(CHECK, found),
             }

@@ -156,7 +156,7 @@ fn a_tool_that_is_not_there_is_told_with_the_reason() {
     }
     let dead = said("dead__anything");
     assert!(
-        dead.contains("the server `dead` cannot be had: program not found: /no/such/program"),
+        dead.contains("the server `dead` is not available: program not found: /no/such/program"),
         "{dead}"
     );
     assert!(said("none__such").contains("no tool `none__such` here"));
