@@ -9,7 +9,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union, cast
 
 from . import _messages, _options, _tools
@@ -57,10 +57,9 @@ class Router(Generic[T]):
         texts = [_tools.to_json(tool) for tool in given]
         native = NativeRouter.of_tools(texts, _options.settings_json(options))
         self._begin(native, options, ("tools", given))
-        ids = native.ids()
-        self._tools = {id: given[place] for id, place in zip(ids, native.places())}
+        self._tools.update(zip(native.ids(), (given[place] for place in native.places())))
         functions = (id for id, tool in self._tools.items() if not _tools.always_stays(tool))
-        self._functions = list(functions)
+        self._functions.extend(functions)
 
     @classmethod
     def from_path(
@@ -98,7 +97,8 @@ class Router(Generic[T]):
         self._source = source
         self._policy = _options.policy_of(options)
         self._tools: dict[str, T] = {}
-        self._functions: Optional[list[str]] = None
+        #: The tools that `filter` may leave out, where they were given.
+        self._functions: list[str] = []
         problems = native.problems
         if problems:
             more = len(problems) - _SHOWN_PROBLEMS
@@ -173,9 +173,13 @@ class Router(Generic[T]):
     ) -> list[Selection[T]]:
         """`select` for many prompts, on all cores; the answers are in their order.
 
-        >>> router = Router([{"name": "read_file", "description": "Reads a file"}])
-        >>> [len(selection) for selection in router.select_many(["read notes.txt", "what is love?"])]
-        [1, 0]
+        >>> router = Router([
+        ...     {"name": "read_file", "description": "Reads a file"},
+        ...     {"name": "send_email", "description": "Sends an email"},
+        ... ])
+        >>> answers = router.select_many(["open notes.txt", "mail this to Dana"], k=1)
+        >>> [answer[0].id for answer in answers]
+        ['read_file', 'send_email']
         """
         answers = self._native.select_many(list(prompts), self._asked(k, options))
         return [Selection(answer, self._tool) for answer in answers]
@@ -203,7 +207,7 @@ class Router(Generic[T]):
         if isinstance(k, bool) or k < 1:
             raise ValueError(f"k is {k!r}; expected a number of tools from 1")
         ids = self._native.ids()
-        among = ids if self._functions is None else self._functions
+        among = self._functions if self._source[0] == "tools" else ids
         needed = self._native.needed(_messages.body(messages), k, among)
         if self._source[0] == "tools":
             gone = set() if needed is None else set(among).difference(needed)
@@ -345,13 +349,16 @@ class Router(Generic[T]):
             text = self._native.tool(id)
             if text is None:
                 raise RequestError(f"no tool `{id}` is there any more")
-            found = self._tools[id] = json.loads(text)
+            found = json.loads(text)
+            # A server may change its tools.
+            if self._source[0] == "path":
+                self._tools[id] = found
         return cast("T", found)
 
     def _id(self, tool: Any) -> str:
         """The id of a hit, of a tool, or of a name."""
         if isinstance(tool, Hit):
-            return cast("Hit[Any]", tool).id
+            return str(tool.id)
         if isinstance(tool, str):
             return self._native.resolve(tool) or tool
         for id, known in self._tools.items():
@@ -386,15 +393,20 @@ def _restored(
     source: tuple[str, Any], options: dict[str, Any], learned: Optional[bytes]
 ) -> Router[Any]:
     """A router of another process."""
-    make = {"tools": Router, "path": Router.from_path, "servers": Router.from_servers}[source[0]]
+    ways: dict[str, Callable[..., Router[Any]]] = {
+        "tools": Router,
+        "path": Router.from_path,
+        "servers": Router.from_servers,
+    }
+    make = ways[source[0]]
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         if learned is None:
-            return cast("Router[Any]", make(source[1], **options))
+            return make(source[1], **options)
         path = os.path.join(folder, "usage")
         with open(path, "wb") as file:
             file.write(learned)
-        router = cast("Router[Any]", make(source[1], **{**options, "usage": path}))
+        router = make(source[1], **{**options, "usage": path})
     router._options = options
     return router
 

@@ -196,24 +196,27 @@ def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 def _parameter_words(lines: list[str]) -> dict[str, str]:
     words: dict[str, str] = {}
-    inside, margin, current = False, 0, ""
-    for row, line in enumerate(lines):
+    inside, is_numpy, margin, current = False, False, -1, ""
+    for line in lines:
         stripped, indent = line.strip(), len(line) - len(line.lstrip())
         sphinx = _SPHINX.match(stripped)
         if sphinx:
             words[sphinx[1]] = sphinx[2].strip()
             continue
         if _SECTION.match(stripped):
-            inside, margin, current = bool(_ARGUMENTS.match(stripped)), -1, ""
+            inside, is_numpy, margin, current = bool(_ARGUMENTS.match(stripped)), False, -1, ""
             continue
-        if not inside or not stripped or set(stripped) == {"-"}:
+        if stripped and set(stripped) == {"-"}:
+            is_numpy = True
+            continue
+        if not inside or not stripped:
             continue
         if margin < 0:
             margin = indent
-        found = _GOOGLE.match(stripped) or _NUMPY.match(stripped) if indent <= margin else None
+        found = (_NUMPY if is_numpy else _GOOGLE).match(stripped) if indent <= margin else None
         if found:
             current = found[1]
-            words[current] = (found[2] if found.re is _GOOGLE else "").strip()
+            words[current] = "" if is_numpy else found[2].strip()
         elif current:
             words[current] = f"{words[current]} {stripped}".strip()
     return {name: said for name, said in words.items() if said}

@@ -89,7 +89,7 @@ class Selection(Sequence["Hit[T]"]):
     ['read_file']
     >>> selection.abstained
     False
-    >>> router.select("what is love?").reason
+    >>> router.select("translate this into French").reason
     'no tool fits the prompt'
     """
 

@@ -43,7 +43,7 @@ class Ranked(NamedTuple):
     """A document, and how well it answers."""
 
     #: Its place among the documents that were given.
-    index: int
+    place: int
     #: About 0 to 1; comparable within one call.
     score: float
     #: The document as it was given.

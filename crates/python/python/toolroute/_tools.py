@@ -38,7 +38,7 @@ def describe(tool: Any) -> Mapping[str, Any]:
         return _of_langchain(tool)
     if hasattr(tool, "params_json_schema"):
         return _named(tool, tool.params_json_schema)
-    metadata = getattr(tool, "metadata", None)
+    metadata: Any = getattr(tool, "metadata", None)
     if callable(getattr(metadata, "get_parameters_dict", None)):
         return _named(metadata, metadata.get_parameters_dict())
     if hasattr(tool, "inputSchema") or hasattr(tool, "input_schema"):
