@@ -108,16 +108,21 @@ _CONTEXT = {
 _SELECT = ("strategy", "policy_band")
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
+_OF_CATALOGS = {"strict", "overlay", "author_signals"}
+_OF_SERVERS = {"pins", "yes"}
 _CONFIG = {"strategy", "min_confidence", "policy_band", "profiles"}
 
 #: The limit of `auto`, as on the command line.
 _MOST_BY_ITSELF = 10
 
 
-def settings_json(options: Mapping[str, Any], limit: Optional[int] = None) -> str:
-    """The options of a router as JSON."""
+def settings_json(options: Mapping[str, Any], source: str = "tools") -> str:
+    """The options of a router as JSON; `source` says what its tools come from."""
     known = {*_POLICY, *_PATHS, *_SETTINGS, *_CONFIG, "whole", "overlay"}
-    _check("Router", options, known)
+    if source == "servers":
+        _check("Router.from_servers", options, known - _OF_CATALOGS)
+    else:
+        _check("Router", options, known - _OF_SERVERS)
     config: dict[str, Any] = {name: options[name] for name in options if name in _CONFIG}
     if options.get("whole"):
         config["clauses"] = False

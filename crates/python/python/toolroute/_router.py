@@ -86,7 +86,7 @@ class Router(Generic[T]):
         Raises:
             CatalogError: The file cannot be read.
         """
-        native = NativeRouter.of_servers(path, _options.settings_json(options))
+        native = NativeRouter.of_servers(path, _options.settings_json(options, "servers"))
         return _over(native, options, ("servers", os.fspath(path)))
 
     def _begin(

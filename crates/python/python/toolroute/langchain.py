@@ -7,10 +7,11 @@ LangGraph's `create_react_agent`; `retrieve_tools` is the retriever of `langgrap
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._router import Router
+from ._router_cache import RouterCache
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest
@@ -43,7 +44,7 @@ class ToolSelector(AgentMiddleware):
             raise ImportError("ToolSelector needs langchain; install it with `pip install langchain`")
         super().__init__()
         self.k = k
-        self._routers = _Routers()
+        self._routers = RouterCache()
 
     def wrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Answer]
@@ -95,17 +96,3 @@ def retrieve_tools(registry: Mapping[str, Any], k: int = 8) -> Callable[[str], l
         return [keys[id(tool)] for tool in router.select(query, k).tools]
 
     return retrieve_tools
-
-
-class _Routers:
-    """The router of the tools that were seen last: an agent has the same at each step."""
-
-    def __init__(self) -> None:
-        self._last: tuple[list[Any], Router[Any]] = ([], Router([]))
-
-    def of(self, tools: Sequence[Any]) -> Router[Any]:
-        known, router = self._last
-        if len(known) != len(tools) or any(a is not b for a, b in zip(known, tools)):
-            router = Router(tools)
-            self._last = (list(tools), router)
-        return router

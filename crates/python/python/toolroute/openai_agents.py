@@ -8,7 +8,7 @@ from typing import Any
 
 from agents import Model, ModelResponse, Tool
 
-from .langchain import _Routers
+from ._router_cache import RouterCache
 
 __all__ = ["ToolSelectingModel"]
 
@@ -29,7 +29,7 @@ class ToolSelectingModel(Model):
     def __init__(self, model: Model, k: int = 8) -> None:
         self.model = model
         self.k = k
-        self._routers = _Routers()
+        self._routers = RouterCache()
 
     async def get_response(
         self, system_instructions: Any, input: Any, model_settings: Any, tools: Any, *rest: Any, **options: Any
