@@ -78,6 +78,8 @@ step "format" cargo fmt --all --check
 step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
 step "clippy, library without features" cargo clippy --locked -p toolroute --no-default-features --lib -- -D warnings
 step "clippy, execution without servers" cargo clippy --locked -p toolroute --no-default-features --features execution --lib -- -D warnings
+# Python loads it, so that it is no default member of the workspace.
+step "clippy, the Python package" cargo clippy --locked -p toolroute-python -- -D warnings
 step "documentation without a warning" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace
 optional_step python3 "the public names of the crate" scripts/public_api.py
 step "build and the model that tests compare with" build_and_fetch_model
@@ -86,6 +88,7 @@ binary=${CARGO_TARGET_DIR:-target}/debug/toolroute
 step "route and the gateway without any network" scripts/offline.sh --binary "$binary"
 optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
 optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"
+optional_step python3 "the Python package in an empty environment" scripts/python.sh
 optional_step python3 "hostile servers, clients and files" scripts/attack_drill.sh --binary "$binary" --json
 optional_step npm "the page in a browser" scripts/page.sh "$binary"
 optional_step python3 "public items without a door" scripts/doors.sh

@@ -75,6 +75,7 @@ mod stamp;
 mod tools;
 mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -85,10 +86,23 @@ use exit::Failure;
 
 /// Parses the process's arguments, runs the command and gives its exit code.
 pub fn run() -> ExitCode {
-    let cli = match Cli::read(std::env::args_os().collect(), &|name| std::env::var_os(name)) {
+    run_typed(std::env::args_os().collect())
+}
+
+/// [`run`] within another program, such as Python: `typed` begins with the path of a file that runs
+/// the command line.
+pub fn run_within(typed: Vec<OsString>) -> ExitCode {
+    #[cfg(feature = "mcp")]
+    paths::set_program(typed.first().map(Into::into));
+    run_typed(typed)
+}
+
+fn run_typed(typed: Vec<OsString>) -> ExitCode {
+    let as_json = wants_json(&typed);
+    let cli = match Cli::read(typed, &|name| std::env::var_os(name)) {
         Ok(cli) => cli,
-        Err(Refused::Typed(error)) => return usage(&error, wants_json()),
-        Err(Refused::Configured(failure)) => return report(&failure.into(), wants_json()),
+        Err(Refused::Typed(error)) => return usage(&error, as_json),
+        Err(Refused::Configured(failure)) => return report(&failure.into(), as_json),
     };
     logging::init(&cli.global);
     for warning in &cli.global.settings.warnings {
@@ -102,9 +116,8 @@ pub fn run() -> ExitCode {
 }
 
 /// Whether `--json` was typed, for errors that come before anything is parsed.
-fn wants_json() -> bool {
-    let mut typed = std::env::args_os().take_while(|argument| argument != "--");
-    typed.any(|argument| argument == "--json")
+fn wants_json(typed: &[OsString]) -> bool {
+    typed.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
 }
 
 /// Prints the help, which is data, or what is wrong with the arguments.

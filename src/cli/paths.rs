@@ -1,6 +1,8 @@
 //! Where files are kept when the user names no place, and how files of users are read and replaced.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "mcp")]
+use std::sync::OnceLock;
 
 use anyhow::Context;
 
@@ -9,6 +11,24 @@ use toolroute_vectors::durable;
 #[cfg(feature = "mcp")]
 use toolroute_vectors::durable::Readers;
 use toolroute_vectors::embedding::ModelStore;
+
+/// The file that runs this command line, where it is not the process's own program.
+#[cfg(feature = "mcp")]
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the file that other programs start to run this command line; only the first call counts.
+#[cfg(feature = "mcp")]
+pub fn set_program(path: Option<PathBuf>) {
+    if let Some(path) = path {
+        PROGRAM.set(path).ok();
+    }
+}
+
+/// The file that other programs start to run this command line.
+#[cfg(feature = "mcp")]
+pub fn program() -> std::io::Result<PathBuf> {
+    PROGRAM.get().map_or_else(std::env::current_exe, |path| Ok(path.clone()))
+}
 
 /// The model store: `--models`, or `toolroute/models` in the user's data folder.
 pub fn model_store(chosen: Option<&Path>) -> anyhow::Result<ModelStore> {

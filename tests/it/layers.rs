@@ -31,6 +31,7 @@ const CRATES: &[(&str, Option<&str>)] = &[
     ("crates/eval/src", Some("eval")),
     ("crates/serve/src", Some("server")),
     ("crates/lab/src", Some("lab")),
+    ("crates/python/src", Some("python")),
 ];
 
 /// Which rooms a room may import, where a crate has several: the compiler does not know this.
@@ -49,7 +50,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 const FOUNDATION: &str = "durable";
 /// Rooms whose imports the compiler guards alone.
 const CRATE_ROOMS: &[&str] =
-    &["translation", "catalog", "conductor", "eval", "server", "cli", "lab"];
+    &["translation", "catalog", "conductor", "eval", "server", "cli", "lab", "python"];
 
 /// Files that belong to no room: they tie the rooms together.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];
@@ -77,7 +78,18 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("backon", &["execution/timing.rs"]),
     ("jiff", &["execution/extraction/"]),
     ("linkify", &["execution/extraction/"]),
-    ("tokio", &["execution/", "server/", "cli/servers.rs", "cli/serve.rs", "cli/mcp.rs"]),
+    ("pyo3", &["python/"]),
+    (
+        "tokio",
+        &[
+            "execution/",
+            "server/",
+            "cli/servers.rs",
+            "cli/serve.rs",
+            "cli/mcp.rs",
+            "python/connection.rs",
+        ],
+    ),
     ("axum", &["server/"]),
     ("serde_json_canonicalizer", &["pins/definition.rs"]),
     ("shlex", &["pins/quarantine.rs"]),

@@ -22,7 +22,7 @@ use toolroute_catalog::{Catalog, Tool};
 use toolroute_rank::engine::{self, Context, Engine, SelectRequest};
 
 use body::Outline;
-use conversation::Conversation;
+pub use conversation::Conversation;
 pub use skip_reason::SkipReason;
 
 /// The default number of tools to keep.

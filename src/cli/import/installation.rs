@@ -113,7 +113,7 @@ fn record(target: &Path) -> anyhow::Result<Option<Record>> {
 impl Request {
     /// The gateway as the program starts it.
     fn entry(&self) -> anyhow::Result<Value> {
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let program = paths::program().context("cannot tell where this program is")?;
         let mut entry = json!({"command": program, "args": ["mcp", "--servers", self.servers]});
         if self.client == Client::Vscode {
             entry["type"] = json!("stdio");

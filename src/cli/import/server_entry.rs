@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use crate::cli::paths;
 use toolroute_run::execution::names_private_address;
 
 /// What an entry became, and what a user should know of it.
@@ -17,7 +18,7 @@ pub struct Read {
 pub fn is_ours(entry: &Map<String, Value>) -> bool {
     let command = Path::new(entry.get("command").and_then(Value::as_str).unwrap_or_default());
     let stem = command.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let is_this = || std::env::current_exe().is_ok_and(|program| program == command);
+    let is_this = || paths::program().is_ok_and(|program| program == command);
     let args = entry.get("args").and_then(Value::as_array);
     args.is_some_and(|args| args.iter().any(|arg| arg == "mcp"))
         && (stem.starts_with("toolroute") || is_this())

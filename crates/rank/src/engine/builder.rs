@@ -99,12 +99,12 @@ impl EngineBuilder {
             self.usage = None;
         }
         let tools = self.catalog.tools();
-        // Words and vectors are independent, and take most of the time of a start.
-        let (vectors, keyword) = std::thread::scope(|scope| {
-            let keyword = scope.spawn(|| KeywordRetriever::new(tools));
-            let vectors = self.embedder.as_ref().map(|embedder| self.index(embedder.as_ref()));
-            (vectors, keyword.join().expect("no index of words panics. This is a bug."))
-        });
+        // Words and vectors are independent, and take most of the time of a start. On the pool of the caller,
+        // who may have one of their own.
+        let (vectors, keyword) = rayon::join(
+            || self.embedder.as_ref().map(|embedder| self.index(embedder.as_ref())),
+            || KeywordRetriever::new(tools),
+        );
         let (indexed, report) = match vectors.transpose()? {
             Some((indexed, report)) => {
                 let scanned = reason_to_scan(&self.config, report.tools);

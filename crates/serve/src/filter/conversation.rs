@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use toolroute_rank::engine::{Speaker, Turn};
 
-use super::body::Outline;
+use super::FilterError;
+use super::body::{Outline, place_of};
 
 /// The characters of a message that are read: its beginning, and its end, where the question often is.
 const MOST_BEGINNING: usize = 6_000;
@@ -14,6 +15,7 @@ const MOST_END: usize = 2_000;
 /// The number of turns before the prompt that the engine gets.
 const MOST_HISTORY: usize = 12;
 
+/// The messages of a request to a language model, as tools are ranked for them.
 #[derive(Debug, Default)]
 pub struct Conversation {
     turns: Vec<Turn>,
@@ -22,7 +24,17 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub fn read(body: &Outline<'_>) -> Self {
+    /// Reads the messages of a body, a JSON object.
+    ///
+    /// # Errors
+    /// [`FilterError::NotARequest`].
+    pub fn parse(body: &str) -> Result<Self, FilterError> {
+        let outline = Outline::parse(body);
+        let outline = outline.map_err(|error| FilterError::NotARequest(place_of(&error)))?;
+        Ok(Self::read(&outline))
+    }
+
+    pub(super) fn read(body: &Outline<'_>) -> Self {
         let member = |name| serde_json::from_str::<Value>(body.get(name)?.get()).ok();
         let mut read = Self::default();
         for name in ["messages", "input"] {
@@ -45,11 +57,13 @@ impl Conversation {
         self.turns.get(self.last()?).map(|turn| turn.text.clone())
     }
 
+    /// The turns before the last message of the user, oldest first.
     pub fn history(&self) -> Vec<Turn> {
         let end = self.last().unwrap_or_default();
         self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
     }
 
+    /// Whether the conversation used a tool of this name, or the request forces it.
     pub fn needs(&self, name: &str) -> bool {
         self.needed.contains(name)
     }

@@ -1,0 +1,48 @@
+"""The right tools for a prompt, out of hundreds, on your own machine.
+
+    >>> from toolroute import Router
+    >>> def book_flight(city: str) -> str:
+    ...     "Books a flight to a city"
+    >>> def read_file(path: str) -> str:
+    ...     "Reads a file from disk"
+    >>> router = Router([book_flight, read_file])
+    >>> selection = router.select("get me a plane to Lisbon", k=1)
+    >>> selection[0].tool is book_flight
+    True
+
+`Router` ranks tools for prompts, `embed` gives the vectors of texts, and `rerank` orders texts by
+how well they answer a query. All run in this process: nothing is sent anywhere, and the model is
+part of the package.
+"""
+
+from __future__ import annotations
+
+from ._router import Router
+from ._selection import Excluded, Hit, Selection
+from ._texts import Ranked, embed, rerank
+from ._toolroute import (
+    CallError,
+    CatalogError,
+    ConfirmationNeeded,
+    ModelError,
+    RequestError,
+    ToolrouteError,
+    __version__,
+)
+
+__all__ = [
+    "CallError",
+    "CatalogError",
+    "ConfirmationNeeded",
+    "Excluded",
+    "Hit",
+    "ModelError",
+    "Ranked",
+    "RequestError",
+    "Router",
+    "Selection",
+    "ToolrouteError",
+    "__version__",
+    "embed",
+    "rerank",
+]

@@ -1,0 +1,5 @@
+"""`python -m toolroute`: the command line."""
+
+from ._command import main
+
+main()

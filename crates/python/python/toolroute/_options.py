@@ -1,0 +1,176 @@
+"""Keyword arguments as the options of the engine, under the names of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class PolicyOptions(TypedDict, total=False):
+    """Which tools may be chosen at all."""
+
+    min_reliability: Literal["low", "medium", "high"]
+    max_cost: Literal["tiny", "low", "medium", "high"]
+    max_latency: Literal["fast", "medium", "slow", "very_slow"]
+    #: What a tool that declares no tier counts as.
+    undeclared: Literal["medium", "admit", "exclude"]
+    max_per_server: int
+    #: The least share of the best score, 0 to 1, of tools of other servers.
+    near_best: float
+    observed_tiers: bool
+    #: Scores that differ by at most this are ordered by reliability, cost and latency; 0 to 1.
+    policy_band: float
+
+
+class SelectOptions(PolicyOptions, total=False):
+    """Options of one selection."""
+
+    strategy: Literal["auto", "keyword", "semantic", "hybrid"]
+    #: The only tools to rank: ids or tools.
+    candidates: Iterable[Any]
+    #: All that is known around the prompt; `docs/context.md` has its members.
+    context: Mapping[str, Any]
+    #: What was said before the prompt, oldest first: `{"role", "text"}`.
+    conversation: Sequence[Mapping[str, Any]]
+    #: Files that the prompt is about: `{"path", "content"}`.
+    files: Sequence[Mapping[str, Any]]
+    stage: Literal[
+        "initial", "planning", "reading", "analysis", "execution", "verification", "completion"
+    ]
+    #: A profile of the router.
+    profile: str
+    #: Patterns of ids, one of which a tool must match.
+    enable: Sequence[str]
+    #: Patterns of ids to leave out.
+    exclude: Sequence[str]
+    #: The model that will call the tools; a small one gets at most ten.
+    for_model: str
+    cost_aware: bool
+    budget_tokens: int
+
+
+class RouterOptions(PolicyOptions, total=False):
+    """Options of a router; those of the policy apply where a selection has none."""
+
+    strategy: Literal["auto", "keyword", "semantic", "hybrid"]
+    #: The confidence below which an answer has no tool, 0 (always answer) to 1.
+    min_confidence: float
+    #: A prompt is one request, even where it asks for several things.
+    whole: bool
+    #: Patterns of ids by the name of a profile.
+    profiles: Mapping[str, Sequence[str]]
+    #: A name such as `static`, a folder, or `none` for words alone.
+    model: str
+    precision: Literal["int8", "f32"]
+    #: A tool that is left out is an error instead of a warning.
+    strict: bool
+    overlay: Sequence[Path]
+    author_signals: bool
+    #: A file that keeps the vectors of the tools.
+    index: Path
+    #: A file of what `learn` learned, which `save` wrote.
+    usage: Path
+    #: The log of executions, which `record` writes.
+    feedback: Path
+    #: The file of agreed definitions [default: that of the command line].
+    pins: Path
+    #: Tools that may destroy something run without `confirmed`.
+    yes: bool
+
+
+_POLICY = (
+    "min_reliability",
+    "max_cost",
+    "max_latency",
+    "undeclared",
+    "max_per_server",
+    "near_best",
+    "observed_tiers",
+)
+_CONTEXT = {
+    "conversation": "conversation",
+    "files": "files",
+    "stage": "stage",
+    "profile": "profile",
+    "enable": "enabled_tools",
+    "exclude": "excluded_tools",
+    "for_model": "model",
+    "cost_aware": "cost_aware",
+    "budget_tokens": "budget_tokens",
+}
+_SELECT = ("strategy", "policy_band")
+_PATHS = ("index", "usage", "feedback", "pins")
+_SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
+_OF_CATALOGS = {"strict", "overlay", "author_signals"}
+_OF_SERVERS = {"pins", "yes"}
+_CONFIG = {"strategy", "min_confidence", "policy_band", "profiles"}
+
+#: The limit of `auto`, as on the command line.
+_MOST_BY_ITSELF = 10
+
+
+def settings_json(options: Mapping[str, Any], source: str = "tools") -> str:
+    """The options of a router as JSON; `source` says what its tools come from."""
+    known = {*_POLICY, *_PATHS, *_SETTINGS, *_CONFIG, "whole", "overlay"}
+    if source == "servers":
+        _check("Router.from_servers", options, known - _OF_CATALOGS)
+    else:
+        _check("Router", options, known - _OF_SERVERS)
+    config: dict[str, Any] = {name: options[name] for name in options if name in _CONFIG}
+    if options.get("whole"):
+        config["clauses"] = False
+    config["policy"] = policy_of(options)
+    settings: dict[str, Any] = {name: options[name] for name in _SETTINGS if name in options}
+    settings.update({name: os.fspath(options[name]) for name in _PATHS if name in options})
+    settings["overlay"] = [os.fspath(path) for path in options.get("overlay", ())]
+    settings["config"] = config
+    return json.dumps(settings)
+
+
+def policy_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in _POLICY if name in options}
+
+
+def select_json(
+    k: Union[int, str], options: Mapping[str, Any], policy: Mapping[str, Any], candidates: Optional[list[str]]
+) -> str:
+    """The options of a selection as JSON; `policy` is that of the router."""
+    limit, adaptive = _limit(k)
+    asked: dict[str, Any] = {"limit": limit}
+    if adaptive:
+        asked["adaptive"] = True
+    if options:
+        _check("select", options, {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"})
+        asked.update({name: options[name] for name in _SELECT if name in options})
+        own = policy_of(options)
+        if own:
+            asked["policy"] = {**policy, **own}
+        context = dict(options.get("context") or {})
+        context.update({_CONTEXT[name]: options[name] for name in _CONTEXT if name in options})
+        if context:
+            asked["context"] = context
+    if candidates is not None:
+        asked["candidates"] = candidates
+    return json.dumps(asked)
+
+
+def _limit(k: Union[int, str]) -> tuple[int, bool]:
+    if k == "auto":
+        return _MOST_BY_ITSELF, True
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f'k is {k!r}; expected a number of tools from 1, or "auto"')
+    return k, False
+
+
+def _check(function: str, options: Mapping[str, Any], known: set[str]) -> None:
+    for name in options:
+        if name not in known:
+            expected = ", ".join(sorted(known))
+            raise TypeError(f"{function}() has no option {name!r}; expected one of {expected}")

@@ -1,0 +1,435 @@
+"""The object that users hold."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union, cast
+
+from . import _messages, _options, _tools
+from ._selection import Hit, Selection
+from ._toolroute import CallError, NativeRouter, NativeSelection, RequestError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from ._options import Path, RouterOptions, SelectOptions
+
+T = TypeVar("T")
+
+#: Problems that a warning shows before the rest is only counted.
+_SHOWN_PROBLEMS = 5
+
+
+class Router(Generic[T]):
+    """Ranks tools for prompts: by meaning, by words, and by a policy.
+
+    Tools may be mappings in the formats of OpenAI, Anthropic, MCP or toolroute, objects of MCP,
+    LangChain, LlamaIndex and OpenAI Agents, and Python functions, of which signature and docstring
+    are read; all of them mixed. A `Router` may be used by several threads, and pickles as its tools
+    and options.
+
+    Args:
+        tools: The tools to choose from. The objects themselves are kept.
+        options: `RouterOptions`: the policy for all selections (`max_cost="low"`), `min_confidence`,
+            `model`, `usage`, `feedback` and others, named as on the command line.
+
+    Raises:
+        CatalogError: An object is no tool, or, with `strict=True`, a tool is left out.
+
+    >>> def send_email(to: str, text: str) -> None:
+    ...     "Sends an email to a person"
+    >>> router = Router([send_email, {"name": "read_file", "description": "Reads a file"}])
+    >>> router
+    Router(2 tools)
+    >>> router.select("write a mail to Dana", k=1)[0].tool is send_email
+    True
+    """
+
+    def __init__(self, tools: Iterable[T], **options: Unpack[RouterOptions]) -> None:
+        given = list(tools)
+        texts = [_tools.to_json(tool) for tool in given]
+        native = NativeRouter.of_tools(texts, _options.settings_json(options))
+        self._begin(native, options, ("tools", given))
+        self._tools.update(zip(native.ids(), (given[place] for place in native.places())))
+        functions = (id for id, tool in self._tools.items() if not _tools.always_stays(tool))
+        self._functions.extend(functions)
+
+    @classmethod
+    def from_path(
+        cls, path: Union[Path, Sequence[Path]], **options: Unpack[RouterOptions]
+    ) -> Router[dict[str, Any]]:
+        """A router over files and folders, in every format that the command line reads.
+
+        Each `Hit.tool` is a mapping: the tool as a row of toolroute.
+
+        Raises:
+            CatalogError: A path cannot be read, or holds no tool.
+        """
+        paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+        native = NativeRouter.of_paths(paths, _options.settings_json(options))
+        return _over(native, options, ("path", [os.fspath(one) for one in paths]))
+
+    @classmethod
+    def from_servers(cls, path: Path, **options: Unpack[RouterOptions]) -> Router[dict[str, Any]]:
+        """A router over the MCP servers and APIs of a servers file, which it starts and calls.
+
+        Definitions that changed since they were agreed to are held back, by the pins of the command
+        line. Call `close` at the end, or use the router in a `with` statement.
+
+        Raises:
+            CatalogError: The file cannot be read.
+        """
+        native = NativeRouter.of_servers(path, _options.settings_json(options, "servers"))
+        return _over(native, options, ("servers", os.fspath(path)))
+
+    def _begin(
+        self, native: NativeRouter, options: Mapping[str, Any], source: tuple[str, Any]
+    ) -> None:
+        self._native = native
+        self._options = dict(options)
+        self._source = source
+        self._policy = _options.policy_of(options)
+        self._tools: dict[str, T] = {}
+        #: The tools that `filter` may leave out, where they were given.
+        self._functions: list[str] = []
+        problems = native.problems
+        if problems:
+            more = len(problems) - _SHOWN_PROBLEMS
+            shown = problems[:_SHOWN_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
+            warnings.warn("\n".join(shown), stacklevel=3)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with tools, files and servers; a tool with an error is left out."""
+        return self._native.problems
+
+    @property
+    def tools(self) -> list[T]:
+        """The tools, in their order."""
+        return [self._tool(id) for id in self._native.ids()]
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"Router({len(self)} tools)"
+
+    def select(
+        self,
+        prompt: str,
+        k: Union[int, str] = 8,
+        *,
+        session: Optional[str] = None,
+        **options: Unpack[SelectOptions],
+    ) -> Selection[T]:
+        """The tools for a prompt, best first.
+
+        Args:
+            prompt: What is wanted, in words.
+            k: How many tools at most; `"auto"` gives as many as the prompt needs, up to 10.
+            session: The conversation that the prompt belongs to: "now the same for Berlin" is then
+                read with what was asked before.
+            options: `SelectOptions`: a policy (`max_cost="low"`), a context (`stage="planning"`),
+                `candidates` and others, named as on the command line.
+
+        Raises:
+            RequestError: The prompt is empty, or an option is out of range.
+
+        >>> router = Router([
+        ...     {"name": "search", "description": "Searches the web", "cost": "low"},
+        ...     {"name": "research", "description": "Researches the web", "cost": "high"},
+        ... ])
+        >>> selection = router.select("research this on the web", max_cost="medium")
+        >>> [hit.id for hit in selection]
+        ['search']
+        >>> selection.excluded[0].why
+        'cost high is above medium'
+        """
+        asked = self._asked(k, options)
+        return Selection(self._native.select(prompt, asked, session), self._tool)
+
+    async def aselect(
+        self,
+        prompt: str,
+        k: Union[int, str] = 8,
+        *,
+        session: Optional[str] = None,
+        **options: Unpack[SelectOptions],
+    ) -> Selection[T]:
+        """`select` on another thread, so that an event loop goes on meanwhile."""
+        asked = self._asked(k, options)
+        answer = await asyncio.to_thread(self._native.select, prompt, asked, session)
+        return Selection(answer, self._tool)
+
+    def select_many(
+        self, prompts: Iterable[str], k: Union[int, str] = 8, **options: Unpack[SelectOptions]
+    ) -> list[Selection[T]]:
+        """`select` for many prompts, on all cores; the answers are in their order.
+
+        >>> router = Router([
+        ...     {"name": "read_file", "description": "Reads a file"},
+        ...     {"name": "send_email", "description": "Sends an email"},
+        ... ])
+        >>> answers = router.select_many(["open notes.txt", "mail this to Dana"], k=1)
+        >>> [answer[0].id for answer in answers]
+        ['read_file', 'send_email']
+        """
+        answers = self._native.select_many(list(prompts), self._asked(k, options))
+        return [Selection(answer, self._tool) for answer in answers]
+
+    def filter(
+        self, messages: Union[str, Mapping[str, Any], Iterable[Any]], k: int = 8
+    ) -> list[T]:
+        """The tools that a conversation needs, as they were given and in their order.
+
+        At most `k` are kept for the last message of the user, and beside them the tools that the
+        conversation used, those that the provider runs, and those with a cache mark. All are kept
+        where no message says what is wanted.
+
+        Args:
+            messages: Messages of OpenAI, Anthropic or LangChain, a whole request, or a text.
+            k: How many tools to keep at most.
+
+        >>> router = Router([
+        ...     {"name": "read_file", "description": "Reads a file"},
+        ...     {"name": "send_email", "description": "Sends an email"},
+        ... ])
+        >>> router.filter([{"role": "user", "content": "mail this to Dana"}], k=1)
+        [{'name': 'send_email', 'description': 'Sends an email'}]
+        """
+        if isinstance(k, bool) or k < 1:
+            raise ValueError(f"k is {k!r}; expected a number of tools from 1")
+        ids = self._native.ids()
+        among = self._functions if self._source[0] == "tools" else ids
+        needed = self._native.needed(_messages.body(messages), k, among)
+        if self._source[0] == "tools":
+            gone = set() if needed is None else set(among).difference(needed)
+            left_out = {_key(self._tools[id]) for id in gone}
+            return [tool for tool in self._source[1] if _key(tool) not in left_out]
+        return [self._tool(id) for id in (ids if needed is None else needed)]
+
+    def learn(self, past: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        """Learns from past prompts: tools are moved towards the prompts that they served.
+
+        Args:
+            past: Prompts, each with the tool that served it or a list of them: ids, tools or hits.
+
+        Returns:
+            `tools_learned`, `prompts_used`, `prompts_unused` and `unknown_ids`.
+
+        >>> router = Router([
+        ...     {"name": "deploy", "description": "Puts a build into production"},
+        ...     {"name": "book_ferry", "description": "Books a passage by sea"},
+        ... ])
+        >>> router.learn([("ship it", "deploy"), ("ship this now", "deploy")])["tools_learned"]
+        1
+        """
+        rows = [(prompt, [self._id(tool) for tool in _listed(served)]) for prompt, served in past]
+        return cast("dict[str, Any]", json.loads(self._native.learn(rows)))
+
+    def save(self, path: Path) -> None:
+        """Writes what was learned to a file, which `Router(tools, usage=path)` and the command line
+        (`--usage`) read.
+
+        Raises:
+            RequestError: Nothing was learned.
+        """
+        if not self._native.save(path):
+            raise RequestError("nothing was learned; call `learn` first")
+
+    def record(self, hit: Hit[T], ok: bool, *, duration_ms: Optional[int] = None) -> None:
+        """Logs that a tool was run for its prompt, in the log that `feedback` names.
+
+        Args:
+            hit: A hit of an answer of this process.
+            ok: Whether the tool did what the prompt asked for.
+            duration_ms: How long it took, in milliseconds.
+
+        Raises:
+            RequestError: The router has no log, or the hit comes from another process.
+        """
+        answer = hit._answer
+        if not isinstance(answer, NativeSelection):
+            raise RequestError("the hit comes from another process; record it where it was selected")
+        self._native.record(answer, hit.id, ok, duration_ms)
+
+    def call(
+        self,
+        tool: Union[Hit[T], str, T],
+        arguments: Optional[Mapping[str, Any]] = None,
+        *,
+        confirmed: bool = False,
+        session: Optional[str] = None,
+    ) -> Any:
+        """Calls a tool: a function with its arguments, a tool of a framework in its way, and a tool
+        of a server by its server, with its arguments checked and another tool where it fails.
+
+        Args:
+            tool: A hit, an id, or the tool itself.
+            arguments: Arguments by name.
+            confirmed: Whether a person agreed to a call that may destroy something.
+            session: The conversation that the call belongs to.
+
+        Returns:
+            What the function returns; of a server its structured answer, or else its text.
+
+        Raises:
+            CallError: The tool cannot be called, or its server failed.
+            ConfirmationNeeded: A person must agree first.
+
+        >>> def add(a: int, b: int) -> int:
+        ...     "Adds two numbers"
+        ...     return a + b
+        >>> router = Router([add])
+        >>> router.call("add", {"a": 1, "b": 2})
+        3
+        """
+        id, answer = self._id(tool), getattr(tool, "_answer", None)
+        if self._source[0] == "servers":
+            prompt = answer.prompt if isinstance(tool, Hit) and answer else ""
+            given = json.dumps(dict(arguments or {}), ensure_ascii=False)
+            report = json.loads(self._native.call(id, given, prompt, confirmed, session))
+            data = report.get("data")
+            return report.get("text") if data is None else data
+        start = time.monotonic()
+        try:
+            result = _run(id, self._tool(id), dict(arguments or {}))
+        except CallError:
+            raise
+        except Exception:
+            self._note(tool, False, start)
+            raise
+        self._note(tool, True, start)
+        return result
+
+    async def acall(
+        self,
+        tool: Union[Hit[T], str, T],
+        arguments: Optional[Mapping[str, Any]] = None,
+        *,
+        confirmed: bool = False,
+        session: Optional[str] = None,
+    ) -> Any:
+        """`call` in an event loop: coroutine functions are awaited, others run on another thread."""
+        found = None if self._source[0] == "servers" else self._tool(self._id(tool))
+        if inspect.iscoroutinefunction(found):
+            return await found(**dict(arguments or {}))
+        return await asyncio.to_thread(
+            self.call, tool, arguments, confirmed=confirmed, session=session
+        )
+
+    def close(self) -> None:
+        """Writes the log and ends the servers."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restored, (self._source, self._options, self._learned()))
+
+    def _asked(self, k: Union[int, str], options: Mapping[str, Any]) -> str:
+        candidates = options.get("candidates")
+        ids = None if candidates is None else [self._id(tool) for tool in candidates]
+        return _options.select_json(k, options, self._policy, ids)
+
+    def _tool(self, id: str) -> T:
+        found = self._tools.get(id)
+        if found is None:
+            text = self._native.tool(id)
+            if text is None:
+                raise RequestError(f"no tool `{id}` is there any more")
+            found = json.loads(text)
+            # A server may change its tools.
+            if self._source[0] == "path":
+                self._tools[id] = found
+        return cast("T", found)
+
+    def _id(self, tool: Any) -> str:
+        """The id of a hit, of a tool, or of a name."""
+        if isinstance(tool, Hit):
+            return str(tool.id)
+        if isinstance(tool, str):
+            return self._native.resolve(tool) or tool
+        for id, known in self._tools.items():
+            if known is tool or (isinstance(tool, Mapping) and known == tool):
+                return id
+        raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
+
+    def _note(self, tool: Any, ok: bool, start: float) -> None:
+        if "feedback" in self._options and isinstance(getattr(tool, "_answer", None), NativeSelection):
+            self.record(tool, ok, duration_ms=round((time.monotonic() - start) * 1000))
+
+    def _learned(self) -> Optional[bytes]:
+        """What was learned, as the file that holds it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "usage")
+            if not self._native.save(path):
+                return None
+            with open(path, "rb") as file:
+                return file.read()
+
+
+def _over(
+    native: NativeRouter, options: Mapping[str, Any], source: tuple[str, Any]
+) -> Router[dict[str, Any]]:
+    """A router over tools that the engine read itself."""
+    router: Router[dict[str, Any]] = Router.__new__(Router)
+    router._begin(native, options, source)
+    return router
+
+
+def _restored(
+    source: tuple[str, Any], options: dict[str, Any], learned: Optional[bytes]
+) -> Router[Any]:
+    """A router of another process."""
+    ways: dict[str, Callable[..., Router[Any]]] = {
+        "tools": Router,
+        "path": Router.from_path,
+        "servers": Router.from_servers,
+    }
+    make = ways[source[0]]
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        if learned is None:
+            return make(source[1], **options)
+        path = os.path.join(folder, "usage")
+        with open(path, "wb") as file:
+            file.write(learned)
+        router = make(source[1], **{**options, "usage": path})
+    router._options = options
+    return router
+
+
+def _run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
+    """Calls a function or a tool of a framework."""
+    if inspect.iscoroutinefunction(tool):
+        raise CallError(f"`{id}` is a coroutine function; expected `await router.acall(...)`")
+    if callable(getattr(tool, "invoke", None)):
+        return tool.invoke(arguments)
+    if callable(getattr(tool, "call", None)) and hasattr(tool, "metadata"):
+        return tool.call(**arguments)
+    if callable(tool):
+        return tool(**arguments)
+    raise CallError(
+        f"`{id}` is a definition without a function; expected a function, a tool of LangChain or "
+        "LlamaIndex, or a router of servers (Router.from_servers)"
+    )
+
+
+def _listed(served: Any) -> Iterable[Any]:
+    return served if isinstance(served, (list, tuple, set, frozenset)) else [served]
+
+
+def _key(tool: Any) -> int:
+    return id(tool)

@@ -1,0 +1,222 @@
+"""Definitions of Python functions as tools: names and types from the signature, words from the
+docstring.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Optional
+
+from ._toolroute import CatalogError
+
+#: The JSON types of Python's own.
+_PLAIN: dict[Any, str] = {
+    str: "string",
+    bytes: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+
+#: Deeper types are any type: a type may contain itself.
+_MAX_DEPTH = 6
+
+_SECTION = re.compile(
+    r"^(args|arguments|parameters|params|returns?|yields?|raises|examples?|notes?|see also|"
+    r"attributes|warns|warnings|references)\s*:?\s*$",
+    re.IGNORECASE,
+)
+_ARGUMENTS = re.compile(r"^(args|arguments|parameters|params)\s*:?\s*$", re.IGNORECASE)
+_SPHINX = re.compile(r"^:(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
+_GOOGLE = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s+(.*)$")
+_NUMPY = re.compile(r"^\*{0,2}(\w+)\s*(?::\s*.*)?$")
+
+
+def definition(function: Callable[..., Any]) -> dict[str, Any]:
+    """A function as a tool, in MCP's form.
+
+    >>> def add(a: int, b: int = 0) -> int:
+    ...     '''Adds two numbers.
+    ...
+    ...     Args:
+    ...         a: The first number.
+    ...     '''
+    >>> definition(add)["inputSchema"]["properties"]["a"]
+    {'type': 'integer', 'description': 'The first number.'}
+    >>> definition(add)["inputSchema"]["required"]
+    ['a']
+    """
+    described, words = _read_docstring(inspect.getdoc(_documented(function)) or "")
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    hints = _hints(function)
+    for parameter in _parameters(function):
+        schema = json_schema(hints.get(parameter.name, Any))
+        if parameter.name in words:
+            schema.setdefault("description", words[parameter.name])
+        if parameter.default is inspect.Parameter.empty:
+            required.append(parameter.name)
+        elif _is_json(parameter.default):
+            schema["default"] = parameter.default
+        properties[parameter.name] = schema
+    schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return {"name": _name(function), "description": described, "inputSchema": schema}
+
+
+def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
+    """The JSON Schema of a type; an empty one, which admits anything, for a type that has none.
+
+    >>> json_schema(typing.Optional[list[int]])
+    {'anyOf': [{'type': 'array', 'items': {'type': 'integer'}}, {'type': 'null'}]}
+    """
+    if depth > _MAX_DEPTH:
+        return {}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _annotated(parts, depth)
+    if origin is typing.Literal:
+        return {"enum": list(parts)}
+    if origin is typing.Union or type(hint).__name__ == "UnionType":
+        return {"anyOf": [json_schema(part, depth + 1) for part in parts]}
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return {"enum": [member.value for member in hint]}
+    if callable(getattr(hint, "model_json_schema", None)):
+        return typing.cast("dict[str, Any]", hint.model_json_schema())
+    if dataclasses.is_dataclass(hint) or hasattr(hint, "__required_keys__"):
+        return _fields(hint, depth)
+    return _container(origin or hint, parts, depth)
+
+
+def _annotated(parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
+    schema = json_schema(parts[0], depth)
+    for note in parts[1:]:
+        words = note if isinstance(note, str) else getattr(note, "description", None)
+        if isinstance(words, str):
+            schema["description"] = words
+            break
+    return schema
+
+
+def _container(kind: Any, parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
+    if not isinstance(kind, type):
+        return {}
+    if issubclass(kind, (list, tuple, set, frozenset)) or kind.__name__ in ("Sequence", "Iterable", "Set"):
+        inner = [part for part in parts if part is not Ellipsis]
+        schema: dict[str, Any] = {"type": "array"}
+        if inner and all(part == inner[0] for part in inner):
+            schema["items"] = json_schema(inner[0], depth + 1)
+        return schema
+    if issubclass(kind, Mapping):
+        schema = {"type": "object"}
+        if len(parts) == 2:
+            schema["additionalProperties"] = json_schema(parts[1], depth + 1)
+        return schema
+    return {}
+
+
+def _fields(kind: Any, depth: int) -> dict[str, Any]:
+    """The schema of a dataclass or a `TypedDict`."""
+    hints = _hints(kind)
+    if dataclasses.is_dataclass(kind):
+        missing = dataclasses.MISSING
+        required = [
+            field.name
+            for field in dataclasses.fields(kind)
+            if field.default is missing and field.default_factory is missing
+        ]
+    else:
+        required = [name for name in hints if name in kind.__required_keys__]
+    properties = {name: json_schema(hint, depth + 1) for name, hint in hints.items()}
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _hints(subject: Any) -> dict[str, Any]:
+    if isinstance(subject, functools.partial):
+        subject = subject.func
+    if not (inspect.isroutine(subject) or isinstance(subject, type)):
+        subject = type(subject).__call__
+    try:
+        return typing.get_type_hints(subject, include_extras=True)
+    except Exception:
+        # A name that only a type checker knows: the parameters are then of any type.
+        return {}
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return []
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [one for one in signature.parameters.values() if one.kind not in variable]
+
+
+def _documented(function: Callable[..., Any]) -> Any:
+    return function.func if isinstance(function, functools.partial) else function
+
+
+def _name(function: Callable[..., Any]) -> str:
+    subject = _documented(function)
+    name: Optional[str] = getattr(subject, "__name__", None) or type(subject).__name__
+    if not name or name == "<lambda>":
+        raise CatalogError(
+            "a lambda has no name to be found by; expected a function with a name, "
+            "or a mapping with `name` and `description`"
+        )
+    return name
+
+
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """What a docstring says of the function and of its parameters, as Google, NumPy or Sphinx
+    write it.
+    """
+    lines = text.splitlines()
+    described: list[str] = []
+    for line in lines:
+        if _SECTION.match(line.strip()) or line.strip().startswith((":param", ":return", ":raise", ">>>")):
+            break
+        described.append(line)
+    return "\n".join(described).strip(), _parameter_words(lines)
+
+
+def _parameter_words(lines: list[str]) -> dict[str, str]:
+    words: dict[str, str] = {}
+    inside, is_numpy, margin, current = False, False, -1, ""
+    for line in lines:
+        stripped, indent = line.strip(), len(line) - len(line.lstrip())
+        sphinx = _SPHINX.match(stripped)
+        if sphinx:
+            words[sphinx[1]] = sphinx[2].strip()
+            continue
+        if _SECTION.match(stripped):
+            inside, is_numpy, margin, current = bool(_ARGUMENTS.match(stripped)), False, -1, ""
+            continue
+        if stripped and set(stripped) == {"-"}:
+            is_numpy = True
+            continue
+        if not inside or not stripped:
+            continue
+        if margin < 0:
+            margin = indent
+        found = (_NUMPY if is_numpy else _GOOGLE).match(stripped) if indent <= margin else None
+        if found:
+            current = found[1]
+            words[current] = "" if is_numpy else found[2].strip()
+        elif current:
+            words[current] = f"{words[current]} {stripped}".strip()
+    return {name: said for name, said in words.items() if said}

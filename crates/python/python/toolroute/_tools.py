@@ -1,0 +1,96 @@
+"""Tools of every kind as the JSON that the engine reads.
+
+The engine knows the formats of OpenAI, Anthropic, MCP and toolroute itself; a mapping is passed to
+it as it is. Objects are described by what they have: no framework is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ._schema import definition, json_schema
+from ._toolroute import CatalogError
+
+
+def to_json(tool: Any) -> str:
+    """A tool as JSON.
+
+    Raises:
+        CatalogError: The object has nothing by which a tool is known.
+    """
+    try:
+        return json.dumps(describe(tool), ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise CatalogError(f"the tool {_shown(tool)} cannot be written as JSON: {error}") from error
+
+
+def describe(tool: Any) -> Mapping[str, Any]:
+    """A tool as a mapping in one of the formats that the engine reads.
+
+    >>> describe({"name": "add", "description": "Adds"})
+    {'name': 'add', 'description': 'Adds'}
+    """
+    if isinstance(tool, Mapping):
+        return tool
+    if hasattr(tool, "args_schema") and hasattr(tool, "name"):
+        return _of_langchain(tool)
+    if hasattr(tool, "params_json_schema"):
+        return _named(tool, tool.params_json_schema)
+    metadata: Any = getattr(tool, "metadata", None)
+    if callable(getattr(metadata, "get_parameters_dict", None)):
+        return _named(metadata, metadata.get_parameters_dict())
+    if hasattr(tool, "inputSchema") or hasattr(tool, "input_schema"):
+        return _of_mcp(tool)
+    if callable(tool):
+        return definition(tool)
+    if isinstance(getattr(tool, "name", None), str):
+        return _named(tool, None)
+    raise CatalogError(
+        f"expected a tool, found {_shown(tool)}; give a mapping with `name` and `description`, "
+        "a function, or a tool of MCP, LangChain, LlamaIndex or OpenAI Agents"
+    )
+
+
+def always_stays(tool: Any) -> bool:
+    """Whether a tool of a request is not the caller's function: one that the provider runs, or one
+    with a cache mark, which other bytes depend on. The same as in the HTTP API.
+    """
+    if not isinstance(tool, Mapping):
+        return False
+    if tool.get("cache_control") is not None or tool.get("defer_loading") is True:
+        return True
+    kind = tool.get("type")
+    if kind == "custom":
+        return tool.get("input_schema") is None
+    return kind is not None and kind != "function"
+
+
+def _named(subject: Any, schema: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": subject.name, "description": subject.description or ""}
+    if schema is not None:
+        found["inputSchema"] = schema
+    return found
+
+
+def _of_langchain(tool: Any) -> dict[str, Any]:
+    # Without the arguments that the framework injects.
+    schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
+    if schema is not None and not isinstance(schema, Mapping):
+        schema = json_schema(schema)
+    return _named(tool, schema or None)
+
+
+def _of_mcp(tool: Any) -> Mapping[str, Any]:
+    if callable(getattr(tool, "model_dump", None)):
+        dumped = tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+        if isinstance(dumped, Mapping):
+            return dumped
+    schema = getattr(tool, "inputSchema", None)
+    return _named(tool, tool.input_schema if schema is None else schema)
+
+
+def _shown(tool: Any) -> str:
+    said = repr(tool)
+    return said if len(said) <= 80 else f"{said[:80]}…"

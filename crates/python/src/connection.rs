@@ -1,0 +1,180 @@
+//! The servers behind a router, which run its tools.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use toolroute::session::Session;
+use toolroute_rank::engine::NEAR_BEST;
+use toolroute_rank::feedback::StoreOptions;
+use toolroute_run::execution::{
+    Arguments, BASE_VARIABLES, Confirm, ExecutorOptions, McpOptions, Outcome, Permissions,
+    ProcessOptions, Report, ServersFile,
+};
+use toolroute_run::pins::{Mode, Pins};
+use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams, VectorFile};
+
+use crate::error::{self, CallError, CatalogError, ConfirmationNeeded};
+use crate::models;
+use crate::settings::Settings;
+
+/// Threads for connections. Two, so that one server's long answer delays no other's.
+const THREADS: usize = 2;
+
+/// How long servers are given to list their tools: one that is downloaded first takes minutes.
+const FIRST_LISTS: Duration = Duration::from_secs(120);
+
+/// How long threads that nobody can wake are given to end.
+const LAST_THREADS: Duration = Duration::from_millis(200);
+
+/// Servers that are started, and the threads that talk to them.
+pub struct Connection {
+    runtime: Option<Runtime>,
+    pub service: Arc<Service>,
+}
+
+impl Connection {
+    /// Starts the servers of a file and asks them for their tools. Returns also what is wrong with
+    /// the file and with servers.
+    pub fn open(path: &Path, settings: &Settings) -> PyResult<(Self, Vec<String>)> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let said = format!("cannot read the servers file {}: {error}", path.display());
+            CatalogError::new_err(said)
+        })?;
+        let file = ServersFile::parse(&text, &|name| std::env::var(name).ok());
+        let file =
+            file.map_err(|error| CatalogError::new_err(format!("{}: {error}", path.display())))?;
+        let mut problems = file.problems.clone();
+        let service = assembly(file, settings)?.build();
+        let service = service.map_err(|error| error::of_service(&error))?;
+        let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            CallError::new_err(format!("cannot start threads for servers: {error}"))
+        })?;
+        let starting = {
+            let _inside = runtime.enter();
+            service.start()
+        };
+        runtime.block_on(async { tokio::time::timeout(FIRST_LISTS, starting).await.ok() });
+        problems.extend(service.servers().into_iter().filter_map(|server| match server.status {
+            Status::Unavailable { because } => {
+                Some(format!("the server `{}` cannot be had: {because}", server.name))
+            }
+            _ => None,
+        }));
+        Ok((Self { runtime: Some(runtime), service }, problems))
+    }
+
+    /// Calls a tool and returns the report of it as JSON.
+    pub fn call(&self, call: &Call<'_>) -> PyResult<String> {
+        let Some(runtime) = &self.runtime else {
+            return Err(CallError::new_err("the router is closed; make another"));
+        };
+        let request = CallRequest {
+            id: call.id,
+            arguments: call.arguments,
+            session: call.session,
+            confirmed: call.confirmed,
+            question: call.prompt,
+            budget_tokens: None,
+            profile: None,
+            alone: false,
+            on_event: &|_| {},
+        };
+        let report = runtime.block_on(self.service.call(request));
+        answer_of(&report.map_err(|error| error::of_service(&error))?)
+    }
+
+    /// Ends the servers.
+    pub fn close(&self) {
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(self.service.close());
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.close();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(LAST_THREADS);
+        }
+    }
+}
+
+/// A tool to call.
+pub struct Call<'a> {
+    pub id: &'a str,
+    pub arguments: &'a Arguments,
+    pub session: &'a Session,
+    pub prompt: &'a str,
+    pub confirmed: bool,
+}
+
+/// The report as JSON where a tool answered.
+fn answer_of(report: &Report) -> PyResult<String> {
+    match &report.outcome {
+        Outcome::Answered(_) => {
+            let text = serde_json::to_string(report);
+            text.map_err(|error| CallError::new_err(error.to_string()))
+        }
+        Outcome::Confirm { message, .. } => Err(ConfirmationNeeded::new_err(message.clone())),
+        outcome => Err(CallError::new_err(outcome.message().unwrap_or_default().to_owned())),
+    }
+}
+
+/// Arguments out of a JSON object.
+pub fn arguments(text: &str) -> PyResult<Arguments> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        _ => Err(CallError::new_err("expected the arguments as a mapping of names to values")),
+    }
+}
+
+fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
+    let mut config = settings.config.clone();
+    // Anybody may write what a server lists.
+    config.policy.near_best.get_or_insert(NEAR_BEST);
+    let base = BASE_VARIABLES
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    let process = ProcessOptions { base_env: base.collect() };
+    let servers = Upstreams {
+        options: McpOptions { process, ..McpOptions::default() },
+        ..Upstreams::new(file)
+    };
+    let confirm = if settings.yes { Confirm::Never } else { Confirm::default() };
+    let permissions = Permissions { confirm, ..Permissions::default() };
+    Ok(Assembly {
+        config,
+        model: models::model(settings.model.as_deref(), settings.precision.as_deref())?,
+        vectors: vectors(settings),
+        usage: settings.usage.clone(),
+        log: settings.feedback.clone().map(|path| (path, StoreOptions::default())),
+        servers: Some(servers),
+        executor: ExecutorOptions { permissions, ..ExecutorOptions::default() },
+        pins: pins(settings)?,
+        notes: Notes::default(),
+        ..Assembly::default()
+    })
+}
+
+/// The file that keeps the vectors of a catalog, where one is named.
+pub fn vectors(settings: &Settings) -> VectorFile {
+    settings.index.clone().map_or(VectorFile::None, VectorFile::Snapshot)
+}
+
+/// The pins of the command line, unless a file is named.
+fn pins(settings: &Settings) -> PyResult<Option<Pins>> {
+    if let Some(path) = &settings.pins {
+        return Ok(Some(Pins::new(path, Mode::FirstUse).name_file_in_commands()));
+    }
+    let data: Option<PathBuf> = dirs::data_dir();
+    let data = data.ok_or_else(|| {
+        CatalogError::new_err("this user has no data folder; say where the pins are with pins=")
+    })?;
+    Ok(Some(Pins::new(data.join("toolroute").join("pins.json"), Mode::FirstUse)))
+}

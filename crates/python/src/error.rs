@@ -1,0 +1,74 @@
+//! Errors of the engine as exceptions of Python, with the engine's messages.
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use toolroute_rank::engine;
+use toolroute_serve as serve;
+
+pyo3::create_exception!(
+    toolroute,
+    ToolrouteError,
+    PyException,
+    "The base of all exceptions of this package."
+);
+pyo3::create_exception!(
+    toolroute,
+    CatalogError,
+    ToolrouteError,
+    "Tools, a catalog or a servers file that cannot be read."
+);
+pyo3::create_exception!(
+    toolroute,
+    RequestError,
+    ToolrouteError,
+    "A prompt, an option or a policy that is out of range."
+);
+pyo3::create_exception!(
+    toolroute,
+    ModelError,
+    ToolrouteError,
+    "A model that is missing or that cannot be used."
+);
+pyo3::create_exception!(
+    toolroute,
+    CallError,
+    ToolrouteError,
+    "A tool that was not called, or that failed."
+);
+pyo3::create_exception!(
+    toolroute,
+    ConfirmationNeeded,
+    CallError,
+    "A call that a person must agree to first; call again with `confirmed=True`."
+);
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("ToolrouteError", py.get_type::<ToolrouteError>())?;
+    module.add("CatalogError", py.get_type::<CatalogError>())?;
+    module.add("RequestError", py.get_type::<RequestError>())?;
+    module.add("ModelError", py.get_type::<ModelError>())?;
+    module.add("CallError", py.get_type::<CallError>())?;
+    module.add("ConfirmationNeeded", py.get_type::<ConfirmationNeeded>())
+}
+
+pub fn of_engine(error: &engine::Error) -> PyErr {
+    use engine::Error as E;
+    let said = error.to_string();
+    match error {
+        E::NoModel { .. } | E::Embedding(_) => ModelError::new_err(said),
+        E::Catalog(_) => CatalogError::new_err(said),
+        E::Log(_) | E::Index(_) | E::Snapshot(_) | E::Feedback(_) => ToolrouteError::new_err(said),
+        _ => RequestError::new_err(said),
+    }
+}
+
+pub fn of_service(error: &serve::Error) -> PyErr {
+    use serve::Error as E;
+    match error {
+        E::Engine(error) => of_engine(error),
+        E::Usage(_) => ToolrouteError::new_err(error.to_string()),
+        E::UnknownProfile { .. } | E::BadSession { .. } => RequestError::new_err(error.to_string()),
+        _ => CallError::new_err(error.to_string()),
+    }
+}

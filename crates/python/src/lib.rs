@@ -1,0 +1,36 @@
+//! The native part of the Python package `toolroute`.
+//!
+//! It passes texts and numbers between Python and the engine, and lets other threads of Python run
+//! meanwhile. It must not know what a tool looks like in Python: `python/toolroute` turns tools of
+//! every kind into JSON, and answers back into the objects that were given.
+//!
+//! ```python
+//! from toolroute import Router
+//!
+//! Router([{"name": "read_file", "description": "Reads a file"}]).select("open notes.txt")
+//! ```
+
+mod command;
+mod connection;
+mod error;
+mod models;
+mod router;
+mod selection;
+mod settings;
+mod texts;
+mod threads;
+
+use pyo3::prelude::*;
+
+/// The module `toolroute._toolroute`, which only the package itself imports.
+#[pymodule]
+fn _toolroute(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::remember_process();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<router::NativeRouter>()?;
+    module.add_class::<selection::NativeSelection>()?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::embed, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::rerank, module)?)?;
+    error::register(module)
+}

@@ -1,0 +1,60 @@
+//! The models that routers of this process share.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use toolroute::embedding::{self, DEFAULT_MODEL, EncoderOptions, ModelFiles, Precision};
+use toolroute::{Embedder, ModelStore};
+
+use crate::error::{ModelError, RequestError};
+
+type Loaded = HashMap<(String, String), Arc<dyn Embedder>>;
+
+static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
+
+/// The model of a name or a folder, loaded once; `None` for the name `none`.
+pub fn model(name: Option<&str>, precision: Option<&str>) -> PyResult<Option<Arc<dyn Embedder>>> {
+    let (name, precision) = (name.unwrap_or(DEFAULT_MODEL), precision.unwrap_or("int8"));
+    if name == "none" {
+        return Ok(None);
+    }
+    let key = (name.to_owned(), precision.to_owned());
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = loaded.get_or_insert_default();
+    if let Some(model) = loaded.get(&key) {
+        return Ok(Some(Arc::clone(model)));
+    }
+    let options = EncoderOptions { precision: read(precision)?, ..EncoderOptions::default() };
+    let model = files(name, options.precision)
+        .and_then(|files| embedding::load(&files, options))
+        .map_err(|error| ModelError::new_err(error.to_string()))?;
+    let model: Arc<dyn Embedder> = Arc::from(model);
+    loaded.insert(key, Arc::clone(&model));
+    Ok(Some(model))
+}
+
+fn read(precision: &str) -> PyResult<Precision> {
+    match precision {
+        "int8" => Ok(Precision::Int8),
+        "f32" => Ok(Precision::F32),
+        other => {
+            let said = format!("unknown precision {other:?}; expected int8 or f32");
+            Err(RequestError::new_err(said))
+        }
+    }
+}
+
+/// As the command line finds a model: in the program, in the user's store, or in a folder.
+fn files(name: &str, precision: Precision) -> Result<ModelFiles, embedding::Error> {
+    if name.contains(['/', '\\']) || name == "." {
+        return ModelFiles::from_dir(name);
+    }
+    if let Some(files) = ModelFiles::built_in(name) {
+        return Ok(files);
+    }
+    let folder = dirs::data_dir().map(|data| data.join("toolroute").join("models"));
+    ModelStore::new(folder.unwrap_or_else(|| PathBuf::from("toolroute/models")))
+        .open_for(name, precision)
+}

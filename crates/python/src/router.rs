@@ -1,0 +1,361 @@
+//! A router: an engine over tools of Python, of files or of servers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use toolroute::catalog::LoadOptions;
+use toolroute::engine::{History, PastPrompt, UsageVectors};
+use toolroute::session::Session;
+use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
+use toolroute_rank::feedback::StoreOptions;
+use toolroute_serve::Assembly;
+use toolroute_serve::filter::Conversation;
+
+use crate::connection::{Call, Connection, arguments, vectors};
+use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
+use crate::selection::NativeSelection;
+use crate::settings::{self, SelectOptions, Settings};
+use crate::{models, threads};
+
+/// Prompts that are ranked at a time, as the command `batch` does.
+const CHUNK: usize = 256;
+
+/// An engine, and what it is used with.
+#[pyclass(frozen, module = "toolroute._toolroute")]
+pub struct NativeRouter {
+    engine: Arc<Engine>,
+    connection: Option<Connection>,
+    problems: Vec<String>,
+    /// For each tool of the catalog, the place at which it was given; empty for other catalogs.
+    places: Vec<usize>,
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    usage: Mutex<Option<UsageVectors>>,
+}
+
+#[pymethods]
+impl NativeRouter {
+    /// A router over tools, each a JSON object in one of the formats that catalogs have.
+    #[staticmethod]
+    fn of_tools(py: Python<'_>, tools: Vec<String>, settings: &str) -> PyResult<Self> {
+        let settings: Settings = settings::read(settings)?;
+        py.detach(|| {
+            let (tools, mut problems) = threads::run(|| read_tools(&tools));
+            let loaded = Catalog::from_tools(tools.iter().map(|(_, tool)| tool.clone()).collect());
+            let places = places(&loaded.catalog, &tools);
+            problems.extend(loaded.problems.iter().map(ToString::to_string));
+            if settings.strict && !problems.is_empty() {
+                return Err(CatalogError::new_err(problems.join("\n")));
+            }
+            Ok(Self { places, ..Self::over(loaded.catalog, &settings, problems)? })
+        })
+    }
+
+    /// A router over files and folders.
+    #[staticmethod]
+    fn of_paths(py: Python<'_>, paths: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
+        let settings: Settings = settings::read(settings)?;
+        py.detach(|| {
+            let options = LoadOptions {
+                strict: settings.strict,
+                overlays: settings.overlay.clone(),
+                author_signals: settings.author_signals,
+            };
+            let loaded = threads::run(|| Catalog::load(&paths, &options));
+            let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
+            let problems = loaded.problems.iter().map(ToString::to_string).collect();
+            Self::over(loaded.catalog, &settings, problems)
+        })
+    }
+
+    /// A router over the servers of a file.
+    #[staticmethod]
+    fn of_servers(py: Python<'_>, path: PathBuf, settings: &str) -> PyResult<Self> {
+        let settings: Settings = settings::read(settings)?;
+        py.detach(|| {
+            let (connection, problems) = Connection::open(&path, &settings)?;
+            let engine = Arc::clone(connection.service.engine());
+            Ok(Self::with(engine, Some(connection), problems))
+        })
+    }
+
+    /// What is wrong with tools, files and servers.
+    #[getter]
+    fn problems(&self) -> Vec<String> {
+        self.problems.clone()
+    }
+
+    fn __len__(&self) -> usize {
+        self.engine.catalog().len()
+    }
+
+    /// The ids of all tools, in their order.
+    fn ids(&self) -> Vec<String> {
+        self.engine.catalog().iter().map(|tool| tool.id.to_string()).collect()
+    }
+
+    /// For each tool in their order, its place among the tools that were given.
+    fn places(&self) -> Vec<usize> {
+        self.places.clone()
+    }
+
+    /// The id of the tool that this id, `server:tool` or name means.
+    fn resolve(&self, name: &str) -> Option<String> {
+        self.engine.catalog().get(name).map(|tool| tool.id.to_string())
+    }
+
+    /// A tool as JSON; `None` where there is no such tool.
+    fn tool(&self, id: &str) -> Option<String> {
+        let catalog = self.engine.catalog();
+        let alone = Catalog::from_tools(vec![catalog.get(id)?.clone()]).catalog;
+        Some(alone.to_jsonl())
+    }
+
+    /// Estimated tokens of a tool's definition in a prompt.
+    fn tokens(&self, id: &str) -> Option<usize> {
+        self.engine.catalog().get(id).map(Tool::definition_tokens)
+    }
+
+    #[pyo3(signature = (prompt, options, session=None))]
+    fn select(
+        &self,
+        py: Python<'_>,
+        prompt: &str,
+        options: &str,
+        session: Option<&str>,
+    ) -> PyResult<NativeSelection> {
+        py.detach(|| {
+            let options: SelectOptions = settings::read(options)?;
+            let request = options.request(prompt)?;
+            let session = session.map(|name| self.session(name));
+            let request = match &session {
+                Some(session) => session.request(request),
+                None => request,
+            };
+            let selection = threads::run(|| self.engine.select(&request));
+            let selection = selection.map_err(|error| error::of_engine(&error))?;
+            if let Some(session) = &session {
+                session.note_selection(prompt, &selection);
+            }
+            Ok(NativeSelection {
+                prompt: prompt.to_owned(),
+                session: session.and_then(|session| session.name().map(str::to_owned)),
+                selection: Arc::new(selection),
+            })
+        })
+    }
+
+    /// Ranks many prompts; an error names the first prompt that has one.
+    fn select_many(
+        &self,
+        py: Python<'_>,
+        prompts: Vec<String>,
+        options: &str,
+    ) -> PyResult<Vec<NativeSelection>> {
+        py.detach(|| {
+            let options: SelectOptions = settings::read(options)?;
+            let requests: PyResult<Vec<SelectRequest>> =
+                prompts.iter().map(|prompt| options.clone().request(prompt)).collect();
+            let requests = requests?;
+            let mut answers = Vec::with_capacity(prompts.len());
+            for chunk in requests.chunks(CHUNK) {
+                answers.extend(threads::run(|| self.engine.select_many(chunk)));
+            }
+            let rows = prompts.into_iter().zip(answers).enumerate();
+            rows.map(|(row, (prompt, answer))| match answer {
+                Ok(selection) => {
+                    Ok(NativeSelection { prompt, session: None, selection: Arc::new(selection) })
+                }
+                Err(error) => Err(RequestError::new_err(format!("prompt {row}: {error}"))),
+            })
+            .collect()
+        })
+    }
+
+    /// The ids `among` these that a conversation needs, at most `keep` beside those that it used;
+    /// `None` keeps all. `body` is a JSON object with the messages.
+    fn needed(
+        &self,
+        py: Python<'_>,
+        body: &str,
+        keep: usize,
+        among: Vec<String>,
+    ) -> PyResult<Option<Vec<String>>> {
+        py.detach(|| {
+            let conversation = Conversation::parse(body)
+                .map_err(|error| RequestError::new_err(error.to_string()))?;
+            let Some(prompt) = conversation.prompt().filter(|_| among.len() > keep) else {
+                return Ok(None);
+            };
+            let context = Context { conversation: conversation.history(), ..Context::default() };
+            let request = SelectRequest::new(prompt).limit(keep).adaptive(false);
+            let request = request.candidates(among.clone()).context(context);
+            let selection = threads::run(|| self.engine.select(&request));
+            let selection = selection.map_err(|error| error::of_engine(&error))?;
+            let kept: BTreeSet<&str> =
+                selection.tools.iter().map(|found| found.tool.id.as_str()).collect();
+            let catalog = self.engine.catalog();
+            let is_used = |id: &str| {
+                conversation.needs(id)
+                    || catalog.get(id).is_some_and(|tool| conversation.needs(&tool.name))
+            };
+            let stays = |id: &String| kept.contains(id.as_str()) || is_used(id);
+            Ok(Some(among.into_iter().filter(stays).collect()))
+        })
+    }
+
+    /// Learns which tools served which prompts, beside what was learned before; returns the report
+    /// as JSON.
+    fn learn(&self, py: Python<'_>, past: Vec<(String, Vec<String>)>) -> PyResult<String> {
+        py.detach(|| {
+            let past: Vec<PastPrompt> =
+                past.into_iter().map(|(prompt, tools)| PastPrompt { prompt, tools }).collect();
+            let mut kept = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut usage = match kept.take() {
+                Some(usage) => usage,
+                None => self.engine.empty_usage().map_err(|error| error::of_engine(&error))?,
+            };
+            let learned = threads::run(|| {
+                let report = self.engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
+                self.engine.apply_usage(usage.clone())?;
+                Ok(report)
+            });
+            *kept = Some(usage);
+            let report = learned.map_err(|error| error::of_engine(&error))?;
+            serde_json::to_string(&report)
+                .map_err(|error| ToolrouteError::new_err(error.to_string()))
+        })
+    }
+
+    /// Writes what was learned to a file; false where nothing was.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+        py.detach(|| {
+            let kept = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(usage) = &*kept else { return Ok(false) };
+            let saved = usage.save(&path);
+            saved.map_err(|error| ToolrouteError::new_err(error.to_string()))?;
+            Ok(true)
+        })
+    }
+
+    /// Logs that a tool was run for a prompt.
+    #[pyo3(signature = (answer, id, ok, duration_ms=None))]
+    fn record(
+        &self,
+        py: Python<'_>,
+        answer: &NativeSelection,
+        id: &str,
+        ok: bool,
+        duration_ms: Option<u64>,
+    ) -> PyResult<()> {
+        py.detach(|| {
+            let offer = answer.selection.offer(&answer.prompt);
+            let mut execution = offer.execution(&id.into(), ok);
+            execution.session.clone_from(&answer.session);
+            execution.duration_ms = duration_ms;
+            let recorded = self.engine.record(execution);
+            recorded.map(drop).map_err(|error| error::of_engine(&error))
+        })
+    }
+
+    /// Calls a tool of a server; returns the report as JSON.
+    #[pyo3(signature = (id, given, prompt, confirmed, session=None))]
+    fn call(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        given: &str,
+        prompt: &str,
+        confirmed: bool,
+        session: Option<&str>,
+    ) -> PyResult<String> {
+        py.detach(|| {
+            let Some(connection) = &self.connection else {
+                return Err(CallError::new_err(
+                    "expected a router of servers: Router.from_servers",
+                ));
+            };
+            let arguments = arguments(given)?;
+            let session = session.map_or_else(Arc::default, |name| self.session(name));
+            let session = session.as_ref();
+            connection.call(&Call { id, arguments: &arguments, session, prompt, confirmed })
+        })
+    }
+
+    /// Writes the log and ends the servers.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| match &self.connection {
+            Some(connection) => connection.close(),
+            None => self.engine.close(),
+        });
+    }
+}
+
+impl NativeRouter {
+    fn over(catalog: Catalog, settings: &Settings, problems: Vec<String>) -> PyResult<Self> {
+        let assembly = Assembly {
+            catalog,
+            config: settings.config.clone(),
+            model: models::model(settings.model.as_deref(), settings.precision.as_deref())?,
+            vectors: vectors(settings),
+            usage: settings.usage.clone(),
+            log: settings.feedback.clone().map(|path| (path, StoreOptions::default())),
+            ..Assembly::default()
+        };
+        let engine = threads::run(|| assembly.engine());
+        let engine = engine.map_err(|error| error::of_service(&error))?;
+        let router = Self::with(Arc::new(engine), None, problems);
+        if let Some(path) = &settings.usage {
+            let usage = UsageVectors::load(path);
+            let usage = usage.map_err(|error| ToolrouteError::new_err(error.to_string()))?;
+            *router.usage.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage);
+        }
+        Ok(router)
+    }
+
+    fn with(engine: Arc<Engine>, connection: Option<Connection>, problems: Vec<String>) -> Self {
+        let (sessions, usage) = (Mutex::default(), Mutex::default());
+        Self { engine, connection, problems, places: Vec::new(), sessions, usage }
+    }
+
+    /// The session of a name, begun where there is none.
+    fn session(&self, name: &str) -> Arc<Session> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = || Arc::new(Session::new(name));
+        Arc::clone(sessions.entry(name.to_owned()).or_insert_with(begin))
+    }
+}
+
+/// The tools of JSON texts with their places, each read by itself, and what is wrong with the others.
+fn read_tools(texts: &[String]) -> (Vec<(usize, Tool)>, Vec<String>) {
+    let read = |text: &String| match Catalog::read(&format!("[{text}]")) {
+        Err(error) => (None, vec![error.to_string()]),
+        Ok(loaded) => {
+            let problems = loaded.problems.iter().filter(|problem| problem.is_error());
+            let problems = problems.map(ToString::to_string).collect();
+            (loaded.catalog.iter().next().cloned(), problems)
+        }
+    };
+    let read: Vec<(Option<Tool>, Vec<String>)> = texts.par_iter().map(read).collect();
+    let (mut tools, mut problems) = (Vec::with_capacity(read.len()), Vec::new());
+    for (place, (tool, found)) in read.into_iter().enumerate() {
+        tools.extend(tool.map(|tool| (place, tool)));
+        problems.extend(found);
+    }
+    (tools, problems)
+}
+
+/// The first place of each tool of a catalog.
+fn places(catalog: &Catalog, tools: &[(usize, Tool)]) -> Vec<usize> {
+    let mut given: HashMap<&str, Vec<&(usize, Tool)>> = HashMap::new();
+    for tool in tools {
+        given.entry(tool.1.id.as_str()).or_default().push(tool);
+    }
+    let place = |tool: &Tool| {
+        let same = given.get(tool.id.as_str()).into_iter().flatten();
+        same.filter(|(_, given)| given == tool).map(|(place, _)| *place).next().unwrap_or_default()
+    };
+    catalog.iter().map(place).collect()
+}

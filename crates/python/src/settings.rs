@@ -1,0 +1,76 @@
+//! The options that Python sends as JSON.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toolroute::{Context, EngineConfig, Policy, SelectRequest, Strategy};
+
+use crate::error::RequestError;
+
+/// The options of a router.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    pub config: EngineConfig,
+    pub model: Option<String>,
+    pub precision: Option<String>,
+    pub strict: bool,
+    pub overlay: Vec<PathBuf>,
+    pub author_signals: bool,
+    pub index: Option<PathBuf>,
+    pub usage: Option<PathBuf>,
+    pub feedback: Option<PathBuf>,
+    pub pins: Option<PathBuf>,
+    /// Whether destructive tools run without `confirmed`.
+    pub yes: bool,
+}
+
+/// The options of one selection, beside its prompt.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectOptions {
+    limit: Option<usize>,
+    strategy: Option<Strategy>,
+    adaptive: Option<bool>,
+    policy: Option<Policy>,
+    policy_band: Option<f32>,
+    candidates: Option<Vec<String>>,
+    context: Option<Context>,
+}
+
+impl SelectOptions {
+    /// # Errors
+    /// A context that contradicts the prompt, or is too large.
+    pub fn request(self, prompt: &str) -> PyResult<SelectRequest> {
+        if let Some(context) = &self.context {
+            let checked = context.agrees_with(prompt).and_then(|()| context.check());
+            checked.map_err(|error| RequestError::new_err(error.to_string()))?;
+        }
+        Ok(SelectRequest {
+            prompt: prompt.to_owned(),
+            strategy: self.strategy,
+            limit: self.limit,
+            adaptive: self.adaptive,
+            policy: self.policy,
+            policy_band: self.policy_band,
+            candidates: self.candidates,
+            context: self.context,
+        })
+    }
+}
+
+/// Reads options; an empty text leaves out all of them.
+pub fn read<T: Default + DeserializeOwned>(text: &str) -> PyResult<T> {
+    if text.is_empty() {
+        return Ok(T::default());
+    }
+    let read = serde_json::from_str(text);
+    read.map_err(|error| RequestError::new_err(without_place(&error.to_string())))
+}
+
+/// The message without the place in a text that the caller never saw.
+fn without_place(said: &str) -> String {
+    said.rsplit_once(" at line ").map_or(said, |(said, _)| said).to_owned()
+}

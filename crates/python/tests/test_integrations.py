@@ -1,0 +1,158 @@
+"""Agents of other packages, with a model that answers what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from conftest import book_flight, read_file
+
+import toolroute
+from toolroute import Router
+
+
+def definitions() -> list[dict[str, str]]:
+    names = ["send_email", "get_weather", "commit_changes", "play_music", "translate_text"]
+    return [{"name": name, "description": name.replace("_", " ")} for name in names]
+
+
+def test_tools_of_mcp():
+    types = pytest.importorskip("mcp.types")
+    tool = types.Tool.model_validate(
+        {
+            "name": "search",
+            "description": "Searches the web",
+            "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}},
+            "annotations": {"readOnlyHint": True},
+        }
+    )
+    router = Router([tool, *definitions()])
+    assert router.select("look it up on the web", k=1)[0].tool is tool
+    found = toolroute._tools.describe(tool)
+    assert found["inputSchema"]["properties"] and found["annotations"] == {"readOnlyHint": True}
+
+
+def langchain_tools() -> list[Any]:
+    tools = pytest.importorskip("langchain_core.tools")
+    made = [tools.tool(book_flight), tools.tool(read_file)]
+    for row in definitions():
+        made.append(tools.StructuredTool.from_function(lambda text: text, **row))
+    return made
+
+
+def chat_model(answers: list[Any]) -> Any:
+    models = pytest.importorskip("langchain_core.language_models.fake_chat_models")
+
+    class Model(models.FakeMessagesListChatModel):
+        seen: list = []
+
+        def bind_tools(self, tools: Any, **options: Any) -> Any:
+            self.seen.append([tool.name for tool in tools])
+            return self
+
+    return Model(responses=answers)
+
+
+def test_tools_of_langchain_are_described_ranked_and_called():
+    tools = langchain_tools()
+    router = Router(tools)
+    hit = router.select("book me a flight to Lisbon", k=1)[0]
+    assert hit.tool is tools[0]
+    assert router.call(hit, {"city": "Lisbon"}) == "booked Lisbon for today"
+    properties = toolroute._tools.describe(tools[0])["inputSchema"]["properties"]
+    assert set(properties) == {"city", "day"}
+
+
+def test_a_middleware_of_langchain():
+    agents = pytest.importorskip("langchain.agents")
+    messages = pytest.importorskip("langchain_core.messages")
+    from toolroute.langchain import ToolSelector
+
+    call = {"name": "book_flight", "args": {"city": "Lisbon"}, "id": "1"}
+    answers = [messages.AIMessage("", tool_calls=[call]), messages.AIMessage("booked")]
+    for ask in ("invoke", "ainvoke"):
+        model = chat_model(answers)
+        model.seen.clear()
+        agent = agents.create_agent(model, langchain_tools(), middleware=[ToolSelector(k=1)])
+        asked = {"messages": [("user", "book me a flight to Lisbon")]}
+        found = getattr(agent, ask)(asked)
+        found = asyncio.run(found) if ask == "ainvoke" else found
+        assert found["messages"][-2].content == "booked Lisbon for today"
+        assert model.seen == [["book_flight"]] * 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_langgraph():
+    prebuilt = pytest.importorskip("langgraph.prebuilt")
+    messages = pytest.importorskip("langchain_core.messages")
+    from toolroute.langchain import select_model
+
+    model, tools = chat_model([messages.AIMessage("done")]), langchain_tools()
+    model.seen.clear()
+    agent = prebuilt.create_react_agent(select_model(model, tools, k=2), tools)
+    agent.invoke({"messages": [("user", "what stands in the file notes.txt?")]})
+    assert len(model.seen[0]) == 2 and "read_file" in model.seen[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_retriever_of_bigtool():
+    bigtool = pytest.importorskip("langgraph_bigtool")
+    messages = pytest.importorskip("langchain_core.messages")
+    memory = pytest.importorskip("langgraph.store.memory")
+    from toolroute.langchain import retrieve_tools
+
+    registry = {f"key-{place}": tool for place, tool in enumerate(langchain_tools())}
+    find = retrieve_tools(registry, k=1)
+    assert find("book a flight") == ["key-0"]
+    call = {"name": "retrieve_tools", "args": {"query": "book a flight"}, "id": "1"}
+    model = chat_model([messages.AIMessage("", tool_calls=[call]), messages.AIMessage("done")])
+    model.seen.clear()
+    graph = bigtool.create_agent(model, registry, retrieve_tools_function=find)
+    found = graph.compile(store=memory.InMemoryStore()).invoke({"messages": [("user", "fly")]})
+    assert found["selected_tool_ids"] == ["key-0"]
+
+
+def test_a_model_of_openai_agents():
+    agents = pytest.importorskip("agents")
+    from toolroute.openai_agents import ToolSelectingModel
+
+    seen: list[list[str]] = []
+
+    class Recorded(agents.Model):
+        async def get_response(self, system, input, settings, tools, *rest, **options):
+            seen.append([tool.name for tool in tools])
+            output = pytest.importorskip("openai.types.responses")
+            text = output.ResponseOutputText(text="done", type="output_text", annotations=[])
+            message = output.ResponseOutputMessage(
+                id="1", content=[text], role="assistant", status="completed", type="message"
+            )
+            return agents.ModelResponse(output=[message], usage=agents.Usage(), response_id=None)
+
+        async def stream_response(self, *rest, **options):
+            yield None
+
+    agents.set_tracing_disabled(True)
+    tools = [agents.function_tool(book_flight), agents.function_tool(read_file), agents.WebSearchTool()]
+    agent = agents.Agent(name="Agent", tools=tools, model=ToolSelectingModel(Recorded(), k=1))
+    result = asyncio.run(agents.Runner.run(agent, "book me a flight to Lisbon"))
+    assert result.final_output == "done"
+    assert seen == [["book_flight", tools[2].name]]
+
+
+def test_a_retriever_of_llama_index():
+    tools = pytest.importorskip("llama_index.core.tools")
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.core.llms import MockLLM
+
+    from toolroute.llama_index import ToolRetriever
+
+    made = [tools.FunctionTool.from_defaults(one) for one in (book_flight, read_file)]
+    retriever = ToolRetriever(made, k=1)
+    assert retriever.retrieve("book me a flight to Lisbon") == [made[0]]
+    agent = FunctionAgent(tool_retriever=retriever, llm=MockLLM())
+    found = asyncio.run(agent.get_tools("what stands in the file notes.txt?"))
+    assert made[1] in found and made[0] not in found
+    router = Router(made)
+    answer = router.call(router.select("book a flight", k=1)[0], {"city": "Lisbon"})
+    assert "booked Lisbon" in str(answer)

@@ -1,0 +1,296 @@
+"""The router, as users hold it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from conftest import ANTHROPIC, MCP, MIXED, OPENAI, OWN, ROOT, book_flight, read_file
+
+import toolroute
+from toolroute import Router
+
+
+@pytest.fixture(scope="module")
+def router() -> Router:
+    return Router(MIXED)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tool"),
+    [
+        ("book me a flight to Lisbon", book_flight),
+        ("what stands in the file notes.txt?", read_file),
+        ("write a mail to Dana", OPENAI),
+        ("will it rain in Oslo tomorrow?", ANTHROPIC),
+        ("look it up on the internet", MCP),
+        ("commit what I changed", OWN),
+    ],
+)
+def test_the_very_tool_is_found(router, prompt, tool):
+    assert router.select(prompt)[0].tool is tool
+
+
+def test_a_hit_says_why(router):
+    selection = router.select("book me a flight to Lisbon", k=2)
+    assert len(selection) == 2
+    assert selection[0].id == "book_flight"
+    assert 0.3 < selection[0].score < 1.2
+    assert "words: book, flight" in selection[0].why
+    assert selection.tools[0] is book_flight
+    assert selection.strategy == "hybrid"
+    assert selection.confidence > 0.9
+
+
+def test_nothing_fits(router):
+    selection = router.select("what is love?")
+    assert selection.abstained and not selection
+    assert selection.reason == "no tool fits the prompt"
+    assert selection.excluded[0].why.startswith("confidence")
+    assert "no tool fits" in repr(selection) and "no tool fits" in selection._repr_html_()
+
+
+def test_policies_and_contexts_are_named_as_on_the_command_line():
+    tools = [
+        {"name": "read", "description": "Reads a page", "cost": "low", "hints": {"read_only": True}},
+        {"name": "write", "description": "Writes a page", "cost": "high"},
+    ]
+    router = Router(tools)
+    cheap = router.select("write a page", max_cost="medium")
+    assert [hit.id for hit in cheap] == ["read"]
+    assert cheap.excluded[0].why == "cost high is above medium"
+    assert [hit.id for hit in router.select("write a page", exclude=["wri*"])] == ["read"]
+    assert [hit.id for hit in router.select("write a page", enable=["wri*"])] == ["write"]
+    assert [hit.id for hit in router.select("a page", candidates=[tools[1]])] == ["write"]
+    assert [hit.id for hit in Router(tools, max_cost="medium").select("write a page")] == ["read"]
+    few = Router(tools, profiles={"reading": ["read"]})
+    assert [hit.id for hit in few.select("write a page", profile="reading")] == ["read"]
+
+
+def test_a_session_reads_prompts_with_those_before(router):
+    router.select("what is the weather in Oslo?", session="a")
+    again = router.select("and in Berlin?", session="a")
+    assert again.session == "a"
+    assert again.read_as is not None and again[0].tool is ANTHROPIC
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"k": 0}, ValueError, "from 1"),
+        ({"max_cost": "huge"}, toolroute.RequestError, "`tiny`, `low`, `medium`, `high`"),
+        ({"near_best": 2.0}, toolroute.RequestError, "expected 0"),
+        ({"max_price": 1}, TypeError, "max_cost"),
+        ({"candidates": ["nosuch"]}, toolroute.RequestError, "nosuch"),
+        ({"profile": "nosuch"}, toolroute.RequestError, "unknown profile"),
+    ],
+)
+def test_wrong_options_are_errors_with_a_cure(router, options, error, said):
+    with pytest.raises(error, match=said):
+        router.select("read a file", **options)
+
+
+def test_the_errors_have_one_base(router):
+    with pytest.raises(toolroute.ToolrouteError, match="the prompt is empty; expected"):
+        router.select(" ")
+    with pytest.raises(toolroute.ModelError, match="toolroute model pull"):
+        Router(MIXED, model="all-MiniLM-L6-v2")
+    with pytest.raises(toolroute.CatalogError, match="expected a tool, found 3"):
+        Router([3])
+
+
+def test_a_tool_that_is_left_out_is_a_warning_or_an_error():
+    twice = [{"name": "add", "description": "Adds"}, {"name": "add", "description": "Sums"}]
+    with pytest.warns(UserWarning, match="a unique id"):
+        router = Router(twice)
+    assert len(router) == 1 and router.select("add").tools == [twice[0]]
+    assert "the first was kept" in router.problems[0]
+    with pytest.raises(toolroute.CatalogError, match="the first was kept"):
+        Router(twice, strict=True)
+
+
+def test_many_prompts_are_answered_as_one_by_one(router):
+    prompts = [f"book flight number {number}" for number in range(300)]
+    answers = router.select_many(prompts, k=3)
+    assert [answer.prompt for answer in answers] == prompts
+    assert answers[7].to_json() == router.select(prompts[7], k=3).to_json()
+    with pytest.raises(toolroute.RequestError, match="prompt 1: the prompt is empty"):
+        router.select_many(["read a file", ""])
+
+
+def test_other_threads_run_meanwhile(router):
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(None)
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    router.select_many([f"book flight {number}" for number in range(2_000)])
+    stop.set()
+    thread.join()
+    assert len(ticks) > 10
+
+
+def test_selections_in_an_event_loop(router):
+    async def ask():
+        return await asyncio.gather(*(router.aselect(f"read file {n}", k=1) for n in range(8)))
+
+    assert {answer[0].id for answer in asyncio.run(ask())} == {"read_file"}
+
+
+def test_filter_keeps_formats_order_and_what_was_used(router):
+    asked = [{"role": "user", "content": "write a mail to Dana"}]
+    assert router.filter(asked, k=1) == [OPENAI]
+    called = {"role": "assistant", "tool_calls": [{"function": {"name": "read_file"}}]}
+    assert router.filter([called, *asked], k=1) == [read_file, OPENAI]
+    assert router.filter("what is the weather?", k=1) == [ANTHROPIC]
+    assert router.filter([], k=1) == MIXED
+    assert router.filter(asked, k=50) == MIXED
+
+
+def test_filter_keeps_what_the_provider_runs():
+    provider = {"type": "web_search_20250305", "name": "web_search"}
+    cached = {**MCP, "cache_control": {"type": "ephemeral"}}
+    router = Router([provider, cached, OPENAI, ANTHROPIC])
+    assert router.filter("mail to Dana", k=1) == [provider, cached, OPENAI]
+
+
+def test_what_was_learned_moves_tools_and_travels(tmp_path):
+    router = Router(MIXED)
+    assert router.select("ship it", k=1, min_reliability="low")[:1] != [OWN]
+    report = router.learn([("ship it", OWN), ("ship this", ["git:commit"]), ("x", "nosuch")])
+    assert report["tools_learned"] == 1 and report["unknown_ids"] == ["nosuch"]
+    assert router.select("ship it", k=1)[0].tool is OWN
+    router.save(tmp_path / "usage")
+    assert Router(MIXED, usage=tmp_path / "usage").select("ship it", k=1)[0].tool is OWN
+    copy = pickle.loads(pickle.dumps(Router(MIXED[2:], usage=tmp_path / "usage")))
+    assert copy.select("ship it", k=1)[0].id == "git__commit"
+    with pytest.raises(toolroute.RequestError, match="nothing was learned"):
+        Router(MIXED).save(tmp_path / "none")
+
+
+def test_routers_and_answers_pickle():
+    router = Router(MIXED, max_per_server=1)
+    selection = router.select("book me a flight to Lisbon", k=2)
+    copy = pickle.loads(pickle.dumps(selection))
+    assert [hit.tool for hit in copy] == selection.tools and copy.to_json() == selection.to_json()
+    other = pickle.loads(pickle.dumps(router))
+    assert other.select("book me a flight to Lisbon", k=2).to_json() == selection.to_json()
+    assert pickle.loads(pickle.dumps(selection[0])).id == "book_flight"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_ranks(router):
+    prompts = [f"read file {number}" for number in range(600)]
+    router.select_many(prompts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        answers = router.select_many(prompts)
+        made = Router(MIXED).select("book a flight", k=1)
+        os._exit(0 if len(answers) == 600 and made.tools == [book_flight] else 1)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            assert status == 0
+            return
+        time.sleep(0.05)
+    os.kill(child, 9)
+    pytest.fail("the forked process still ranks after a minute")
+
+
+def test_calls(router):
+    hit = router.select("book me a flight to Lisbon")[0]
+    assert router.call(hit, {"city": "Lisbon"}) == "booked Lisbon for today"
+    assert router.call(read_file, {"path": "a"}) == "text of a"
+    with pytest.raises(toolroute.CallError, match="a definition without a function"):
+        router.call(OPENAI)
+
+    async def later(seconds: int) -> str:
+        """Waits."""
+        return f"waited {seconds}"
+
+    waiting = Router([later])
+    assert asyncio.run(waiting.acall("later", {"seconds": 1})) == "waited 1"
+    with pytest.raises(toolroute.CallError, match="acall"):
+        waiting.call("later", {"seconds": 1})
+
+
+def test_outcomes_are_logged(tmp_path):
+    router = Router(MIXED, feedback=tmp_path / "log.db")
+    hit = router.select("book me a flight to Lisbon")[0]
+    router.record(hit, ok=True, duration_ms=12)
+    router.call(hit, {"city": "Rome"})
+    router.close()
+    listed = toolroute_json(["feedback", "stats", "--feedback", str(tmp_path / "log.db"), "--json"])
+    assert "book_flight" in listed
+    with pytest.raises(toolroute.RequestError, match="no log of executions"):
+        Router(MIXED).record(hit, ok=True)
+
+
+def toolroute_json(arguments: list[str]) -> str:
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "toolroute", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_folder_of_catalogs():
+    router = Router.from_path(ROOT / "examples" / "catalog")
+    hit = router.select("go back to the version before", k=1)[0]
+    assert hit.id == "release__rollback" and hit.tool["server"] == "release"
+    assert len(router.tools) == len(router)
+    assert pickle.loads(pickle.dumps(router)).select("go back to the version before", k=1)[0].id == hit.id
+    kept = router.filter("go back to the version before", k=1)
+    assert [tool["id"] for tool in kept] == ["release__rollback"]
+    with pytest.raises(toolroute.CatalogError, match="nosuch"):
+        Router.from_path("nosuch")
+
+
+def test_an_overlay_applies_to_given_tools(tmp_path):
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('[[overlay]]\nmatch = "send_*"\ncost = "high"\n')
+    router = Router([OPENAI, ANTHROPIC], overlay=[overlay])
+    selection = router.select("write a mail to Dana", k=1, max_cost="low")
+    assert OPENAI not in selection.tools
+    assert router.select("write a mail to Dana", k=1).tools == [OPENAI]
+    with pytest.raises(TypeError, match="no option 'overlay'"):
+        Router.from_servers(tmp_path / "servers.json", overlay=[overlay])
+
+
+def test_servers(tmp_path: Path):
+    import json
+    import sys
+
+    server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/notes.py"), str(tmp_path)]}
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"notes": server, "gone": {"command": "/nosuch"}}}))
+    with pytest.warns(UserWarning, match="`gone`"), Router.from_servers(file) as router:
+        hit = router.select("how many notes are there?", session="a")[0]
+        assert hit.id == "notes__count_notes" and hit.tool["name"] == "count_notes"
+        assert isinstance(router.call(hit, session="a")["count"], int)
+        with pytest.raises(toolroute.ConfirmationNeeded):
+            router.call("notes__delete_note", {"title": "a"})
+        with pytest.raises(toolroute.CallError, match="nosuch"):
+            router.call("nosuch")
+
+
+def test_shown_as_a_table_with_bars(router):
+    shown = repr(router.select("book me a flight to Lisbon", k=2)).splitlines()
+    assert shown[0] == "2 tools for 'book me a flight to Lisbon'"
+    assert shown[1].startswith("book_flight") and "████████████████" in shown[1]
+    html = router.select("book <b>", k=1, candidates=["book_flight"])._repr_html_()
+    assert "<table>" in html and "<b>" not in html
+    assert repr(router) == "Router(6 tools)"

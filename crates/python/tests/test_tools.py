@@ -1,0 +1,151 @@
+"""Functions and objects as tools."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+
+import pytest
+
+from toolroute import CatalogError, Router
+from toolroute._messages import body
+from toolroute._schema import definition, json_schema
+from toolroute._tools import describe
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float = 0.0
+
+
+class Options(TypedDict, total=False):
+    deep: bool
+
+
+def test_types_become_schemas():
+    for hint, schema in [
+        (str, {"type": "string"}),
+        (list[int], {"type": "array", "items": {"type": "integer"}}),
+        (dict[str, bool], {"type": "object", "additionalProperties": {"type": "boolean"}}),
+        (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        (Union[int, str], {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
+        (Literal["a", "b"], {"enum": ["a", "b"]}),
+        (Colour, {"enum": ["red", "blue"]}),
+        (Annotated[int, "A number"], {"type": "integer", "description": "A number"}),
+        (Any, {}),
+        (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
+    ]:
+        assert json_schema(hint) == schema, hint
+    assert json_schema(Point)["required"] == ["x"]
+    assert json_schema(Options) == {
+        "type": "object",
+        "properties": {"deep": {"type": "boolean"}},
+        "required": [],
+    }
+
+
+def test_docstrings_of_three_styles():
+    def google(a: int, b: int = 2):
+        """Adds numbers.
+
+        It is quick.
+
+        Args:
+            a (int): The first,
+                on two lines.
+            b: The second.
+
+        Returns:
+            The sum.
+        """
+
+    def numpy(a: int, b: int = 2):
+        """Adds numbers.
+
+        It is quick.
+
+        Parameters
+        ----------
+        a : int
+            The first,
+            on two lines.
+        b : int
+            The second.
+
+        Returns
+        -------
+        int
+        """
+
+    def sphinx(a: int, b: int = 2):
+        """Adds numbers.
+
+        It is quick.
+
+        :param a: The first, on two lines.
+        :param int b: The second.
+        :returns: The sum.
+        """
+
+    for function in (google, numpy, sphinx):
+        found = definition(function)
+        assert found["description"] == "Adds numbers.\n\nIt is quick."
+        parameters = found["inputSchema"]["properties"]
+        assert parameters["a"]["description"] == "The first, on two lines.", function
+        assert parameters["b"] == {"type": "integer", "description": "The second.", "default": 2}
+        assert found["inputSchema"]["required"] == ["a"]
+
+
+def test_methods_partials_and_callable_objects():
+    class Shop:
+        def buy(self, thing: str) -> None:
+            """Buys a thing."""
+
+    class Adder:
+        """Adds numbers."""
+
+        def __call__(self, a: int) -> int:
+            return a
+
+    assert list(definition(Shop().buy)["inputSchema"]["properties"]) == ["thing"]
+    assert definition(functools.partial(Shop().buy))["name"] == "buy"
+    found = definition(Adder())
+    assert found["name"] == "Adder" and found["inputSchema"]["properties"]["a"] == {"type": "integer"}
+    with pytest.raises(CatalogError, match="a lambda has no name"):
+        Router([lambda a: a])
+
+
+def test_an_object_with_a_schema_is_a_tool_of_mcp():
+    @dataclasses.dataclass
+    class Tool:
+        name: str
+        description: str
+        inputSchema: dict
+
+    assert describe(Tool("add", "Adds", {"type": "object"})) == {
+        "name": "add",
+        "description": "Adds",
+        "inputSchema": {"type": "object"},
+    }
+
+
+def test_a_tool_that_is_no_json_is_named():
+    with pytest.raises(CatalogError, match="cannot be written as JSON"):
+        Router([{"name": "add", "description": object()}])
+
+
+def test_messages_of_every_kind():
+    user = '{"messages": [{"role": "user", "content": "hi"}]}'
+    for messages in ("hi", {"role": "user", "content": "hi"}, [("human", "hi")], ["hi"]):
+        assert body(messages) == user
+    assert body({"messages": [("user", "hi")], "tools": [1], "tool_choice": "auto"}) == (
+        '{"messages": [{"role": "user", "content": "hi"}], "tool_choice": "auto"}'
+    )

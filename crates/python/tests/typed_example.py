@@ -1,0 +1,45 @@
+"""What type checkers know of the package: `mypy --strict` and pyright's strict mode pass."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import toolroute
+from toolroute import Excluded, Hit, Ranked, Router, Selection
+
+
+def send_email(to: str, text: str) -> str:
+    """Sends an email to a person."""
+    return f"sent {text} to {to}"
+
+
+def read_file(path: str) -> str:
+    """Reads a file."""
+    return path
+
+
+async def main() -> None:
+    router = Router([send_email, read_file], max_cost="medium", min_confidence=0.4)
+    selection = router.select("write to Dana", k="auto", session="a", stage="execution")
+    first: Optional[float] = selection.confidence
+    for hit in selection:
+        id: str = hit.id
+        print(id, hit.score, hit.why, hit.tool, first)
+    left_out: list[str] = [excluded.why for excluded in selection.excluded]
+    many = router.select_many(["a", "b"], 3, exclude=["read*"])
+    later = await router.aselect("write to Dana", policy_band=0.0)
+    print(left_out, len(many), later.tools, many[0][:1])
+    rows: Router[dict[str, Any]] = Router.from_path(["catalog"], strict=True)
+    row: dict[str, Any] = rows.select("write to Dana")[0].tool
+    print(row, rows.filter([{"role": "user", "content": "hi"}], k=3), rows.problems)
+    ranked: list[Ranked] = toolroute.rerank("query", ["a", "b"], k=1)
+    print(ranked[0].score, toolroute.embed(["a"]).shape)
+    try:
+        router.call("send_email", {"to": "Dana", "text": "hi"})
+    except toolroute.ConfirmationNeeded as error:
+        print(error)
+
+
+def best(selection: Selection[str], left_out: Excluded[str]) -> Optional[Hit[str]]:
+    print(left_out.tool.upper())
+    return selection[0] if selection else None

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The wheel of the Python package: library, both models and the command `toolroute`, for Python 3.9 and
+# later. A release wheel is linked against glibc 2.28 by zig, so that it runs on Debian 10 and 11, RHEL 8
+# and 9, Ubuntu 20.04, Amazon Linux 2023 and everything later.
+#
+#   scripts/build_wheel.sh [--dev] [--out DIR]
+#
+# --dev      quickly, for this machine alone: without optimisation, for tests
+# --out DIR  where the wheel is put [default: target/wheels]
+#
+# The last line is the path of the wheel. Needs Python 3.9 and cargo; maturin and zig are installed into
+# target/tools from PyPI where there is no maturin.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target=${CARGO_TARGET_DIR:-$PWD/target}
+out=$target/wheels
+dev=
+# One file of that size is what `pip install` fetches.
+most_bytes=$((45 * 1000 * 1000))
+
+while (($#)); do
+    case $1 in
+        --dev) dev=1 && shift ;;
+        --out) out=$(realpath "${2:?"--out takes a folder"}") && shift 2 ;;
+        *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
+    esac
+done
+
+tools=$target/tools/maturin
+if ! command -v maturin >/dev/null; then
+    [[ -x $tools/bin/maturin ]] || {
+        python3 -m venv "$tools"
+        "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2'
+    }
+    PATH=$tools/bin:$PATH
+fi
+
+# Encoders that the native one does not cover are left out (feature `candle`): they cost the wheel 6 MB.
+build=(maturin build --locked --manifest-path crates/python/Cargo.toml --out "$out")
+if [[ -n $dev ]]; then
+    "${build[@]}" --compatibility linux >&2
+else
+    "${build[@]}" --release --no-default-features --zig --compatibility manylinux_2_28 >&2
+fi
+wheel=$(find "$out" -name 'toolroute-*.whl' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2)
+if [[ -z $dev ]] && (($(stat -c %s "$wheel") > most_bytes)); then
+    printf '%s has %d bytes; expected at most %d\n' "$wheel" "$(stat -c %s "$wheel")" "$most_bytes" >&2
+    exit 1
+fi
+printf '%s\n' "$wheel"
