@@ -1,10 +1,13 @@
 //! Tools cut out of requests to language models: which stay, and that every byte of the rest does.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolroute::{Catalog, Engine};
-use toolroute_serve::filter::{FilterError, FilterReport, filter};
+use toolroute_serve::filter::{FilterError, FilterReport, SkipReason, filter};
+use toolroute_vectors::embedding::BertEmbedder;
 
 fn engine() -> Engine {
     Engine::builder(Catalog::default()).build().unwrap()
@@ -131,8 +134,12 @@ fn what_cannot_be_judged_stays_as_it_is() {
     untouched(
         json!({"tools": tools(flat), "input": [{"role": "user", "content": [{"type": "input_image"}]}]}),
     );
-    let unread = untouched(json!({"tools": tools(flat), "input": "어제 들은 노래를 틀어 줘"}));
-    assert_eq!(unread.label(), "language");
+    let body = json!({"tools": tools(flat), "input": "어제 들은 노래를 틀어 줘"}).to_string();
+    let model = Arc::new(BertEmbedder::built_in().unwrap());
+    let reader = Engine::builder(Catalog::default()).embedder(model).build().unwrap();
+    let unread = filter(&reader, body.as_bytes(), 1).unwrap();
+    assert_eq!(unread.report.untouched.map(SkipReason::label), Some("language"));
+    assert_eq!(unread.body, body.as_bytes());
     let twice = r#"{"tools": [], "input": "play music", "tools": [1, 2]}"#;
     assert_eq!(filter(&engine(), twice.as_bytes(), 1).unwrap().body, twice.as_bytes());
     for wrong in ["[]", "", "{", "nul", "{\"tools\": [1}", "\u{feff}{}"] {

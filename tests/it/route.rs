@@ -246,8 +246,7 @@ fn slips_of_the_fingers_are_mended_and_content_is_not() {
     }
     let both = ask("hybrid", "don't delte the brnach, list the tags of it");
     assert_eq!(both["read_as"], "the branch, list the tags of it");
-    for prompt in ["delete the branch \"brnach\"", "kasuj brnach", "delete the branch of kowalsky"]
-    {
+    for prompt in ["delete the branch \"brnach\"", "delete the branch of kowalsky"] {
         let answer = ask("hybrid", prompt);
         assert!(answer["read_as"].is_null(), "{answer}");
     }
