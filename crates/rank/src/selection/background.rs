@@ -1,0 +1,85 @@
+//! What a catalog makes of prompts in general: the evidence that a prompt's own is read against.
+//!
+//! 500 prompts of all kinds (`data/background.txt`, written for this) are compared with all tools. In a
+//! catalog of general tools many prompts are near some tool; in one of few special tools none is. The
+//! evidence of one prompt means little without that. No labels are needed: a catalog serves some of the
+//! 500, and that is why a quantile is taken and not the maximum.
+
+use ndarray::{ArrayView1, ArrayView2, Axis};
+use toolroute_vectors::index::Vectors;
+
+use super::confidence::evidence_by_meaning;
+
+const PROMPTS: &str = include_str!("data/background.txt");
+
+/// The share of the prompts whose evidence is below the catalog's background. Shares of 0.5, 0.75 and
+/// 0.9 give the same over the catalogs of `scripts/calibrate.py`; with 0.75 small ones lose least.
+const SHARE: f32 = 0.75;
+
+/// The products of a prompt and a tool at most: over more than 2,000 tools fewer prompts are compared,
+/// so that a start does not wait for it.
+const MOST_PRODUCTS: usize = 1_000_000;
+
+/// The least prompts that are compared.
+const LEAST_PROMPTS: usize = 64;
+
+/// The background prompts, in the order of their vectors.
+pub fn background_prompts() -> Vec<&'static str> {
+    PROMPTS.lines().collect()
+}
+
+/// The evidence, by cosines, below which 75 % of background prompts are in a catalog. 0 without tools.
+pub fn background_evidence(prompts: &Vectors, tools: &Vectors) -> f32 {
+    if tools.is_empty() || prompts.is_empty() {
+        return 0.0;
+    }
+    let few = (MOST_PRODUCTS / tools.len()).max(LEAST_PROMPTS);
+    let some: Vec<usize> = (0..prompts.len()).step_by(prompts.len().div_ceil(few)).collect();
+    let cosines = matrix(prompts).select(Axis(0), &some).dot(&matrix(tools).t());
+    let of = |row: ArrayView1<'_, f32>| {
+        let best = row.iter().copied().fold(f32::MIN, f32::max);
+        evidence_by_meaning(best, row.mean().unwrap_or_default())
+    };
+    let mut evidence: Vec<f32> = cosines.rows().into_iter().map(of).collect();
+    evidence.sort_by(f32::total_cmp);
+    evidence[((SHARE * evidence.len() as f32) as usize).min(evidence.len() - 1)]
+}
+
+fn matrix(vectors: &Vectors) -> ArrayView2<'_, f32> {
+    ArrayView2::from_shape((vectors.len(), vectors.dimension()), vectors.as_slice())
+        .expect("vectors have as many numbers as rows times dimension. This is a bug.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_500_different_prompts() {
+        let mut prompts = background_prompts();
+        assert_eq!(prompts.len(), 500);
+        assert!(prompts.iter().all(|prompt| !prompt.trim().is_empty()));
+        prompts.sort_unstable();
+        prompts.dedup();
+        assert_eq!(prompts.len(), 500);
+    }
+
+    #[test]
+    fn it_is_the_evidence_of_three_prompts_in_four() {
+        let tools = Vectors::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+        let prompts = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]];
+        let prompts = Vectors::from_rows(&prompts).unwrap();
+        // The last has -0.4, the second 1.76, the others 1.9: a best cosine of 1 and 0.5 in the mean.
+        assert!((background_evidence(&prompts, &tools) - 1.9).abs() < 1e-5);
+        let none = Vectors::from_rows::<[f32; 2]>(&[]).unwrap();
+        assert_eq!(background_evidence(&prompts, &none), 0.0);
+    }
+
+    #[test]
+    fn many_tools_are_compared_with_fewer_prompts() {
+        let tools = Vectors::from_rows(&vec![[1.0]; 20_000]).unwrap();
+        let row = |at: usize| if at < 300 { [-1.0] } else { [1.0] };
+        let prompts = Vectors::from_rows(&(0..500).map(row).collect::<Vec<_>>()).unwrap();
+        assert!((background_evidence(&prompts, &tools) - 2.3).abs() < 1e-3);
+    }
+}
