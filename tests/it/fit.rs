@@ -15,7 +15,7 @@ const FILES: &str = r#"[
 
 const FITS: &str = "show me the contents of the file notes.txt";
 const DELETES: &str = "delete the file old.txt";
-const TALK: &str = "why do cats purr";
+const TALK: &str = "my knee hurts when it rains";
 
 fn with_files(sandbox: &Sandbox) -> String {
     sandbox.write("files.json", FILES).to_str().unwrap().to_owned()
@@ -122,8 +122,9 @@ fn a_tool_that_lacks_the_action_is_not_run() {
     let sandbox = Sandbox::new();
     let said = sandbox.fails(1, &["run", "--tools", &with_files(&sandbox), TALK]);
     assert!(said.contains("no tool fits"), "{said}");
-    let args = ["run", "--tools", &with_files(&sandbox), "--min-confidence", "0", DELETES];
-    let done = sandbox.run(&args);
+    let tool = r#"[{"name": "write_file", "server": "fs", "description": "Creates or overwrites a file"}]"#;
+    let tool = sandbox.write("write.json", tool);
+    let done = sandbox.run(&["run", "--tools", tool.to_str().unwrap(), DELETES]);
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(said.contains("no tool here deletes, and fs__"), "{said}");
 }
