@@ -9,9 +9,10 @@ Usage: calibrate.py [--model NAME|DIR] [--data DIR] [--binary FILE] [--check]
 
 On catalogs of different sizes prompts that their tools serve are set against prompts that no tool there serves. Six of them
 are catalogs of public MCP servers with prompts that were written for this (scripts/calibration: tools by their ids in
-`_merged`, prompts of our own), on and off topic; three are choice sets of crates/eval/src/sets.txt. Everywhere some of
+`_merged`, prompts of our own), on and off topic; three are choice sets of crates/eval/src/sets.txt, and one is the sample
+catalog, whose everyday tools serve most prompts of any kind. Everywhere some of
 `no_tool.jsonl` are asked besides: talk, questions and wishes that want no tool at all.
-Both cut-offs are lines over the catalog's background evidence, the 75th percentile of the evidence of 500 prompts of all kinds.
+Both cut-offs are lines over the catalog's background evidence, the 10th percentile of the evidence of 500 prompts of all kinds.
 The upper one is as high as it may be without doubting more than UNSURE of the prompts that a tool serves, in the mean of the
 whole catalogs, and MOST times that in any of them or in the small ones together; the lower one turns away NONE of them. Of all
 slopes the one is taken that doubts most strangers, those turned away half as much again. A missing action doubts, too.
@@ -24,6 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "scripts" / "calibration"
+SAMPLE = ROOT / "examples"
 MODEL = ROOT / "models" / "toolroute-l6-v1"
 # A set and those whose prompts its tools do not serve. Where there are off-topic prompts, these are asked.
 FIT = {"azure_mcp_2026": [], "bfcl_live": ["azure_mcp_2026"], "toolret_apigen": ["azure_mcp_2026"]}
@@ -93,7 +95,6 @@ class Measured:
         subprocess.run(command + (["--model", a.model] if a.model else []), check=True)
         found = {row["id"]: row for row in rows(answered)}
         found = [found[str(i)] for i in range(len(prompts))]
-        self.tools = len(rows(tools))
         self.background = max((row.get("background", 0.0) for row in found), default=0.0)
         pairs = [(row["evidence"], row.get("fit_reason", "").startswith("no tool here")) for row in found]
         self.on, self.off, self.talk = pairs[:len(on)], pairs[len(on):len(on) + len(off)], pairs[len(on) + len(off):]
@@ -152,7 +153,7 @@ def show(kind, measured, lower, upper, slope):
         low, high = lower + slope * m.background, upper + slope * m.background
         shares = [f"{told} {m.refused(pairs, low):.3f} + {m.doubted(pairs, high) - m.refused(pairs, low):.3f}"
                   for told, pairs in (("own", m.on), ("others", m.off), ("talk", m.talk)) if pairs]
-        print(f"{kind:5} {name:22} {m.tools:5} tools, background {m.background:.3f}: none + unsure: {', '.join(shares)}", file=sys.stderr)
+        print(f"{kind:5} {name:22} background {m.background:.3f}: none + unsure: {', '.join(shares)}", file=sys.stderr)
 
 
 def main():
@@ -183,7 +184,10 @@ def main():
         folder = Path(folder)
         for name, tools, on, off in written(folder, a.data):
             measured[name] = Measured(a, folder, tools, on, off, sample(no_tool, NO_TOOL, name))
-        whole = [*json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")), *FIT]
+        strangers = sample(queries("azure_mcp_2026"), STRANGERS, "sample")
+        own = [row["query"] for row in rows(SAMPLE / "queries.jsonl")]
+        measured["sample"] = Measured(a, folder, SAMPLE / "catalog", own, strangers, sample(no_tool, NO_TOOL, "sample"))
+        whole = [*json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")), "sample", *FIT]
         for name, others in FIT.items():
             off = [q for o in others for q in sample(queries(o), STRANGERS, name)] or sample(queries(name, "offtopic"), 2 * STRANGERS, name)
             measured[name] = Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), off, sample(no_tool, NO_TOOL, name))

@@ -105,7 +105,7 @@ pub struct Selection {
     /// The evidence that any tool fits at all, from which the model's calibration computes
     /// `confidence`.
     pub evidence: Option<f32>,
-    /// The evidence that three of four prompts in general have less of in this catalog, where the
+    /// The evidence that nine of ten prompts in general have at least in this catalog, where the
     /// calibration reads the evidence against it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<f32>,

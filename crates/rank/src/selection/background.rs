@@ -2,8 +2,9 @@
 //!
 //! 500 prompts of all kinds (`data/background.txt`, written for this) are compared with all tools. In a
 //! catalog of general tools many prompts are near some tool; in one of few special tools none is. The
-//! evidence of one prompt means little without that. No labels are needed: a catalog serves some of the
-//! 500, and that is why a quantile is taken and not the maximum.
+//! evidence of one prompt means little without that. No labels are needed. A catalog of everyday tools
+//! serves most of the 500, and that is why a low quantile is taken: it stands for prompts that the
+//! catalog does not serve.
 
 use ndarray::{ArrayView1, ArrayView2, Axis};
 use toolroute_vectors::index::Vectors;
@@ -12,9 +13,10 @@ use super::confidence::evidence_by_meaning;
 
 const PROMPTS: &str = include_str!("data/background.txt");
 
-/// The share of the prompts whose evidence is below the catalog's background. Shares of 0.5, 0.75 and
-/// 0.9 give the same over the catalogs of `scripts/calibrate.py`; with 0.75 small ones lose least.
-const SHARE: f32 = 0.75;
+/// The share of the prompts whose evidence is below the catalog's background. Over the catalogs of
+/// `scripts/calibrate.py`, shares of 0.05 to 0.1 tell most: at 10 % of their own prompts doubted, 0.80 of
+/// the others; 0.25, 0.5 and 0.75 have 0.78, 0.75 and 0.77.
+const SHARE: f32 = 0.1;
 
 /// The products of a prompt and a tool at most: over more than 2,000 tools fewer prompts are compared,
 /// so that a start does not wait for it.
@@ -28,7 +30,7 @@ pub fn background_prompts() -> Vec<&'static str> {
     PROMPTS.lines().collect()
 }
 
-/// The evidence, by cosines, below which 75 % of background prompts are in a catalog. 0 without tools.
+/// The evidence, by cosines, below which 10 % of background prompts are in a catalog. 0 without tools.
 pub fn background_evidence(prompts: &Vectors, tools: &Vectors) -> f32 {
     if tools.is_empty() || prompts.is_empty() {
         return 0.0;
@@ -65,12 +67,16 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_evidence_of_three_prompts_in_four() {
+    fn it_is_the_evidence_of_the_least_served_tenth() {
         let tools = Vectors::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
-        let prompts = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]];
-        let prompts = Vectors::from_rows(&prompts).unwrap();
-        // The last has -0.4, the second 1.76, the others 1.9: a best cosine of 1 and 0.5 in the mean.
-        assert!((background_evidence(&prompts, &tools) - 1.9).abs() < 1e-5);
+        let row = |at: usize| match at {
+            0 => [-1.0, 0.0],
+            1 => [0.6, 0.8],
+            _ => [0.0, 1.0],
+        };
+        let prompts = Vectors::from_rows(&(0..10).map(row).collect::<Vec<_>>()).unwrap();
+        // The first has less; the second has 0.8 as its best cosine and 0.7 in the mean.
+        assert!((background_evidence(&prompts, &tools) - 1.76).abs() < 1e-5);
         let none = Vectors::from_rows::<[f32; 2]>(&[]).unwrap();
         assert_eq!(background_evidence(&prompts, &none), 0.0);
     }
@@ -78,7 +84,7 @@ mod tests {
     #[test]
     fn many_tools_are_compared_with_fewer_prompts() {
         let tools = Vectors::from_rows(&vec![[1.0]; 20_000]).unwrap();
-        let row = |at: usize| if at < 300 { [-1.0] } else { [1.0] };
+        let row = |at: usize| if at < 20 { [-1.0] } else { [1.0] };
         let prompts = Vectors::from_rows(&(0..500).map(row).collect::<Vec<_>>()).unwrap();
         assert!((background_evidence(&prompts, &tools) - 2.3).abs() < 1e-3);
     }

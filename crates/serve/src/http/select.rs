@@ -244,7 +244,7 @@ pub struct SelectionDoc {
     #[schema(required = false, nullable = false)]
     fit_reason: Option<String>,
     evidence: Option<f32>,
-    /// The evidence that three of four prompts in general have less of in this catalog.
+    /// The evidence that nine of ten prompts in general have at least in this catalog.
     #[schema(required = false, nullable = false)]
     background: Option<f32>,
     /// How likely it is that a tool fits at all, 0 to 1.
