@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
+use crate::stand_ins::scripted;
 use crate::support::{Sandbox, samples};
 
 /// Tools that read and write files; none deletes one.
@@ -103,11 +104,20 @@ fn it_is_said_over_http() {
 
 #[test]
 fn an_agent_is_told() {
-    let sandbox = Sandbox::new();
+    let mut tools: Vec<Value> = serde_json::from_str(FILES).unwrap();
+    for tool in &mut tools {
+        let name = tool["name"].as_str().unwrap().to_owned();
+        *tool = json!({"name": name, "description": tool["description"],
+            "inputSchema": {"type": "object"}, "does": {"answer": "done"}});
+    }
+    let sandbox = scripted(&[("fs", json!(tools))]);
     let mut command = sandbox.command();
-    command.args(["mcp", "--tools", &with_files(&sandbox)]);
+    command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
+    command.args(["mcp", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start(command);
     client.begin();
+    let all = json!({"query": FITS, "limit": 50});
+    client.find_until(all, |found| found["tools"].as_array().is_some_and(|all| all.len() == 4));
     let mut find = |prompt: &str| -> Value {
         let found = client.call("find_tools", json!({ "query": prompt }));
         serde_json::from_str(text(&found)).unwrap()
@@ -124,8 +134,7 @@ fn a_tool_that_lacks_the_action_is_not_run() {
     assert!(said.contains("no tool fits"), "{said}");
     let tool = r#"[{"name": "write_file", "server": "fs", "description": "Creates or overwrites a file"}]"#;
     let tool = sandbox.write("write.json", tool);
-    let done = sandbox.run(&["run", "--tools", tool.to_str().unwrap(), DELETES]);
-    let said = String::from_utf8(done.stderr).unwrap();
+    let said = sandbox.fails(2, &["run", "--tools", tool.to_str().unwrap(), DELETES]);
     assert!(said.contains("no tool here deletes, and fs__"), "{said}");
 }
 

@@ -6,8 +6,13 @@ use super::ranking::Ranking;
 use super::request::NoTools;
 use super::state::State;
 use crate::selection::{
-    Exclusion, Fit, FitReason, Prompt, Retrieval, Strategy, confidence, evidence, missing_action,
+    Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Strategy, confidence,
+    evidence, judge_fit, missing_action,
 };
+
+/// The least match of a pattern or category of a tool's author that speaks for the tool although it
+/// lacks an action.
+const SURE_BY_AUTHOR: f32 = 0.5;
 
 /// What speaks for any tool of the catalog to fit.
 #[derive(Default)]
@@ -47,6 +52,21 @@ impl State {
             confidence: Some(confidence(sum, catalog, &model)),
             missing: missing_action(prompt.text(), found, fusion, || self.tool_actions()),
         })
+    }
+
+    /// The confidence with what the tools' authors say of the prompt, and the verdict by it.
+    pub fn verdict(
+        &self,
+        sure: &Certainty,
+        assessed: &Assessment<'_>,
+        may_abstain: bool,
+    ) -> (Option<f32>, (Fit, Option<FitReason>)) {
+        // A pattern of a tool's author that matches counts without the model's agreement.
+        let said = assessed.strongest_intent().max(assessed.sure_of_category());
+        let confidence = sure.confidence.map(|sure| sure.max(said));
+        let least = if may_abstain { self.config.min_confidence } else { 0.0 };
+        let missing = sure.missing.clone().filter(|_| said < SURE_BY_AUTHOR);
+        (confidence, judge_fit(FitInputs { confidence, missing, least }))
     }
 
     /// Why nothing was chosen; `None` where something was, or where the limit is 0.

@@ -22,14 +22,10 @@ use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
-    Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Fit, FitInputs,
-    FitReason, Preference, PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy,
-    judge_fit, resolve_strategy,
+    Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
+    Preference, PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy,
+    resolve_strategy,
 };
-
-/// The least match of a pattern or category of a tool's author that speaks for the tool although it
-/// lacks an action.
-const SURE_BY_AUTHOR: f32 = 0.5;
 
 /// A request, and the reading of its prompt.
 type ReadRequest<'a> = (&'a SelectRequest, &'a Reading);
@@ -219,13 +215,11 @@ impl State {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let adaptive = request.adaptive.unwrap_or(self.config.adaptive);
-        let size = SizeRules { may_abstain: request.candidates.is_none(), adaptive };
-        let answer = self.rank(retriever, &prompt, &judge, size)?;
+        let answer = self.rank(retriever, &prompt, &judge, self.size_rules(request))?;
         let start = Instant::now();
         let AnswerParts { ranking, assessed, times, policy: policy_time, .. } = answer;
-        let AnswerParts { abstained, evidence, background, confidence, no_tools, .. } = answer;
-        let (fit, fit_reason) = answer.fit;
+        let AnswerParts { abstained, evidence, background, confidence, .. } = answer;
+        let AnswerParts { fit: (fit, fit_reason), no_tools, .. } = answer;
         let best = ranking.best();
         let tools = ranking.chosen.iter().map(|found| {
             let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
@@ -233,7 +227,6 @@ impl State {
             self.selected(retriever, &reading.text, found, beyond)
         });
         let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
-        let excluded = self.excluded(ranking.excluded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
@@ -249,12 +242,19 @@ impl State {
             confidence,
             abstained,
             no_tools,
-            excluded,
+            excluded: self.excluded(ranking.excluded),
             held_back: Vec::new(),
             unknown_candidates,
             cached: false,
             timings,
         })
+    }
+
+    fn size_rules(&self, request: &SelectRequest) -> SizeRules {
+        SizeRules {
+            may_abstain: request.candidates.is_none(),
+            adaptive: request.adaptive.unwrap_or(self.config.adaptive),
+        }
     }
 
     fn excluded(&self, excluded: Vec<(Candidate, Exclusion)>) -> Vec<ExcludedTool> {
@@ -353,12 +353,7 @@ impl State {
         let sure = self.certainty(retriever.strategy(), prompt, &found)?;
         let Retrieval { mut candidates, times, .. } = found;
         let assessed = judge.assess(&mut candidates, rows);
-        // A pattern of a tool's author that matches counts without the model's agreement.
-        let said = assessed.strongest_intent().max(assessed.sure_of_category());
-        let confidence = sure.confidence.map(|sure| sure.max(said));
-        let least = if size.may_abstain { self.config.min_confidence } else { 0.0 };
-        let missing = sure.missing.filter(|_| said < SURE_BY_AUTHOR);
-        let mut fit = judge_fit(FitInputs { confidence, missing, least });
+        let (confidence, mut fit) = self.verdict(&sure, &assessed, size.may_abstain);
         let gate = judge.gate(&assessed, &candidates);
         let critical = judge.critical(&candidates);
         let mut ranking = judge.rank(candidates, limit, &gate);
