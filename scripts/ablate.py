@@ -18,9 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Settings are compared by the mean of these: crates/lab/src/report.rs says why.
-DEV = ("azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench")
-SHOWN = (*DEV, "metatool", "metatool_multi", "mcpproxy_golden", "sealtools")
+# Beside the mean of the choice sets, by which settings are compared. No check set is shown: nothing is chosen by it.
+SHOWN = ("azure_mcp", "azure_mcp_2026", "bfcl_live", "toolret_apigen", "toolret_apibank", "stabletoolbench", "toollens")
 
 # What is changed by an argument of the program.
 ARGUMENTS = {
@@ -96,14 +95,11 @@ def scores(args, suite, more):
     report = json.loads(done.stdout)
     found = {row["set"]: row["strategies"] for row in report["sets"]}
     found.update({mean["over"]: mean["strategies"] for mean in report["means"]})
-    found = {name: {by: s["ndcg@5"]["mean"] for by, s in row.items()} for name, row in found.items()}
-    if found.keys() >= set(DEV):
-        found["dev sets"] = {by: sum(found[name][by] for name in DEV) / len(DEV) for by in found[DEV[0]]}
-    return found
+    return {name: {by: s["ndcg@5"]["mean"] for by, s in row.items()} for name, row in found.items()}
 
 
 def columns(found):
-    return [name for name in ("dev sets", "all sets", *SHOWN) if name in found]
+    return [name for name in ("choice sets", "all sets", *SHOWN) if name in found]
 
 
 def line(name, found, base=None):
@@ -122,9 +118,9 @@ def self_check():
     assert shortened(tool)["description"] == "One."
     assert bare_parameters(tool)["input_schema"] == {"properties": {"p": {}}}
     assert "input_schema" not in names_only(tool) and names_only(tool)["name"] == "a"
-    base = {"dev sets": {"hybrid": 0.5, "semantic": 0.25}}
+    base = {"choice sets": {"hybrid": 0.5, "semantic": 0.25}}
     assert line("x", base) == "| x | 0.5000 | 0.2500 |"
-    assert line("x", {"dev sets": {"hybrid": 0.6, "semantic": 0.2}}, base) == "| x | +0.1000 | -0.0500 |"
+    assert line("x", {"choice sets": {"hybrid": 0.6, "semantic": 0.2}}, base) == "| x | +0.1000 | -0.0500 |"
     with tempfile.TemporaryDirectory() as folder:
         data, suite = Path(folder, "data"), Path(folder, "suite")
         (data / "set").mkdir(parents=True)

@@ -25,7 +25,7 @@ import re
 import subprocess
 import tempfile
 
-DEV = "azure_mcp_2026,toolret_apigen,bfcl_live,ultratool_en,stabletoolbench,mcpproxy_golden"
+SETS = "azure_mcp_2026,toolret_apigen,bfcl_live,ultratool_en,stabletoolbench,mcpproxy_golden"
 DEPTH = 100
 # `engine/ranking.rs` has the same.
 YIELDS = 0.7
@@ -264,7 +264,7 @@ def main():
         for name in (args.sets or "azure_mcp_2026").split(","):
             adaptive(args, name)
         return
-    for name in (args.sets or DEV).split(","):
+    for name in (args.sets or SETS).split(","):
         tools, queries = rows(args.data / name / "tools.jsonl"), rows(args.data / name / "queries.jsonl")
         asked = [{"id": at, "query": query["query"]} for at, query in enumerate(queries)]
         servers = {tool["id"]: tool.get("server") for tool in tools}

@@ -1,32 +1,39 @@
 #!/usr/bin/env python3
-"""Fits the threshold below which a model's answer is "none of these", and prints the manifest's [calibration].
+"""Fits when a model's answer is "unsure" and when it is "none of these", and prints the manifest's [calibration].
 
-Usage: calibrate.py [--model NAME|DIR] [--data DIR] [--binary FILE]
-       calibrate.py --suite OUT [--data DIR]      writes the six catalogs as sets for `toolroute eval --suite OUT`, and stops
+Usage: calibrate.py [--model NAME|DIR] [--data DIR] [--binary FILE] [--check]
+       calibrate.py --write [--lab FILE]  makes all that depends on the weights of the built-in encoder: the vectors of the
+                                          background prompts (models/toolroute-l6-v1/background.int8) and the manifest's
+                                          [calibration]; both programs are built anew after
+       calibrate.py --suite OUT           writes the six catalogs as sets for `toolroute eval --suite OUT`, and stops
 
 On catalogs of different sizes prompts that their tools serve are set against prompts that no tool there serves. Six of them
 are catalogs of public MCP servers with prompts that were written for this (scripts/calibration: tools by their ids in
-`_merged`, prompts of our own), on and off topic; the others are sets of tool retrieval (FIT), with the prompts of other sets
-as strangers. Everywhere some of `no_tool.jsonl` are asked besides: talk, questions and wishes that want no tool at all.
-The threshold is a line over the logarithm of the catalog's size: of those that turn away MISSED of the written
-catalogs' own prompts, in the mean, and in no catalog more than twice that, the one that turns most strangers away. On
-CHECK, which has no part in the fit, it is shown what it gives. The width says how fast the confidence changes around it.
+`_merged`, prompts of our own), on and off topic; three are choice sets of crates/eval/src/sets.txt, and one is the sample
+catalog, whose everyday tools serve most prompts of any kind. Everywhere some of
+`no_tool.jsonl` are asked besides: talk, questions and wishes that want no tool at all.
+Both cut-offs are lines over the catalog's background evidence, the 10th percentile of the evidence of 500 prompts of all kinds.
+The upper one is as high as it may be without doubting more than UNSURE of the prompts that a tool serves, in the mean of the
+whole catalogs, and MOST times that in any of them or in the small ones together; the lower one turns away NONE of them. Of all
+slopes the one is taken that doubts most strangers, those turned away half as much again. A missing action doubts, too.
+The width of the confidence is such that it is 0.5 at the lower cut-off and 0.75 at the upper one. Nothing is chosen on
+CHECK; `--check` shows what it gives there, once a release.
+A model without a [calibration] needs one with threshold = 0, background = 1 and width = 0.1 in its manifest first.
 """
-import argparse, json, math, random, subprocess, sys, tempfile
+import argparse, json, math, random, re, subprocess, sys, tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = ROOT / "scripts" / "calibration"
-# A set, its prompts, and the sets whose prompts its tools do not serve. Not metatool: the model that ships knows its tools by heart.
-FIT = {
-    "bfcl": ("queries", ["azure_mcp_2026", "apibank"]),
-    "apibank": ("queries", ["azure_mcp_2026", "bfcl"]),
-    "toolalpaca": ("queries", ["azure_mcp_2026", "apibank"]),
-    "nestful": ("queries", ["azure_mcp_2026", "toolalpaca"]),
-    "sealtools": ("train_queries", ["azure_mcp_2026"]),
-}
-CHECK = ["azure_mcp_2026", "mcpproxy_golden", "ultratool_en", "metatool"]
-PROMPTS, NO_TOOL, MISSED = 600, 150, 0.06
+SAMPLE = ROOT / "examples"
+MODEL = ROOT / "models" / "toolroute-l6-v1"
+# A set and those whose prompts its tools do not serve. Where there are off-topic prompts, these are asked.
+FIT = {"azure_mcp_2026": [], "bfcl_live": ["azure_mcp_2026"], "toolret_apigen": ["azure_mcp_2026"]}
+CHECK = ["mcpproxy_golden", "ultratool_en", "metatool"]
+PROMPTS, STRANGERS, NO_TOOL = 400, 150, 150
+NONE, UNSURE, MOST = 0.015, 0.10, 2.5
+# The confidences at the two cut-offs: DEFAULT_MIN_CONFIDENCE and SURE in crates/rank.
+LEAST, SURE = 0.5, 0.75
 
 
 def rows(path):
@@ -35,18 +42,6 @@ def rows(path):
 
 def sample(items, count, seed):
     return random.Random(seed).sample(items, min(count, len(items)))
-
-
-def evidence(a, tools, prompts, folder):
-    """What speaks for any tool of a file to fit, a prompt."""
-    asked, answered = folder / "asked.jsonl", folder / "answered.jsonl"
-    write(asked, [{"id": str(i), "query": q} for i, q in enumerate(prompts)])
-    answered.unlink(missing_ok=True)
-    command = [a.binary, "batch", "--tools", str(tools), "--strategy", "hybrid", "--min-confidence", "0",
-               "--explain", "--limit", "1", "--input", str(asked), "--output", str(answered), "--quiet"]
-    subprocess.run(command + (["--model", a.model] if a.model else []), check=True)
-    found = {row["id"]: row["evidence"] for row in rows(answered)}
-    return [found[str(i)] for i in range(len(prompts))]
 
 
 def write(path, items):
@@ -76,7 +71,7 @@ def written(folder, data):
         for letter, server in zip("ab", sorted(served, key=lambda server: -len(served[server]))):
             strangers = [r["query"] for r in on if not set(r["gold"]) & ids[server]]
             short = f"{name}_{letter}_{len(servers[server])}_of_{len(tools)}"
-            yield short, write(folder / f"{short}.jsonl", servers[server]), served[server], sample(strangers, NO_TOOL // 2, short)
+            yield short, write(folder / f"{short}.jsonl", servers[server]), served[server], sample(strangers, STRANGERS // 2, short)
 
 
 def write_suite(out, data):
@@ -87,9 +82,78 @@ def write_suite(out, data):
             write(out / name / f"{file}.jsonl", items)
 
 
-def quantile(values, share):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+class Measured:
+    """What a catalog's prompts have of evidence: pairs (evidence, whether an action that they order is missing)."""
+
+    def __init__(self, a, folder, tools, on, off, talk):
+        asked, answered = folder / "asked.jsonl", folder / "answered.jsonl"
+        prompts = on + off + talk
+        write(asked, [{"id": str(i), "query": q} for i, q in enumerate(prompts)])
+        answered.unlink(missing_ok=True)
+        command = [a.binary, "batch", "--tools", str(tools), "--strategy", "hybrid", "--min-confidence", "0",
+                   "--explain", "--limit", "1", "--input", str(asked), "--output", str(answered), "--quiet"]
+        subprocess.run(command + (["--model", a.model] if a.model else []), check=True)
+        found = {row["id"]: row for row in rows(answered)}
+        found = [found[str(i)] for i in range(len(prompts))]
+        self.background = max((row.get("background", 0.0) for row in found), default=0.0)
+        pairs = [(row["evidence"], row.get("fit_reason", "").startswith("no tool here")) for row in found]
+        self.on, self.off, self.talk = pairs[:len(on)], pairs[len(on):len(on) + len(off)], pairs[len(on) + len(off):]
+
+    def doubted(self, pairs, upper):
+        """The share below the upper cut-off, or with a missing action."""
+        return sum(evidence < upper or missing for evidence, missing in pairs) / len(pairs)
+
+    def refused(self, pairs, lower):
+        """The share below the lower cut-off."""
+        return sum(evidence < lower for evidence, _ in pairs) / len(pairs)
+
+
+def highest(is_allowed):
+    """The highest base for which few enough are turned away."""
+    low, high = -2.0, 2.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_allowed(middle) else (low, middle)
+    return low
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def fit(measured, whole):
+    """The two bases and the slope: cut-offs are base + slope * background."""
+    small = [m for name, m in measured.items() if name not in whole]
+    whole = [measured[name] for name in whole]
+
+    def few(share, most):
+        """Whether few enough own prompts are turned away; `share` says how many of a catalog's."""
+        shares = [share(m) for m in whole]
+        together = sum(share(m) * len(m.on) for m in small) / sum(len(m.on) for m in small)
+        return mean(shares) <= most and max(*shares, together) <= MOST * most
+
+    best = None
+    for slope in (step / 20 for step in range(0, 27)):
+        upper = highest(lambda base: few(lambda m: m.doubted(m.on, base + slope * m.background), UNSURE))
+        lower = highest(lambda base: base < upper and few(lambda m: m.refused(m.on, base + slope * m.background), NONE))
+
+        def gain(m):
+            low, high = lower + slope * m.background, upper + slope * m.background
+            return mean(m.doubted(pairs, high) + 0.5 * m.refused(pairs, low) for pairs in (m.off, m.talk))
+
+        found = mean([*map(gain, whole), mean(map(gain, small))])
+        if best is None or found > best[0]:
+            best = found, lower, upper, slope
+    return best[1:]
+
+
+def show(kind, measured, lower, upper, slope):
+    for name, m in measured.items():
+        low, high = lower + slope * m.background, upper + slope * m.background
+        shares = [f"{told} {m.refused(pairs, low):.3f} + {m.doubted(pairs, high) - m.refused(pairs, low):.3f}"
+                  for told, pairs in (("own", m.on), ("others", m.off), ("talk", m.talk)) if pairs]
+        print(f"{kind:5} {name:22} background {m.background:.3f}: none + unsure: {', '.join(shares)}", file=sys.stderr)
 
 
 def main():
@@ -98,55 +162,47 @@ def main():
     p.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     p.add_argument("--suite", type=Path)
     p.add_argument("--binary", default=str(ROOT / "target" / "release" / "toolroute"))
+    p.add_argument("--lab", default=str(ROOT / "target" / "release" / "toolroute-lab"))
+    p.add_argument("--write", action="store_true")
+    p.add_argument("--check", action="store_true")
     a = p.parse_args()
     if not a.data.is_dir():
         sys.exit(f"{a.data} is not there: expected the tool-retrieval sets; name their folder with --data")
     if a.suite:
         return write_suite(a.suite, a.data)
+    if a.write and a.model:
+        sys.exit("--write is for the built-in encoder; put what is printed into the manifest of another model")
+    if a.write:
+        subprocess.run([a.lab, "background", str(MODEL / "background.int8")], check=True)
     measured, checked = {}, {}
     no_tool = [row["query"] for row in rows(WRITTEN / "no_tool.jsonl")]
+
+    def queries(name, file="queries"):
+        return [row["query"] for row in rows(a.data / name / f"{file}.jsonl")]
+
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-
-        def measure(into, name, tools, on, off):
-            into[name] = len(rows(tools)), evidence(a, tools, on, folder), evidence(a, tools, off, folder)
-
         for name, tools, on, off in written(folder, a.data):
-            measure(measured, name, tools, on, off + sample(no_tool, NO_TOOL, name))
-        whole = list(json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")))
-        for name, (split, others) in FIT.items():
-            on = [r["query"] for r in sample(rows(a.data / name / f"{split}.jsonl"), PROMPTS, name)]
-            off = [r["query"] for o in others for r in sample(rows(a.data / o / "queries.jsonl"), NO_TOOL // len(others), name)]
-            measure(measured, name, a.data / name / "tools.jsonl", on, off + sample(no_tool, NO_TOOL, name))
-        for name in CHECK:
-            on = [r["query"] for r in sample(rows(a.data / name / "queries.jsonl"), PROMPTS, name)]
-            measure(checked, name, a.data / name / "tools.jsonl", on, [r["query"] for r in rows(a.data / name / "offtopic.jsonl")])
-
-    def below(values, n, base, slope):
-        return sum(x < base + slope * math.log2(n) for x in values) / len(values)
-
-    best = None
-    for slope in (step / 1000 for step in range(0, 61)):  # steeper, and a catalog of ten tools would never turn a prompt away
-        bases = sorted({x - slope * math.log2(measured[name][0]) for name in whole for x in measured[name][1]})
-        low, high = 0, len(bases) - 1
-        while low < high:  # the highest base that misses few enough
-            middle = (low + high + 1) // 2
-            missed = {name: below(on, n, bases[middle], slope) for name, (n, on, _) in measured.items()}
-            few = sum(missed[name] for name in whole) / len(whole) <= MISSED and max(missed.values()) <= 2 * MISSED
-            low, high = (middle, high) if few else (low, middle - 1)
-        away = sum(below(off, n, bases[low], slope) for n, _, off in measured.values()) / len(measured)
-        if best is None or away > best[0]:
-            best = away, bases[low], slope
-    _, base, slope = best
-    spread = [abs(x - base - slope * math.log2(n)) for n, on, off in measured.values() for x in on + off]
-    width = quantile(spread, 0.5) / 3
-    for kind, table in (("fit", measured), ("check", checked)):
-        for name, (n, on, off) in table.items():
-            t = base + slope * math.log2(n)
-            own = quantile(on, 0.03)
-            print(f"{kind:5} {name:22} {n:5} tools: turned away {sum(x < t for x in on) / len(on):.3f} of its own prompts, "
-                  f"{sum(x < t for x in off) / len(off):.3f} of others; at 3 % of its own: {sum(x < own for x in off) / len(off):.3f}", file=sys.stderr)
-    print(f"[calibration]\nthreshold = {base:.4f}\nper_doubling = {slope:.4f}\nwidth = {width:.4f}")
+            measured[name] = Measured(a, folder, tools, on, off, sample(no_tool, NO_TOOL, name))
+        strangers = sample(queries("azure_mcp_2026"), STRANGERS, "sample")
+        own = [row["query"] for row in rows(SAMPLE / "queries.jsonl")]
+        measured["sample"] = Measured(a, folder, SAMPLE / "catalog", own, strangers, sample(no_tool, NO_TOOL, "sample"))
+        whole = [*json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")), "sample", *FIT]
+        for name, others in FIT.items():
+            off = [q for o in others for q in sample(queries(o), STRANGERS, name)] or sample(queries(name, "offtopic"), 2 * STRANGERS, name)
+            measured[name] = Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), off, sample(no_tool, NO_TOOL, name))
+        for name in CHECK if a.check else ():
+            checked[name] = Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), queries(name, "offtopic"), [])
+    lower, upper, slope = fit(measured, whole)
+    odds = math.log(SURE / (1 - SURE)) - math.log(LEAST / (1 - LEAST))
+    calibration = f"[calibration]\nthreshold = {lower:.4f}\nbackground = {slope:.4f}\nwidth = {(upper - lower) / odds:.4f}\n"
+    show("fit", measured, lower, upper, slope)
+    show("check", checked, lower, upper, slope)
+    print(calibration, end="")
+    if a.write:
+        manifest = MODEL / "manifest.toml"
+        text = manifest.read_text(encoding="utf-8")
+        manifest.write_text(re.sub(r"\[calibration\]\n(?:\w+ = .*\n)*", calibration, text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,13 @@ import sys
 from pathlib import Path
 
 STRATEGIES = ("keyword", "semantic", "hybrid")
-DEV = ("azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench")
 SLACK = 0.01
+
+
+def choice_sets():
+    """The sets that settings are compared by; crates/eval/src/sets.txt says why."""
+    lines = (Path(__file__).resolve().parents[1] / "crates" / "eval" / "src" / "sets.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(next(line for line in lines if line.startswith("choice: ")).split()[1:])
 
 
 def reference_scores(path):
@@ -76,14 +81,15 @@ def main():
                   if s in theirs and ours[s]["ndcg@5"] < theirs[s] - SLACK]
         if not args.json:
             show(name, ours, theirs)
-    if all(name in everything for name in DEV):
-        mean = {s: {"ndcg@5": sum(everything[n][s]["ndcg@5"] for n in DEV) / len(DEV)}
+    choice = choice_sets()
+    if all(name in everything for name in choice):
+        mean = {s: {"ndcg@5": sum(everything[n][s]["ndcg@5"] for n in choice) / len(choice)}
                 for s in STRATEGIES}
-        their_mean = {s: sum(reference[n][s] for n in DEV) / len(DEV) for s in STRATEGIES} \
-            if all(n in reference for n in DEV) else {}
-        everything["dev mean"] = mean
+        their_mean = {s: sum(reference[n][s] for n in choice) / len(choice) for s in STRATEGIES} \
+            if all(n in reference for n in choice) else {}
+        everything["choice mean"] = mean
         if not args.json:
-            show("**dev mean**", mean, their_mean)
+            show("**choice mean**", mean, their_mean)
     if args.json:
         print(json.dumps(everything, indent=1))
     for row in below:

@@ -105,10 +105,10 @@ pub mod catalog {
 /// Which tools, for this prompt: the parts of requests, answers and the configuration.
 pub mod engine {
     pub use toolroute_rank::engine::{
-        CacheSettings, ChangeReport, Degradation, Error, ExcludedTool, Explanation, Fusion,
-        History, IndexKind, IndexReport, LearnReport, Level, NoTools, Offer, Part, PastPrompt,
-        SelectedTool, Signal, SignalWeights, SnapshotState, SourceFile, Speaker, Stage, TextScore,
-        Turn, Undeclared,
+        CacheSettings, ChangeReport, Degradation, Error, ExcludedTool, Explanation, Fit, FitReason,
+        Fusion, History, IndexKind, IndexReport, LearnReport, Level, NoTools, Offer, Part,
+        PastPrompt, SelectedTool, Signal, SignalWeights, SnapshotState, SourceFile, Speaker, Stage,
+        TextScore, Turn, Undeclared,
     };
     pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
 }

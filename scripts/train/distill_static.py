@@ -7,7 +7,7 @@ Needs: pip install -r scripts/train/requirements.txt
 ENCODER_DIR is a sentence-transformers folder or a transformers checkpoint of the BERT family whose tokenizer is
 BERT's uncased WordPiece (config.json, tokenizer.json, model.safetensors); DATA_DIR holds the tool-retrieval sets.
 Only tools and prompts that SETS and CATALOGS name are read, and `queries.jsonl` of no set that quality is judged
-with, but to score (DEV). `--prompts` is the folder of prompts written for training (scripts/train/prompts).
+with, but to score (the choice sets of crates/eval/src/sets.txt). `--prompts` is the folder of prompts written for training (scripts/train/prompts).
 
 How it works: the encoder's vector of each single token, brought to 256 numbers by PCA and weighted by how rare the
 token is, is where the table starts. A text's vector is the sum of its tokens' vectors, at unit length. Then the table
@@ -41,8 +41,11 @@ PROMPTS_SHARE, SELF_SHARE = 0.22, 0.30  # the latter: parts of a tool's text tha
 # Whose tools' texts are read out of _merged: never a prompt.
 CATALOGS = ("toucan_catalog", "toolsdk_catalog", "docker_catalog", "apizoo_catalog", "sealtools", "toolret_apigen",
             "bfcl:", "stabletoolbench", "apibench")
-# Scored, never trained on.
-DEV = ("azure_mcp_2026", "toolret_apigen", "bfcl_live", "ultratool_en", "stabletoolbench")
+
+def choice_sets():
+    """The sets that settings are compared by; crates/eval/src/sets.txt says why."""
+    lines = (Path(__file__).resolve().parents[2] / "crates" / "eval" / "src" / "sets.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(next(line for line in lines if line.startswith("choice: ")).split()[1:])
 
 
 def rows(path):
@@ -243,10 +246,12 @@ def ndcg5(scores, golds):
     return total / len(golds)
 
 
-class Dev:
+class Scored:
+    """Sets to score with, never trained on."""
+
     def __init__(self, data, words):
         self.sets = {}
-        for name in DEV:
+        for name in choice_sets():
             tools = rows(data / name / "tools.jsonl")
             at = {t["id"]: i for i, t in enumerate(tools)}
             prompts = [p for p in rows(data / name / "queries.jsonl") if any(g in at for g in p["gold"])]
@@ -397,7 +402,7 @@ def main():
         tensors = load_file(a.out / "static.int8.safetensors")
         table = tensors["tokens.weight"].float() * tensors["tokens.scale"].unsqueeze(1)
         return goldens(Student(table), words, a.goldens)
-    teacher, dev = Teacher(a.encoder, a.cache), Dev(a.data, words)
+    teacher, dev = Teacher(a.encoder, a.cache), Scored(a.data, words)
     catalog, sources = load(a, words, rng)
     taught = teaching(catalog, sources, teacher, words, a, rng)
     corpus = [sorted(set(ids)) for source in sources for ids in source.tools + source.prompts] + \

@@ -90,13 +90,14 @@ fn report(summary: &BatchSummary, start: Instant, global: &Global) -> anyhow::Re
     let seconds = start.elapsed().as_secs_f64();
     let rate = (rows - resumed) as f64 / seconds.max(1e-9);
     let kept = if resumed > 0 { format!(", {resumed} kept from before") } else { String::new() };
-    let BatchCounts { answered, empty, unread, failed } = summary.counts;
+    let BatchCounts { answered, unsure, empty, unread, failed } = summary.counts;
+    let doubted = if unsure > 0 { format!(" ({unsure} unsure)") } else { String::new() };
     let foreign = match unread {
         0 => String::new(),
         unread => format!(" ({unread} in a language that the model does not read)"),
     };
     let said = format!(
-        "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}: {answered} answered, \
+        "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}: {answered} answered{doubted}, \
          {empty} for which no tool fits{foreign}, {failed} failed"
     );
     render::warn(global, &said);

@@ -13,6 +13,9 @@ use super::{eval_suite, exit, render};
 use toolroute_eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
 use toolroute_rank::engine::Strategy;
 
+/// nDCG@5 with the tools of answers that have none because none is sure to fit.
+pub(super) const ALWAYS: &str = "nDCG@5, always answered";
+
 #[derive(Serialize)]
 struct Report {
     tools: usize,
@@ -31,8 +34,6 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let file = args.queries.clone().unwrap_or_default();
     let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH))?;
-    // It is the ranking that is measured: an answer of no tool would count as a wrong one.
-    wanted.min_confidence = 0.0;
     if args.all {
         wanted.strategy = Strategy::Hybrid;
     }
@@ -73,9 +74,18 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
         let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
         render::warn(global, &said);
     }
-    let header =
-        ["strategy", "nDCG@1", "nDCG@5", "nDCG@10", "recall@1", "recall@5", "recall@10", "MRR"];
-    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 7]);
+    let header = [
+        "strategy",
+        "nDCG@1",
+        "nDCG@5",
+        "nDCG@10",
+        "recall@1",
+        "recall@5",
+        "recall@10",
+        "MRR",
+        ALWAYS,
+    ];
+    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8]);
     for scored in &report.results {
         let m = &scored.measures;
         let values = [
@@ -86,11 +96,18 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
             m.recall_at_5,
             m.recall_at_10,
             m.mrr,
+            scored.without_abstention.ndcg_at_5,
         ];
         let values = values.map(|value| format!("{value:.4}"));
         table.add_row([scored.strategy.to_string()].into_iter().chain(values));
     }
     render::print(table)?;
-    render::warn(global, &format!("{} prompts over {} tools", report.queries, report.tools));
+    let judged = report.results.iter().find(|scored| scored.none + scored.unsure > 0.0);
+    let fit = judged.map(|Scored { none, unsure, .. }| {
+        let [none, unsure] = [none, unsure].map(|share| share * 100.0);
+        format!("; {none:.1} % answered by no tool, {unsure:.1} % unsure")
+    });
+    let (queries, tools, fit) = (report.queries, report.tools, fit.unwrap_or_default());
+    render::warn(global, &format!("{queries} prompts over {tools} tools{fit}"));
     Ok(())
 }

@@ -13,8 +13,8 @@ use super::progress::Progress;
 use super::setup::{self, Wanted};
 use super::{exit, models, render};
 use toolroute_eval::{
-    Comparison, DEPTH, Interval, Measured, Prompts, SetFiles, Sizes, SuiteReport, find_sets,
-    measure_set,
+    Abstention, Comparison, DEPTH, Interval, Measured, Prompts, SetFiles, Sizes, SuiteReport,
+    find_sets, measure_set,
 };
 use toolroute_rank::engine::Strategy;
 use toolroute_vectors::embedding::Embedder;
@@ -80,7 +80,6 @@ fn measure_one(
     engine.index = None;
     let wanted = Wanted {
         strategy: Strategy::Hybrid,
-        min_confidence: 0.0,
         // What was learned is of one catalog.
         usage: None,
         embedder: Some(model),
@@ -111,13 +110,14 @@ fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {
         return render::json(report);
     }
     // The columns that a narrow screen can do without, the least needed first.
-    render::print_sparing(scores(report), &[8, 9, 10, 11, 1, 2])?;
+    render::print_sparing(scores(report), &[9, 10, 11, 12, 1, 2])?;
     render::print(sizes(report))?;
     let off_topic = off_topic(report);
     if !off_topic.is_empty() {
         render::print(off_topic)?;
     }
-    let said = "nDCG@5 ± half of its 95 % interval; the last four columns are hybrid's; \
+    let said = "nDCG@5 ± half of its 95 % interval; hybrid as it answers, and with the tools that it holds back \
+                where none is sure to fit (always answered); the last four columns are hybrid's; \
                 --json has every measure and both ends of each interval";
     render::warn(global, said);
     Ok(())
@@ -132,6 +132,7 @@ fn scores(report: &SuiteReport) -> Table {
         "keyword",
         "semantic",
         "hybrid",
+        "always answered",
         "hybrid less best part",
         "hybrid is",
         "hit@1",
@@ -139,7 +140,7 @@ fn scores(report: &SuiteReport) -> Table {
         "MRR",
         "COMP@5",
     ];
-    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 8, 9, 10, 11]);
+    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12]);
     for set in &report.sets {
         let (tools, prompts) = (set.tools.to_string(), set.queries.to_string());
         table.add_row(row([render::plain(&set.set), tools, prompts], &set.comparison));
@@ -155,7 +156,9 @@ fn row(first: [String; 3], comparison: &Comparison) -> Vec<String> {
     let against = &comparison.hybrid_vs_best;
     let (difference, verdict, best) = (against.difference, against.verdict, against.best);
     let hybrid = &comparison.strategies.hybrid;
+    let always = std::iter::once(sure(comparison.without_abstention.ndcg_at_5));
     let scores = comparison.strategies.iter().map(|(_, scores)| sure(scores.ndcg_at_5));
+    let scores = scores.chain(always);
     let against = [
         format!("{:+.4} ±{:.4}", difference.mean, difference.half_width()),
         format!("{} {best}", verdict.as_str()),
@@ -202,11 +205,14 @@ fn off_topic(report: &SuiteReport) -> Table {
     let found = || report.sets.iter().filter_map(|set| Some((&set.set, set.off_topic.as_ref()?)));
     let mut header = vec!["off topic", "prompts", "AUROC", "turned away at 3 %"];
     if found().any(|(_, found)| found.engine.is_some()) {
-        header.extend(["abstains rightly", "wrongly"]);
+        header.extend(["none", "unsure", "others: none", "unsure"]);
     }
     let mut table = render::table(&header, &(1..header.len()).collect::<Vec<_>>());
     for (set, found) in found() {
-        let engine = found.engine.map(|engine| [engine.turned_away, engine.false_abstention]);
+        let engine = found.engine.map(|engine| {
+            let Abstention { turned_away, unsure_off_topic, .. } = engine;
+            [turned_away, unsure_off_topic, engine.false_abstention, engine.unsure_on_topic]
+        });
         let all = [found.auroc, found.turned_away].into_iter().chain(engine.into_iter().flatten());
         let first = [render::plain(set), found.prompts.to_string()];
         table.add_row(first.into_iter().chain(all.map(sure)));

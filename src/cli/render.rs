@@ -19,7 +19,8 @@ use super::words::LogFormat;
 use toolroute_catalog::visible;
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
-    Degradation, Explanation, HeldMatch, NoTools, SelectedTool, Selection, Strategy, Tiers, Timings,
+    Degradation, Explanation, Fit, FitReason, HeldMatch, NoTools, SelectedTool, Selection,
+    Strategy, Tiers, Timings,
 };
 use toolroute_rank::feedback::RowUsage;
 
@@ -231,15 +232,21 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
     } else if let Some(because @ (NoTools::EmptyCatalog | NoTools::Filtered)) = selection.no_tools {
         line(&because.to_string())?;
     } else if selection.abstained {
-        let sure = selection.confidence.unwrap_or_default();
         let found = match selection.degraded {
             Some(Degradation::UnreadLanguage) => "no tool is sure to fit",
             _ => "none of these tools fits",
         };
-        line(&format!("{found} (confidence {sure:.2}; --min-confidence 0 answers all the same)"))?;
+        let why = match &selection.fit_reason {
+            Some(because @ FitReason::MissingAction { .. }) => because.to_string(),
+            _ => format!("confidence {:.2}", selection.confidence.unwrap_or_default()),
+        };
+        line(&format!("{found} ({why}; --min-confidence 0 answers all the same)"))?;
     } else if selection.tools.is_empty() {
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
+        if let (Fit::Unsure, Some(because)) = (selection.fit, &selection.fit_reason) {
+            line(&plain(&format!("not sure that a tool fits: {because}")))?;
+        }
         // Semantic, keyword and tiers, all of which `--json` shows too.
         print_lines(selected(&selection.tools), &[2, 3, 4])?;
         for found in &selection.tools {

@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     render::warn(global, &format!("{}: {why}", first.tool.id));
     // A command that ends in a question goes on from here.
     kept.save()?;
-    if let Some(said) = doubt(&first.tool, &args.prompt) {
+    if let Some(said) = doubt(&first.tool, &selection, &args.prompt) {
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     let prepared =

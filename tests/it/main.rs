@@ -16,6 +16,7 @@ mod contexts;
 mod drill;
 mod feedback;
 mod filter;
+mod fit;
 mod formats;
 mod fuzz;
 mod gateway;

@@ -10,7 +10,7 @@ use super::obligation::{Duty, NewObligation, ObligationType, Request};
 use super::translate::{JsonTranslator, TranslatorIn, name};
 use super::words;
 use toolroute_catalog::{Tool, covers};
-use toolroute_rank::engine::{Engine, SelectRequest};
+use toolroute_rank::engine::{Engine, Fit, SelectRequest};
 
 /// Similar tools that are considered as other meanings.
 const NEAR: usize = 5;
@@ -46,7 +46,7 @@ impl<'a> RouterTranslator<'a> {
     fn obligation(&self, words: &str) -> Result<NewObligation, Error> {
         let found = self.engine.select(&SelectRequest::new(words).limit(NEAR))?;
         // Without a model there is no confidence, and a shared word does not justify running a tool.
-        let fits = !found.abstained && found.confidence.is_some();
+        let fits = found.fit == Fit::Fits && found.confidence.is_some();
         let best = found.tools.first().filter(|_| fits).and_then(|best| reported(&best.tool));
         if let Some(what) = best {
             return Ok(self.owed(what, &[words]));

@@ -11,7 +11,7 @@ use super::output::Output;
 use super::resume::Partial;
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::{
-    Degradation, Engine, Explanation, SelectRequest, Selection, fingerprint,
+    Degradation, Engine, Explanation, Fit, FitReason, SelectRequest, Selection, fingerprint,
 };
 
 /// Rows answered and written together. A resumed run starts at a multiple of it.
@@ -46,6 +46,8 @@ pub struct BatchSummary {
 pub struct BatchCounts {
     /// Rows with a tool at least.
     pub answered: usize,
+    /// Those of them whose tools may not fit.
+    pub unsure: usize,
     /// Rows for which no tool fits.
     pub empty: usize,
     /// Those of them that are in a language which the model does not read.
@@ -68,6 +70,7 @@ impl BatchCounts {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             answered: self.answered + other.answered,
+            unsure: self.unsure + other.unsure,
             empty: self.empty + other.empty,
             unread: self.unread + other.unread,
             failed: self.failed + other.failed,
@@ -181,6 +184,7 @@ impl BatchJob<'_> {
                 Ok((selection, id)) => {
                     let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
                     done.counts.add(selection.tools.len(), is_unread, false);
+                    done.counts.unsure += usize::from(selection.fit == Fit::Unsure);
                     self.row(&id, &selection)
                 }
                 Err(bad) => {
@@ -203,8 +207,11 @@ impl BatchJob<'_> {
         line(&OutputRow {
             id,
             tools: tools.collect(),
+            fit: Some(selection.fit),
+            fit_reason: selection.fit_reason.as_ref(),
             confidence: selection.confidence,
             evidence: selection.evidence.filter(|_| self.explain),
+            background: selection.background.filter(|_| self.explain),
             degraded: selection.degraded,
             unknown_candidates: &selection.unknown_candidates,
             failed: None,
@@ -215,13 +222,16 @@ impl BatchJob<'_> {
 /// `tools` is there all the same: a reader that takes only it finds none.
 fn bad_row(bad: &BadRow) -> String {
     let failed = Some(Failed { line: bad.line, error: &bad.error });
-    let (confidence, evidence, degraded) = (None, None, None);
+    let (confidence, evidence, background, degraded) = (None, None, None, None);
     let unknown_candidates = &[];
     line(&OutputRow {
         id: &bad.id,
         tools: Vec::new(),
+        fit: None,
+        fit_reason: None,
         confidence,
         evidence,
+        background,
         degraded,
         unknown_candidates,
         failed,
@@ -238,11 +248,18 @@ struct OutputRow<'a> {
     id: &'a RowId,
     /// Empty where nothing fits well enough.
     tools: Vec<OutputTool<'a>>,
+    /// Whether they fit the prompt; absent where the row failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fit: Option<Fit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fit_reason: Option<&'a FitReason>,
     /// How likely it is that any tool fits; absent where the model cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background: Option<f32>,
     /// Why the answer is not as good as it could be, as `route --json` says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<Degradation>,

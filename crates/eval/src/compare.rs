@@ -10,7 +10,8 @@ use super::dataset::{BadRow, Query};
 use super::error::Error;
 use super::measures::Measures;
 use super::offtopic::{self, Judged, OffTopic};
-use super::score::{answerable, gold, measure, request, unknown_gold};
+use super::part::SetPart;
+use super::score::{answerable, gold, measure, measure_always, request, unknown_gold};
 use super::suite::{Prompts, SetFiles};
 use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
@@ -55,11 +56,13 @@ pub struct Scores {
     pub comp_at_5: Interval,
 }
 
-/// Values of a prompt: five measures for each of three strategies.
+/// Values of a prompt: five measures for each of three strategies, and for hybrid where it always
+/// answers.
 const MEASURES: usize = 5;
-const COLUMNS: usize = MEASURES * 3;
+const COLUMNS: usize = MEASURES * 4;
+const ALWAYS: usize = 3;
 
-fn columns(measured: &[Measures; 3]) -> [f64; COLUMNS] {
+fn columns(measured: &[Measures; 4]) -> [f64; COLUMNS] {
     let mut columns = [0.0; COLUMNS];
     for (five, m) in columns.chunks_exact_mut(MEASURES).zip(measured) {
         // With binary relevance nDCG@1 is 1 where the best tool is right, and 0 elsewhere.
@@ -68,7 +71,7 @@ fn columns(measured: &[Measures; 3]) -> [f64; COLUMNS] {
     columns
 }
 
-/// Where the nDCG@5 of a strategy stands among the columns.
+/// Where the nDCG@5 of a strategy, or of [`ALWAYS`], stands among the columns.
 fn ndcg(strategy: usize) -> usize {
     strategy * MEASURES
 }
@@ -117,7 +120,11 @@ impl Verdict {
 /// Strategies side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
+    /// As the answers are: those of hybrid may have no tool where none is sure to fit.
     pub strategies: Strategies<Scores>,
+    /// Hybrid with the tools that it then holds back.
+    #[serde(default)]
+    pub without_abstention: Scores,
     pub hybrid_vs_best: AgainstBest,
 }
 
@@ -138,7 +145,8 @@ impl Comparison {
         let difference = resampled.interval(|row| row[ndcg(HYBRID)] - row[ndcg(best)]);
         let verdict = Verdict::of(difference);
         let hybrid_vs_best = AgainstBest { best: STRATEGIES[best], difference, verdict };
-        Self { strategies: Strategies::from_fn(scores), hybrid_vs_best }
+        let without_abstention = scores(ALWAYS);
+        Self { strategies: Strategies::from_fn(scores), without_abstention, hybrid_vs_best }
     }
 }
 
@@ -146,6 +154,9 @@ impl Comparison {
 #[derive(Clone, Debug, Serialize)]
 pub struct SetReport {
     pub set: String,
+    /// What the set is used for; absent for a set of one's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<SetPart>,
     pub tools: usize,
     /// Prompts with known answers.
     pub queries: usize,
@@ -202,7 +213,8 @@ pub fn measure_set(
         let answers = ask(engine, chunk, &STRATEGIES, policy)?;
         for (query, answers) in chunk.iter().zip(answers.chunks_exact(STRATEGIES.len())) {
             let measured = |at: usize| measure(engine, query, &answers[at]);
-            rows.push(columns(&[measured(0), measured(1), measured(HYBRID)]));
+            let always = measure_always(engine, query, &answers[HYBRID]);
+            rows.push(columns(&[measured(0), measured(1), measured(HYBRID), always]));
             judged.push(Judged::of(&answers[HYBRID]));
             sizes.add(&answers[HYBRID], &gold(&catalog, query), on.len());
         }
@@ -221,6 +233,7 @@ pub fn measure_set(
     let bad = prompts.bad.into_iter().chain(bad).chain(bad_off);
     let report = SetReport {
         set: files.name.clone(),
+        part: SetPart::of(&files.name),
         tools: engine.catalog().len(),
         queries: on.len(),
         comparison: Comparison::of(&scores),
@@ -256,11 +269,23 @@ pub struct Means {
 }
 
 impl Means {
-    fn of(sets: &[Measured]) -> Self {
+    /// The mean of all sets, of the choice sets and of the check sets, as far as there are some.
+    fn all(sets: &[Measured]) -> Vec<Self> {
+        let of = |part| sets.iter().filter(|set| set.report.part == Some(part)).collect();
+        let all: [(_, Vec<&Measured>); 3] = [
+            ("all sets", sets.iter().collect()),
+            ("choice sets", of(SetPart::Choice)),
+            ("check sets", of(SetPart::Check)),
+        ];
+        let several = all.into_iter().filter(|(_, sets)| sets.len() > 1);
+        several.map(|(over, sets)| Self::of(over, &sets)).collect()
+    }
+
+    fn of(over: &'static str, sets: &[&Measured]) -> Self {
         let scores: Vec<_> = sets.iter().map(|set| &set.scores).collect();
         let comparison = Comparison::of(&Resampled::mean_of(&scores));
         let sizes = Sizes::mean(sets.iter().map(|set| &set.report.sizes));
-        Self { over: "all sets", sets: sets.len(), comparison, sizes }
+        Self { over, sets: sets.len(), comparison, sizes }
     }
 }
 
@@ -278,14 +303,14 @@ pub struct SuiteReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries_per_set: Option<usize>,
     pub sets: Vec<SetReport>,
-    /// Empty where there is one set.
+    /// Those of more than one set.
     pub means: Vec<Means>,
 }
 
 impl SuiteReport {
     /// Puts the reports of sets together, with their means.
     pub fn new(suite: PathBuf, model: String, precision: String, sets: Vec<Measured>) -> Self {
-        let means = (sets.len() > 1).then(|| Means::of(&sets)).into_iter().collect();
+        let means = Means::all(&sets);
         Self {
             suite,
             model,
@@ -309,7 +334,7 @@ mod tests {
             let keyword = if at.is_multiple_of(3) { 0.2 } else { 0.6 };
             let hybrid = if at < some { keyword - by } else { keyword + by };
             let five = |ndcg_at_5| Measures { ndcg_at_5, ..Measures::default() };
-            columns(&[five(keyword), five(0.1), five(hybrid)])
+            columns(&[five(keyword), five(0.1), five(hybrid), five(hybrid)])
         };
         Comparison::of(&Resampled::of_rows(&(0..60).map(row).collect::<Vec<_>>(), "a"))
     }
@@ -337,7 +362,7 @@ mod tests {
             comp_at_5: base + 0.05,
             ..Measures::default()
         };
-        let rows = [columns(&[m(0.1), m(0.2), m(0.3)])];
+        let rows = [columns(&[m(0.1), m(0.2), m(0.3), m(0.4)])];
         let json = serde_json::to_value(Comparison::of(&Resampled::of_rows(&rows, "a"))).unwrap();
         for (strategy, base) in [("keyword", 0.1), ("semantic", 0.2), ("hybrid", 0.3)] {
             for (measure, more) in [
@@ -351,6 +376,7 @@ mod tests {
                 assert_eq!(found, base + more, "{strategy} {measure}");
             }
         }
+        assert_eq!(json["without_abstention"]["ndcg@5"]["mean"], 0.4 + 0.01);
         assert_eq!(json["hybrid_vs_best"]["best"], "semantic");
         assert_eq!(json["hybrid_vs_best"]["verdict"], "above");
     }
@@ -360,9 +386,10 @@ mod tests {
         let measured = |set: &str, value: f64| {
             let scores = Resampled::of_rows(&[[value; COLUMNS]], set);
             let (sizes, off_topic, comparison) = (Sizes::default(), None, Comparison::of(&scores));
-            let (bad, unknown_gold, set) = (Vec::new(), Vec::new(), set.to_owned());
+            let (bad, unknown_gold, part) = (Vec::new(), Vec::new(), SetPart::of(set));
             let report = SetReport {
-                set,
+                set: set.to_owned(),
+                part,
                 tools: 1,
                 queries: 1,
                 comparison,
@@ -381,5 +408,9 @@ mod tests {
         let [mean] = &means[..] else { panic!("{means:?}") };
         assert_eq!((mean.over, mean.sets), ("all sets", 2));
         assert_eq!(mean.comparison.strategies.hybrid.ndcg_at_5.mean, 0.75);
+        let sets = ["azure_mcp", "bfcl", "bfcl_live", "metatool", "mine"];
+        let means = report(sets.map(|set| measured(set, 0.5)).into()).means;
+        let means: Vec<_> = means.iter().map(|mean| (mean.over, mean.sets)).collect();
+        assert_eq!(means, [("all sets", 5), ("choice sets", 2)], "one check set has no mean");
     }
 }

@@ -6,16 +6,10 @@
 use serde::Serialize;
 
 use super::bootstrap::{Interval, RESAMPLES, Resampled, SplitMix64};
-use toolroute_rank::engine::{DEFAULT_MIN_CONFIDENCE, Selection};
+use toolroute_rank::engine::{Fit, Selection};
 
 /// Share of the prompts that a tool serves which may be turned away by mistake.
 const FALSE_ABSTENTION: f64 = 0.03;
-
-/// Whether an engine with default settings would say that no tool fits; `None` where the model
-/// cannot tell. The engine measured here answers always, so that its ranking can be scored.
-fn abstained(selection: &Selection) -> Option<bool> {
-    selection.confidence.map(|found| found < DEFAULT_MIN_CONFIDENCE)
-}
 
 /// What an answer says of its prompt as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +17,13 @@ pub(super) struct Judged {
     /// The evidence of the answer, which unlike its confidence is not rounded to 1 for a prompt that
     /// spells a name out.
     confidence: Option<f32>,
-    abstained: Option<bool>,
+    /// `None` where the model cannot tell.
+    fit: Option<Fit>,
 }
 
 impl Judged {
     pub(super) fn of(selection: &Selection) -> Self {
-        Self { confidence: selection.evidence, abstained: abstained(selection) }
+        Self { confidence: selection.evidence, fit: selection.confidence.map(|_| selection.fit) }
     }
 }
 
@@ -44,29 +39,36 @@ pub struct OffTopic {
     pub turned_away: Interval,
     /// That threshold. It is found on these prompts: on others it will do worse.
     pub threshold: f64,
-    /// Where the engine abstains by itself.
+    /// Where the engine says whether a tool fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Abstention>,
 }
 
-/// How often an engine says that no tool fits.
+/// How often an engine says that no tool fits, or that it is unsure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Abstention {
     /// Share of the on-topic prompts that it turns away.
     pub false_abstention: Interval,
     /// Share of the off-topic prompts that it turns away.
     pub turned_away: Interval,
+    /// Share of the on-topic prompts whose answer is unsure.
+    pub unsure_on_topic: Interval,
+    /// Share of the off-topic prompts whose answer is unsure.
+    pub unsure_off_topic: Interval,
 }
 
 impl Abstention {
     fn of(on: &[Judged], off: &[Judged], seed: &str) -> Option<Self> {
-        let rate = |judged: &[Judged], side: &str| {
-            let flags: Option<Vec<bool>> = judged.iter().map(|judged| judged.abstained).collect();
-            let rows: Vec<[f64; 1]> = flags?.into_iter().map(|flag| [f64::from(flag)]).collect();
+        let rates = |judged: &[Judged], side: &str| {
+            let fits: Option<Vec<Fit>> = judged.iter().map(|judged| judged.fit).collect();
+            let row = |fit| [Fit::None, Fit::Unsure].map(|kind| f64::from(fit == kind));
+            let rows: Vec<[f64; 2]> = fits?.into_iter().map(row).collect();
             let resampled = Resampled::of_rows(&rows, &format!("{seed} {side}"));
-            Some(resampled.interval(|values| values[0]))
+            Some([0, 1].map(|at| resampled.interval(|values| values[at])))
         };
-        Some(Self { false_abstention: rate(on, "on")?, turned_away: rate(off, "off")? })
+        let ([false_abstention, unsure_on_topic], [turned_away, unsure_off_topic]) =
+            (rates(on, "on")?, rates(off, "off")?);
+        Some(Self { false_abstention, turned_away, unsure_on_topic, unsure_off_topic })
     }
 }
 
@@ -169,7 +171,7 @@ mod tests {
     }
 
     fn judged(confidence: Option<f32>) -> Judged {
-        Judged { confidence, abstained: None }
+        Judged { confidence, fit: None }
     }
 
     #[test]
@@ -208,10 +210,12 @@ mod tests {
 
     #[test]
     fn an_engine_that_abstains_by_itself_is_told_by_its_rates() {
-        let says = |abstained| Judged { confidence: Some(0.5), abstained: Some(abstained) };
-        let (on, off) = ([says(false); 4], [says(true), says(true), says(true), says(false)]);
+        let says = |fit| Judged { confidence: Some(0.5), fit: Some(fit) };
+        let (fits, unsure, none) = (says(Fit::Fits), says(Fit::Unsure), says(Fit::None));
+        let (on, off) = ([fits, fits, fits, unsure], [none, none, none, unsure]);
         let engine = separate(&on, &off, "a").unwrap().engine.unwrap();
         assert_eq!((engine.false_abstention.mean, engine.turned_away.mean), (0.0, 0.75));
+        assert_eq!((engine.unsure_on_topic.mean, engine.unsure_off_topic.mean), (0.25, 0.25));
         assert!(separate(&on, &[judged(None)], "a").unwrap().engine.is_none());
     }
 

@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 
 use super::output::same_metadata;
 use super::{BadRow, BatchCounts, Error};
+use toolroute_rank::engine::Fit;
 use toolroute_vectors::durable::{self, Readers};
 
 /// How the first line of every partial output begins and ends; the job stands between.
@@ -132,6 +133,7 @@ struct Survey {
 struct OutputRow {
     tools: Vec<IgnoredAny>,
     degraded: Option<String>,
+    fit: Option<String>,
     error: Option<IgnoredAny>,
 }
 
@@ -158,6 +160,7 @@ fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Option<Su
         if let Ok(row) = serde_json::from_slice::<OutputRow>(&line) {
             let is_unread = row.degraded.as_deref() == Some("unread_language");
             counts.add(row.tools.len(), is_unread, row.error.is_some());
+            counts.unsure += usize::from(row.fit.as_deref() == Some(Fit::Unsure.as_str()));
         }
         if rows % chunk == 0 {
             whole.counts = counts;

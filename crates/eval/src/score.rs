@@ -7,7 +7,10 @@ use serde::Serialize;
 use super::dataset::{BadRow, Query};
 use super::measures::{DEPTH, Measures};
 use toolroute_catalog::Catalog;
-use toolroute_rank::engine::{Engine, Error, Policy, SelectRequest, Selection, Strategy};
+use toolroute_rank::engine::{
+    Engine, Error, ExcludedTool, Fit, Policy, SelectRequest, Selection, Strategy,
+};
+use toolroute_rank::selection::Exclusion;
 
 /// Prompts embedded together.
 const CHUNK: usize = 256;
@@ -18,8 +21,15 @@ pub struct Scored {
     pub strategy: Strategy,
     /// Prompts with at least one right tool.
     pub queries: usize,
+    /// Of the answers as they are: one without tools has found none of the right ones.
     #[serde(flatten)]
     pub measures: Measures,
+    /// Of the answers with the tools that they hold back because none is sure to fit.
+    pub without_abstention: Measures,
+    /// Share of the prompts that are answered by no tool, because none is sure to fit.
+    pub none: f64,
+    /// Share of the prompts whose answer is unsure.
+    pub unsure: f64,
 }
 
 /// Takes out the queries whose candidates are all unknown, which no engine can answer.
@@ -55,7 +65,8 @@ pub fn score(
     tell: &dyn Fn(usize, usize),
 ) -> Result<Scored, Error> {
     let queries: Vec<&Query> = queries.iter().filter(|query| !query.gold.is_empty()).collect();
-    let mut all = Vec::with_capacity(queries.len());
+    let (mut all, mut always) = (Vec::with_capacity(queries.len()), Vec::new());
+    let (mut none, mut unsure) = (0, 0);
     let mut effective = strategy;
     for chunk in queries.chunks(CHUNK) {
         let requests: Vec<SelectRequest> =
@@ -64,14 +75,36 @@ pub fn score(
             let selection = selection?;
             effective = selection.strategy;
             all.push(measure(engine, query, &selection));
+            always.push(measure_always(engine, query, &selection));
+            none += usize::from(selection.abstained);
+            unsure += usize::from(selection.fit == Fit::Unsure);
         }
         tell(all.len(), queries.len());
     }
-    Ok(Scored { strategy: effective, queries: all.len(), measures: Measures::mean(&all) })
+    let share = |count: usize| count as f64 / all.len().max(1) as f64;
+    Ok(Scored {
+        strategy: effective,
+        queries: all.len(),
+        measures: Measures::mean(&all),
+        without_abstention: Measures::mean(&always),
+        none: share(none),
+        unsure: share(unsure),
+    })
 }
 
 pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
     let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
+    Measures::of(&ranked, &gold(&engine.catalog(), query))
+}
+
+/// [`measure`] with the tools that an answer holds back because none is sure to fit.
+pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    if !selection.abstained {
+        return measure(engine, query, selection);
+    }
+    let unfit = |held: &&ExcludedTool| matches!(held.because, Exclusion::Unfit { .. });
+    let held = selection.excluded.iter().filter(unfit);
+    let ranked: Vec<&str> = held.map(|held| held.id.as_str()).collect();
     Measures::of(&ranked, &gold(&engine.catalog(), query))
 }
 

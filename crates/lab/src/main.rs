@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser;
 use toolroute_lab::gate::Gate;
 use toolroute_lab::report::Report;
 use toolroute_lab::signals::{Mean, SignalsReport};
 use toolroute_lab::{plot, signals};
-use toolroute_rank::engine::POLICY_BAND;
+use toolroute_rank::engine::{POLICY_BAND, background_file};
+use toolroute_vectors::embedding::BertEmbedder;
 
 /// Measurements for those who change toolroute
 #[derive(Parser)]
@@ -28,19 +30,19 @@ enum Command {
     /// minimum of a file, TOML or JSON: for each set the least of keyword, semantic, hybrid, or some of
     /// them
     Gate { report: PathBuf, minima: PathBuf },
+    /// Write the vectors of the background prompts that ship with the built-in encoder
+    /// (models/toolroute-l6-v1/background.int8); `scripts/calibrate.py --write` does it
+    Background { file: PathBuf },
     /// Draw a report of `toolroute eval --suite DIR --json` as SVG on stdout
-    Plot {
-        report: PathBuf,
-        /// A report on some of the same sets, whose mean is drawn as well
-        subset: Option<PathBuf>,
-    },
+    Plot { report: PathBuf },
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Signals { folder, policy_band, json } => show_signals(&folder, policy_band, json),
         Command::Gate { report, minima } => check(&report, &minima),
-        Command::Plot { report, subset } => draw(&report, subset.as_deref()),
+        Command::Background { file } => write_background(&file),
+        Command::Plot { report } => draw(&report),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -92,11 +94,13 @@ fn check(report: &Path, minima: &Path) -> anyhow::Result<ExitCode> {
     Ok(if found.low.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn draw(report: &Path, subset: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let mut report = Report::read(report)?;
-    if let Some(subset) = subset {
-        report.add_means(Report::read(subset)?);
-    }
-    print!("{}", plot::svg(&report));
+fn write_background(file: &Path) -> anyhow::Result<ExitCode> {
+    let vectors = background_file(&BertEmbedder::built_in()?)?;
+    std::fs::write(file, vectors).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn draw(report: &Path) -> anyhow::Result<ExitCode> {
+    print!("{}", plot::svg(&Report::read(report)?));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,11 +6,6 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use toolroute_eval::Comparison;
 
-/// The sets whose mean decides between settings: sets that nothing may be trained on, of real servers,
-/// of synthetic functions, of users' functions, of daily needs and of web APIs.
-const DEV_SETS: [&str; 5] =
-    ["azure_mcp_2026", "bfcl_live", "stabletoolbench", "toolret_apigen", "ultratool_en"];
-
 /// The scores of a suite.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
@@ -59,15 +54,6 @@ impl Report {
             )
         })
     }
-
-    /// Takes over the means of a report on some of the same sets.
-    pub fn add_means(&mut self, other: Self) {
-        let is_dev = other.sets.iter().map(|set| set.set.as_str()).eq(DEV_SETS);
-        self.means.extend(other.means.into_iter().map(|mean| {
-            let over = if is_dev { "dev sets".to_owned() } else { mean.over };
-            MeanScores { over, ..mean }
-        }));
-    }
 }
 
 #[cfg(test)]
@@ -98,17 +84,6 @@ pub(crate) mod tests {
             comparison(0.75)
         );
         serde_json::from_str(&text).unwrap()
-    }
-
-    #[test]
-    fn the_mean_of_the_dev_sets_is_called_so() {
-        let over = |second: &[(&str, f64)]| {
-            let mut all = report(&[("a", 0.6), ("b", 0.7)]);
-            all.add_means(report(second));
-            all.means.into_iter().map(|mean| mean.over).collect::<Vec<_>>()
-        };
-        assert_eq!(over(&DEV_SETS.map(|set| (set, 0.5))), ["all sets", "dev sets"]);
-        assert_eq!(over(&[("a", 0.5)]), ["all sets", "all sets"]);
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn an_input_that_the_words_lack_is_asked_for() {
 #[test]
 fn what_no_tool_fits_is_asked_and_nothing_runs() {
     let desk = Desk::of_the_documents(&[]);
-    let words = "please help me with 6 * 7 flights to Haifa";
+    let words = "book me 6 * 7 flights to Haifa";
     let asked = desk.conduct(&[words]);
     let question = &asked["obligations"][0];
     let (what, names) = (&question["type"], &question["answer_as"]);
@@ -85,7 +85,7 @@ fn what_no_tool_fits_is_asked_and_nothing_runs() {
     assert_eq!((told(&done), &done["complete"]), ("7", &json!(true)), "{done}");
     assert_eq!(done["obligations"][0]["answered"][1]["reply"], "calculate the number 3 + 4");
     // By its type, with the inputs of the first words.
-    desk.conduct(&["please help me with 6 * 7 trains to Haifa"]);
+    desk.conduct(&["book me 6 * 7 trains to Haifa"]);
     let done = desk.conduct(&["--resume", "--answer", "o1=query.math"]);
     assert_eq!(told(&done), "42", "{done}");
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Session;
 use toolroute_catalog::{Tool, ToolId};
-use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, caveat};
+use toolroute_rank::engine::{FitReason, MAX_CLAUSES, SelectRequest, Selection, caveat};
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
@@ -86,10 +86,20 @@ pub struct PlannedCall {
 }
 
 /// The question to ask before a tool that may change something is run for a prompt that forbids it, makes
-/// it conditional, postpones it or only asks about it. `None` for a plain order, and for a tool that only
-/// reads.
-pub fn doubt(tool: &Tool, words: &str) -> Option<String> {
-    let word = caveat(words).filter(|_| !tool.effects().reads_only())?;
+/// it conditional, postpones it, only asks about it or orders what no tool does. `None` for a plain order,
+/// and for a tool that only reads.
+pub fn doubt(tool: &Tool, selection: &Selection, words: &str) -> Option<String> {
+    if tool.effects().reads_only() {
+        return None;
+    }
+    if let Some(reason @ FitReason::MissingAction { .. }) = &selection.fit_reason {
+        return Some(format!(
+            "{reason}, and {} may change something: say in other words what is to be done, or call the \
+             tool by its name",
+            tool.id
+        ));
+    }
+    let word = caveat(words)?;
     Some(format!(
         "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, or \
          call the tool by its name",
@@ -143,7 +153,7 @@ impl<'a> Plan<'a> {
         let tool = Arc::clone(&first.tool);
         step.tool = Some(tool.id.clone());
         step.why = first.explanation.why.clone();
-        if let Some(said) = doubt(&tool, &step.need) {
+        if let Some(said) = doubt(&tool, selection, &step.need) {
             step.state = StepState::Clarify;
             step.why = said;
             self.stop();

@@ -118,8 +118,8 @@ impl EngineBuilder {
         let start = |log| Recording::start(log, embedder.clone());
         let recording = self.log.map(start).transpose()?;
         let config = Arc::new(self.config);
-        let held = Arc::default();
-        let parts = EngineParts { config, embedder, usage: self.usage, inputs, held };
+        let (held, background) = (Arc::default(), Arc::default());
+        let parts = EngineParts { config, embedder, usage: self.usage, inputs, held, background };
         let state = State::new(parts, self.catalog, (indexed, keyword), 0);
         let usage = state.learned.as_ref().map(|learned| learned.report);
         Ok(Engine::new(state, IndexReport { usage, ..report }, recording))

@@ -23,8 +23,8 @@ pub struct EngineConfig {
     pub fusion: Fusion,
     /// Whether the hybrid strategy also ranks each thing that a prompt asks for by itself.
     pub clauses: bool,
-    /// The confidence below which the answer has no tool; 0 always answers. It does not apply to a
-    /// request with candidates.
+    /// The confidence below which no tool fits and the answer has none; with 0 it always has tools, and
+    /// is unsure at worst. It does not apply to a request with candidates.
     pub min_confidence: f32,
     /// The most tools in an answer.
     pub limit: usize,

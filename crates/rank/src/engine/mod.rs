@@ -22,8 +22,10 @@
 
 mod ad_hoc;
 mod analysis;
+mod background;
 mod builder;
 mod catalog_change;
+mod certainty;
 mod config;
 mod context;
 mod error;
@@ -46,6 +48,7 @@ mod state;
 mod texts;
 mod vectors;
 
+pub use background::background_file;
 pub use builder::EngineBuilder;
 pub use catalog_change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
@@ -76,6 +79,7 @@ pub use crate::query::{
     Speaker, Stage, Turn, caveat,
 };
 pub use crate::selection::{
-    CacheSettings, Candidacies, Candidacy, Explanation, Fusion, Level, NEAR_BEST, Normalization,
-    OpenBreakers, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
+    CacheSettings, Candidacies, Candidacy, Explanation, Fit, FitReason, Fusion, Level, NEAR_BEST,
+    Normalization, OpenBreakers, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers,
+    Undeclared,
 };

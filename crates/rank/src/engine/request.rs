@@ -9,7 +9,7 @@ use serde::ser::SerializeStruct;
 
 use super::{Analysis, Context, HeldMatch};
 use crate::catalog::{self, Suspicion, Tool, ToolId};
-use crate::selection::{Exclusion, Explanation, Policy, Strategy};
+use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
 /// A prompt, and settings that override the engine's configuration for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -97,13 +97,22 @@ pub struct Selection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Arc<Analysis>>,
     pub tools: Vec<SelectedTool>,
+    /// Whether the tools fit the prompt.
+    pub fit: Fit,
+    /// Why it is not sure that a tool fits, or sure that none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit_reason: Option<FitReason>,
     /// The evidence that any tool fits at all, from which the model's calibration computes
     /// `confidence`.
     pub evidence: Option<f32>,
+    /// The evidence that nine of ten prompts in general have at least in this catalog, where the
+    /// calibration reads the evidence against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<f32>,
     /// The probability that a tool of the catalog fits at all; `None` where the strategy or the model
     /// has no calibration.
     pub confidence: Option<f32>,
-    /// Whether the confidence was too low: then `tools` has critical tools at most, and the nearest
+    /// Whether no tool is sure enough to fit: then `tools` has critical tools at most, and the nearest
     /// tools are in `excluded`.
     pub abstained: bool,
     /// Why `tools` is empty, where it is.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::analysis::READABLE;
+use super::certainty::withhold;
 use super::context;
 use super::judge::{Judge, RequestRows, read_as};
 use super::ranking::{Ranking, fits};
@@ -21,8 +22,8 @@ use crate::embedding::{Embedder, Role};
 use crate::index::Rows;
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
-    Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Preference,
-    PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy, confidence, evidence,
+    Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
+    Preference, PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy,
     resolve_strategy,
 };
 
@@ -45,7 +46,9 @@ struct AnswerParts<'a> {
     times: StageTimes,
     policy: Duration,
     evidence: Option<f32>,
+    background: Option<f32>,
     confidence: Option<f32>,
+    fit: (Fit, Option<FitReason>),
     abstained: bool,
     no_tools: Option<NoTools>,
 }
@@ -53,7 +56,7 @@ struct AnswerParts<'a> {
 /// Whether an answer may be shorter than its limit.
 #[derive(Clone, Copy)]
 struct SizeRules {
-    /// Whether it is empty where the confidence is too low.
+    /// Whether it is empty where no tool is sure enough to fit.
     may_abstain: bool,
     /// Whether it leaves out tools that score far below the best one.
     adaptive: bool,
@@ -212,12 +215,11 @@ impl State {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let adaptive = request.adaptive.unwrap_or(self.config.adaptive);
-        let size = SizeRules { may_abstain: request.candidates.is_none(), adaptive };
-        let answer = self.rank(retriever, &prompt, &judge, size)?;
+        let answer = self.rank(retriever, &prompt, &judge, self.size_rules(request))?;
         let start = Instant::now();
         let AnswerParts { ranking, assessed, times, policy: policy_time, .. } = answer;
-        let AnswerParts { abstained, evidence, confidence, no_tools, .. } = answer;
+        let AnswerParts { abstained, evidence, background, confidence, .. } = answer;
+        let AnswerParts { fit: (fit, fit_reason), no_tools, .. } = answer;
         let best = ranking.best();
         let tools = ranking.chosen.iter().map(|found| {
             let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
@@ -225,7 +227,6 @@ impl State {
             self.selected(retriever, &reading.text, found, beyond)
         });
         let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
-        let excluded = self.excluded(ranking.excluded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
@@ -234,11 +235,14 @@ impl State {
             read_as: None,
             analysis: None,
             tools: tools.collect(),
+            fit,
+            fit_reason,
             evidence,
+            background,
             confidence,
             abstained,
             no_tools,
-            excluded,
+            excluded: self.excluded(ranking.excluded),
             held_back: Vec::new(),
             unknown_candidates,
             cached: false,
@@ -246,13 +250,10 @@ impl State {
         })
     }
 
-    /// Why nothing was chosen; `None` where something was, or where the limit is 0.
-    fn no_tools(&self, ranking: &Ranking, is_filtered: bool, limit: usize) -> Option<NoTools> {
-        match ranking.chosen.is_empty() {
-            true if self.catalog.is_empty() => Some(NoTools::EmptyCatalog),
-            true if limit > 0 && is_filtered => Some(NoTools::Filtered),
-            true if limit > 0 => Some(NoTools::NothingFits),
-            _ => None,
+    fn size_rules(&self, request: &SelectRequest) -> SizeRules {
+        SizeRules {
+            may_abstain: request.candidates.is_none(),
+            adaptive: request.adaptive.unwrap_or(self.config.adaptive),
         }
     }
 
@@ -282,20 +283,6 @@ impl State {
             .with_preferred(preferred);
         let suspicions = self.suspicions[found.row as usize].clone();
         SelectedTool { tool, score: found.score, explanation, suspicions }
-    }
-
-    /// Empties an answer whose confidence is too low; returns whether it is.
-    fn withhold(&self, confidence: Option<f32>, ranking: &mut Ranking) -> bool {
-        let least = self.config.min_confidence;
-        let Some(found) = confidence.filter(|found| *found < least) else { return false };
-        let because = Exclusion::Confidence { found, least };
-        let Ranking { chosen, excluded } = ranking;
-        // Tools that a filter left out keep that reason.
-        if chosen.is_empty() {
-            return true;
-        }
-        *excluded = chosen.drain(..).map(|nearest| (nearest, because.clone())).collect();
-        true
     }
 
     /// The dimension of the vectors; 0 without a model.
@@ -363,12 +350,10 @@ impl State {
         let (limit, rows) = (prompt.limit, prompt.rows);
         let found = retriever.retrieve(prompt)?;
         let start = Instant::now();
-        let (evidence, confidence) = self.certainty(retriever.strategy(), &found);
+        let sure = self.certainty(retriever.strategy(), prompt, &found)?;
         let Retrieval { mut candidates, times, .. } = found;
         let assessed = judge.assess(&mut candidates, rows);
-        // A pattern of a tool's author that matches counts without the model's agreement.
-        let said = assessed.strongest_intent().max(assessed.sure_of_category());
-        let confidence = confidence.map(|sure| sure.max(said));
+        let (confidence, mut fit) = self.verdict(&sure, &assessed, size.may_abstain);
         let gate = judge.gate(&assessed, &candidates);
         let critical = judge.critical(&candidates);
         let mut ranking = judge.rank(candidates, limit, &gate);
@@ -390,20 +375,25 @@ impl State {
         }
         let is_filtered = ranking.chosen.is_empty()
             && (!ranking.excluded.is_empty() || matches!(rows, Rows::Only([])));
-        let abstained = size.may_abstain && self.withhold(confidence, &mut ranking);
+        let abstained = withhold(&fit, &mut ranking);
         judge.add_critical(&mut ranking, &critical, limit);
         if let Some(tokens) = judge.budget_tokens {
             self.fit(&mut ranking, tokens);
         }
         let no_tools = self.no_tools(&ranking, is_filtered, limit);
+        if no_tools.is_some() && !abstained {
+            fit = (Fit::None, None);
+        }
         let policy = start.elapsed();
         Ok(AnswerParts {
             ranking,
             assessed,
             times,
             policy,
-            evidence,
+            evidence: sure.evidence,
+            background: sure.background,
             confidence,
+            fit,
             abstained,
             no_tools,
         })
@@ -421,23 +411,6 @@ impl State {
                 ranking.excluded.push((candidate, Exclusion::Budget { tokens: needed, left }));
             }
         }
-    }
-
-    /// The evidence that any tool fits at all, and the confidence from it, which is 1 where the prompt
-    /// spells out a tool's name.
-    fn certainty(&self, strategy: Strategy, found: &Retrieval) -> (Option<f32>, Option<f32>) {
-        let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
-        let evidence = match strategy {
-            Strategy::Hybrid if !self.config.fusion.is_plain() => {
-                evidence(found, self.config.fusion)
-            }
-            _ => None,
-        };
-        let sure = |(evidence, model)| {
-            let named = found.candidates.iter().any(|candidate| candidate.exact_name > 0.0);
-            if named { 1.0 } else { confidence(evidence, self.catalog.len(), &model) }
-        };
-        (evidence, evidence.zip(calibration).map(sure))
     }
 
     /// The rows of the request's candidates, ascending, and the ids that the catalog does not hold.

@@ -1,20 +1,22 @@
 //! One state of the catalog, with everything that is derived from it. A selection uses one state from
 //! its first step to its last.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::EngineConfig;
+use super::background::Background;
 use super::held_tools::HeldTools;
 use super::learning::AppliedUsage;
 use super::live_inputs::{LiveInputs, RowObservations};
 use super::request::LazySuspicions;
+use super::{EngineConfig, Error};
 use crate::catalog::Catalog;
 use crate::embedding::Embedder;
 use crate::feedback::UsageVectors;
 use crate::index::{VectorIndex, Vectors};
 use crate::query::Lexicon;
 use crate::selection::{
-    KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals, retrievers,
+    KeywordRetriever, PolicyOrder, Retriever, SemanticRetriever, Signals, ToolActions,
+    background_evidence, retrievers,
 };
 
 /// A catalog and its indexes, whose rows agree. Immutable: a change of the catalog makes another
@@ -45,8 +47,19 @@ pub(super) struct State {
     pub learned: Option<AppliedUsage>,
     /// Tools that no answer has, and that answers name.
     pub held: Arc<HeldTools>,
+    /// The vectors of prompts that no catalog is made for.
+    pub background: Arc<Background>,
+    /// What decides whether tools fit; made when it is first needed.
+    pub fit: Arc<FitBasis>,
     /// The number of changes of the catalog since the engine was built.
     pub version: u64,
+}
+
+/// What the catalog as a whole says about whether its tools fit a prompt.
+#[derive(Default)]
+pub(super) struct FitBasis {
+    background: OnceLock<f32>,
+    actions: OnceLock<ToolActions>,
 }
 
 /// The vectors of a catalog's rows, and a search over them or over these as usage moved them.
@@ -64,6 +77,7 @@ pub(super) struct EngineParts {
     pub usage: Option<Arc<UsageVectors>>,
     pub inputs: LiveInputs,
     pub held: Arc<HeldTools>,
+    pub background: Arc<Background>,
 }
 
 impl State {
@@ -74,7 +88,7 @@ impl State {
         (index, keyword): (Option<CatalogIndex>, Arc<KeywordRetriever>),
         version: u64,
     ) -> Self {
-        let EngineParts { config, embedder, usage, inputs, held } = parts;
+        let EngineParts { config, embedder, usage, inputs, held, background } = parts;
         let tools = catalog.tools();
         let order = Arc::new(PolicyOrder::new(tools.iter().map(AsRef::as_ref)));
         let signals = Signals::new(tools, |id| catalog.row(id), &config.category_words);
@@ -106,6 +120,8 @@ impl State {
             usage,
             learned,
             held,
+            background,
+            fit: Arc::default(),
             version,
         }
     }
@@ -117,6 +133,7 @@ impl State {
             usage: self.usage.clone(),
             inputs: self.inputs.clone(),
             held: self.held.clone(),
+            background: self.background.clone(),
         }
     }
 
@@ -131,6 +148,25 @@ impl State {
     pub fn vocabulary(&self) -> Option<Vocabulary<'_>> {
         let embedder = self.embedder.as_deref()?;
         Some(Vocabulary { embedder, tools: &self.keyword })
+    }
+
+    /// The evidence that prompts in general have in the catalog; 0 where the model's calibration does
+    /// not ask for it.
+    pub fn background_evidence(&self) -> Result<f32, Error> {
+        let Some((model, tools)) = self.with_vectors() else { return Ok(0.0) };
+        if model.calibration().is_none_or(|calibration| calibration.background == 0.0) {
+            return Ok(0.0);
+        }
+        if let Some(found) = self.fit.background.get() {
+            return Ok(*found);
+        }
+        let prompts = self.background.vectors(model)?;
+        Ok(*self.fit.background.get_or_init(|| background_evidence(prompts, tools)))
+    }
+
+    /// What each tool does.
+    pub fn tool_actions(&self) -> &ToolActions {
+        self.fit.actions.get_or_init(|| ToolActions::new(self.catalog.tools()))
     }
 
     /// Whether a search may miss rows.

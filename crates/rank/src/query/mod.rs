@@ -16,6 +16,7 @@
 //! assert_eq!(clauses("Find bread and butter recipes"), ["Find bread and butter recipes"]);
 //! ```
 
+mod actions;
 mod analysis;
 mod camel_case;
 mod categories;
@@ -64,6 +65,7 @@ pub use reading::Reading;
 pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
 
+pub(crate) use actions::{Actions, actions_in, order, third_person};
 pub(crate) use camel_case::split_camel_case;
 pub(crate) use categories::Categories;
 pub(crate) use clauses::all_clauses;

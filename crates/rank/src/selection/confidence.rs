@@ -26,8 +26,13 @@ pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     Some(cosine + BLEND * blended + TYPICAL * found.typical)
 }
 
+/// The evidence of a prompt by its cosines alone: the best one and the mean of the catalog.
+pub(super) fn evidence_by_meaning(best: f32, typical: f32) -> f32 {
+    (1.0 + BLEND) * best + TYPICAL * typical
+}
+
 /// A candidate's score on the scale of the threshold, whatever the answer is ranked by.
-fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
+pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
     if matches!(fusion, Fusion::Weighted { normalization: Normalization::Absolute, .. }) {
         return total_without_name(candidate);
     }
@@ -40,9 +45,11 @@ fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
 /// The probability that one of `tools` tools fits, 0 to 1: 0.5 at the threshold of the model's
 /// calibration.
 ///
-/// The threshold rises with the size of the catalog: among many tools, one is close to any prompt.
-pub fn confidence(evidence: f32, tools: usize, model: &Calibration) -> f32 {
-    let threshold = model.threshold + model.per_doubling * (tools.max(1) as f32).log2();
+/// The threshold rises with the size of the catalog, because among many tools one is close to any
+/// prompt, and with `background`, the evidence that prompts in general have in the catalog.
+pub fn confidence(evidence: f32, (tools, background): (usize, f32), model: &Calibration) -> f32 {
+    let size = model.per_doubling * (tools.max(1) as f32).log2();
+    let threshold = model.threshold + size + model.background * background;
     1.0 / (1.0 + (-(evidence - threshold) / model.width).exp())
 }
 
@@ -51,7 +58,8 @@ mod tests {
     use super::*;
     use crate::selection::Score;
 
-    const MODEL: Calibration = Calibration { threshold: 0.5, per_doubling: 0.01, width: 0.1 };
+    const MODEL: Calibration =
+        Calibration { threshold: 0.5, per_doubling: 0.01, background: 0.5, width: 0.1 };
 
     fn candidate(cosine: f32, exact_name: f32) -> Candidate {
         let semantic = Score { raw: cosine, normalized: cosine, weight: 0.7 };
@@ -102,10 +110,16 @@ mod tests {
     fn it_rises_with_the_best_and_falls_with_the_catalog() {
         let sure = |cosine, tools| {
             let candidates = [candidate(0.1, 0.0), candidate(cosine, 0.0)];
-            confidence(evidence_of(&candidates).unwrap(), tools, &MODEL)
+            confidence(evidence_of(&candidates).unwrap(), (tools, 0.0), &MODEL)
         };
         assert!(sure(0.8, 100) > 0.9 && sure(0.1, 100) < 0.05);
         assert!(sure(0.5, 10) > sure(0.5, 10_000));
+    }
+
+    #[test]
+    fn it_falls_with_the_evidence_that_other_prompts_have() {
+        let sure = |background| confidence(0.7, (10, background), &MODEL);
+        assert!(sure(0.2) > 0.5 && sure(0.9) < 0.5);
     }
 
     #[test]

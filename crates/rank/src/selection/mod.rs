@@ -14,12 +14,14 @@
 //! assert_eq!(policy.admit(&tool, None).unwrap_err().to_string(), "cost high is above low");
 //! ```
 
+mod background;
 mod cache;
 mod clause_fusion;
 mod confidence;
 mod exact_names;
 mod explanation;
 mod factory;
+mod fit;
 mod fusion;
 mod hybrid;
 mod keyword;
@@ -36,10 +38,12 @@ mod tool_filter;
 mod usage_weighting;
 mod wording;
 
+pub use background::{background_evidence, background_prompts};
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
 pub use explanation::{Explanation, ExplanationInputs, Level, Part, PreferenceReason, Tiers};
 pub use factory::{resolve_strategy, retrievers};
+pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 
+use super::fit::FitReason;
 use crate::feedback::RunStats;
 use crate::query::Stage;
 
@@ -111,9 +112,8 @@ pub enum Exclusion {
         left: usize,
     },
     /// No tool fits the prompt well enough.
-    Confidence {
-        found: f32,
-        least: f32,
+    Unfit {
+        because: FitReason,
     },
 }
 
@@ -159,9 +159,7 @@ impl fmt::Display for Exclusion {
             Self::Budget { tokens, left } => {
                 write!(f, "its definition has about {tokens} tokens, and {left} are left")
             }
-            Self::Confidence { found, least } => {
-                write!(f, "confidence {found:.2} is below {least:.2}")
-            }
+            Self::Unfit { because } => write!(f, "{because}"),
         }
     }
 }

@@ -238,7 +238,15 @@ pub struct SelectionDoc {
     #[schema(required = false, nullable = false, value_type = Option<Object>)]
     analysis: Option<Value>,
     tools: Vec<SelectedDoc>,
+    /// Whether a tool fits: `fits`, `unsure` (the nearest tools are in the answer) or `none`.
+    fit: String,
+    /// Why `fit` is `unsure` or `none`.
+    #[schema(required = false, nullable = false)]
+    fit_reason: Option<String>,
     evidence: Option<f32>,
+    /// The evidence that nine of ten prompts in general have at least in this catalog.
+    #[schema(required = false, nullable = false)]
+    background: Option<f32>,
     /// How likely it is that a tool fits at all, 0 to 1.
     confidence: Option<f32>,
     /// Whether nothing fits well enough.

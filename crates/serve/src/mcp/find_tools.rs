@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
-use toolroute_rank::engine::{Degradation, HeldMatch, NoTools, SelectedTool};
+use toolroute_rank::engine::{Degradation, Fit, FitReason, HeldMatch, NoTools, SelectedTool};
 use toolroute_run::execution::tokens_of;
 
 use super::arguments::{Detail, FindToolsCall};
@@ -34,6 +34,10 @@ struct TokenMetrics {
 #[derive(Serialize)]
 struct Answer<'a> {
     tools: Vec<Entry<'a>>,
+    /// Whether a tool fits: `unsure` asks the agent to look before it calls.
+    fit: Fit,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fit_reason: Option<&'a FitReason>,
     /// What the query was read as, where that differs from its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_as: Option<&'a str>,
@@ -145,6 +149,8 @@ impl GatewayState {
         });
         Answer {
             tools: tools.collect(),
+            fit: found.selection.fit,
+            fit_reason: found.selection.fit_reason.as_ref(),
             read_as: found.selection.read_as.as_deref(),
             note: starting(found).or_else(|| self.note(found, server)),
             unavailable_servers: &found.unavailable,

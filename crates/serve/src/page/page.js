@@ -95,9 +95,10 @@ function showAnswer(answer, milliseconds) {
   // One meaning everywhere: how likely it is that any tool fits.
   const confidence = answer.confidence === undefined || answer.confidence === null
     ? "" : `, confidence that a tool fits ${Number(answer.confidence).toFixed(2)}`;
+  const doubt = answer.fit === "unsure" ? ` (not sure that one fits: ${answer.fit_reason})` : "";
   byId("summary").textContent = tools.length === 0
     ? `${reason(answer)}${confidence}.`
-    : `${tools.length} tools by ${answer.strategy}${confidence}, ${milliseconds.toFixed(1)} ms with the way there and back.`;
+    : `${tools.length} tools by ${answer.strategy}${confidence}${doubt}, ${milliseconds.toFixed(1)} ms with the way there and back.`;
   const legend = byId("legend");
   legend.hidden = tools.length === 0;
   legend.replaceChildren("share of the score:", element("i", { class: "semantic" }), "meaning",

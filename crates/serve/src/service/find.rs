@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use toolroute_conduct::session::Session;
-use toolroute_rank::engine::{NoTools, SelectRequest, Selection};
+use toolroute_rank::engine::{Fit, NoTools, SelectRequest, Selection};
 
 use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};
@@ -92,6 +92,7 @@ impl Service {
             selection.held_back.retain(|found| found.score >= least);
             if selection.tools.is_empty() {
                 selection.no_tools = selection.no_tools.or(Some(NoTools::Filtered));
+                selection.fit = Fit::None;
             }
         }
         find.session.note_selection(&find.request.prompt, &selection);

@@ -32,10 +32,15 @@ pub struct ModelIdentity {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// The evidence at which a catalog of one tool fits as likely as not.
+    /// The evidence at which a tool fits as likely as not, before what the catalog adds to it.
     pub threshold: f32,
     /// What is added each time that the catalog doubles.
+    #[serde(default)]
     pub per_doubling: f32,
+    /// The share of the catalog's background evidence that is added: the evidence that prompts in
+    /// general have there.
+    #[serde(default)]
+    pub background: f32,
     /// How much more evidence takes the odds from even to 2.7 : 1.
     pub width: f32,
 }
@@ -43,8 +48,9 @@ pub struct Calibration {
 impl Calibration {
     /// Whether a confidence can be had from it.
     pub(super) fn is_sound(&self) -> bool {
-        let Self { threshold, per_doubling, width } = *self;
-        [threshold, per_doubling, width].iter().all(|number| number.is_finite()) && width > 0.0
+        let Self { threshold, per_doubling, background, width } = *self;
+        [threshold, per_doubling, background, width].iter().all(|number| number.is_finite())
+            && width > 0.0
     }
 }
 

@@ -209,7 +209,8 @@ mod tests {
         assert_eq!(stated_calibration(dir.path()).unwrap(), None);
         assert_eq!(stated("name = \"mine\"\nfiles = []\n").unwrap(), None);
         let text = "[calibration]\nthreshold = 0.2\nper_doubling = 0.03\nwidth = 0.08\n";
-        let expected = Calibration { threshold: 0.2, per_doubling: 0.03, width: 0.08 };
+        let expected =
+            Calibration { threshold: 0.2, per_doubling: 0.03, background: 0.0, width: 0.08 };
         assert_eq!(stated(text).unwrap(), Some(expected));
         for wrong in ["threshold = nan", "width = 0.0", "widht = 0.1", "width = \"x\""] {
             let name = wrong.split(' ').next().unwrap();

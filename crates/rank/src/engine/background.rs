@@ -1,0 +1,124 @@
+//! The vectors of the background prompts, by which a catalog's threshold is found
+//! ([`background_evidence`](crate::selection::background_evidence)).
+//!
+//! Those of the built-in encoder ship with it as 8-bit numbers, made by `scripts/calibrate.py --write`,
+//! because embedding 500 prompts takes as long as ten starts. Another model embeds them when they are
+//! first needed.
+
+use std::sync::OnceLock;
+
+use super::{Error, fingerprint};
+use crate::embedding::{Embedder, Role};
+use crate::index::Vectors;
+use crate::selection::background_prompts;
+
+#[cfg(feature = "built-in-model")]
+const SHIPPED: &[u8] = include_bytes!("../../../../models/toolroute-l6-v1/background.int8");
+#[cfg(not(feature = "built-in-model"))]
+const SHIPPED: &[u8] = &[];
+
+/// Characters of the key that a file of vectors begins with.
+const KEY: usize = 64;
+
+/// Prompts embedded together.
+const CHUNK: usize = 64;
+
+/// The vectors of the background prompts, made when they are first needed.
+#[derive(Default)]
+pub(super) struct Background(OnceLock<Vectors>);
+
+impl Background {
+    /// A row for each prompt.
+    pub fn vectors(&self, model: &dyn Embedder) -> Result<&Vectors, Error> {
+        if let Some(vectors) = self.0.get() {
+            return Ok(vectors);
+        }
+        let vectors = match shipped(model) {
+            Some(vectors) => vectors,
+            None => embed(model)?,
+        };
+        Ok(self.0.get_or_init(|| vectors))
+    }
+}
+
+/// What a file of vectors belongs to: the model and the prompts.
+fn key(model: &dyn Embedder) -> String {
+    fingerprint(&[&model.identity().fingerprint, &background_prompts().join("\n")])
+}
+
+/// The vectors that ship, where they are the model's.
+fn shipped(model: &dyn Embedder) -> Option<Vectors> {
+    read(SHIPPED, &key(model), model.identity().dimension)
+}
+
+fn read(file: &[u8], key: &str, dimension: usize) -> Option<Vectors> {
+    let (found, numbers) = file.split_at_checked(KEY)?;
+    if found != key.as_bytes() || numbers.len() != background_prompts().len() * dimension {
+        return None;
+    }
+    let numbers: Vec<f32> = numbers.iter().map(|&byte| f32::from(byte.cast_signed())).collect();
+    let rows: Vec<&[f32]> = numbers.chunks_exact(dimension).collect();
+    Vectors::from_rows(&rows).ok()
+}
+
+fn embed(model: &dyn Embedder) -> Result<Vectors, Error> {
+    let mut rows = Vec::new();
+    for chunk in background_prompts().chunks(CHUNK) {
+        let embedded = model.embed(chunk, Role::Query)?.vectors;
+        rows.extend(embedded.rows().into_iter().map(|row| row.to_vec()));
+    }
+    Ok(Vectors::from_rows(&rows)?)
+}
+
+/// The file of a model's vectors of the background prompts: `models/toolroute-l6-v1/background.int8`.
+///
+/// # Errors
+/// Errors of the embedder.
+pub fn background_file(model: &dyn Embedder) -> Result<Vec<u8>, Error> {
+    let mut file = key(model).into_bytes();
+    for row in embed(model)?.as_slice().chunks_exact(model.identity().dimension) {
+        let most = row.iter().fold(f32::MIN_POSITIVE, |most, number| most.max(number.abs()));
+        file.extend(
+            row.iter().map(|number| ((number / most * 127.0).round() as i8).cast_unsigned()),
+        );
+    }
+    Ok(file)
+}
+
+#[cfg(all(test, feature = "built-in-model"))]
+mod tests {
+    use super::*;
+    use crate::embedding::{BertEmbedder, StaticEmbedder};
+
+    fn cosine(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn the_vectors_that_ship_are_those_of_the_built_in_encoder() {
+        let model = BertEmbedder::built_in().unwrap();
+        let shipped = shipped(&model).expect(
+            "models/toolroute-l6-v1/background.int8 is of other weights or other prompts; make it with scripts/calibrate.py --write",
+        );
+        let prompts = background_prompts();
+        let own = model.embed(&prompts[..4], Role::Query).unwrap().vectors;
+        for (own, row) in own.rows().into_iter().zip(0..) {
+            assert!(cosine(own.as_slice().unwrap(), shipped.get(row).unwrap()) > 0.999);
+        }
+    }
+
+    #[test]
+    fn another_model_makes_its_own_and_its_file_is_read_back() {
+        let model = StaticEmbedder::built_in().unwrap();
+        assert!(shipped(&model).is_none());
+        let background = Background::default();
+        let own = background.vectors(&model).unwrap();
+        let file = background_file(&model).unwrap();
+        let dimension = own.dimension();
+        let back = read(&file, &key(&model), dimension).unwrap();
+        let near = |row| cosine(own.get(row).unwrap(), back.get(row).unwrap()) > 0.999;
+        assert!(back.len() == 500 && (0..500).all(near));
+        assert!(read(&file, "another", dimension).is_none());
+        assert!(read(&file[..99], &key(&model), dimension).is_none());
+    }
+}

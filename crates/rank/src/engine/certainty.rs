@@ -1,0 +1,94 @@
+//! How sure it is that a tool of the catalog fits a prompt at all, and what becomes of an answer where
+//! none does.
+
+use super::Error;
+use super::ranking::Ranking;
+use super::request::NoTools;
+use super::state::State;
+use crate::selection::{
+    Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Strategy, confidence,
+    evidence, judge_fit, missing_action,
+};
+
+/// The least match of a pattern or category of a tool's author that speaks for the tool although it
+/// lacks an action.
+const SURE_BY_AUTHOR: f32 = 0.5;
+
+/// What speaks for any tool of the catalog to fit.
+#[derive(Default)]
+pub(super) struct Certainty {
+    pub evidence: Option<f32>,
+    /// The evidence that prompts in general have in the catalog.
+    pub background: Option<f32>,
+    pub confidence: Option<f32>,
+    /// The verb of an action that the prompt orders and no near tool does.
+    pub missing: Option<String>,
+}
+
+impl State {
+    /// The evidence that any tool fits at all, and the confidence from it, which is 1 where the prompt
+    /// spells out a tool's name.
+    pub fn certainty(
+        &self,
+        strategy: Strategy,
+        prompt: &Prompt<'_>,
+        found: &Retrieval,
+    ) -> Result<Certainty, Error> {
+        let fusion = self.config.fusion;
+        let is_judged = strategy == Strategy::Hybrid && !fusion.is_plain();
+        let evidence = evidence(found, fusion).filter(|_| is_judged);
+        let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
+        let (Some(sum), Some(model)) = (evidence, calibration) else {
+            return Ok(Certainty { evidence, ..Certainty::default() });
+        };
+        if found.candidates.iter().any(|candidate| candidate.exact_name > 0.0) {
+            return Ok(Certainty { evidence, confidence: Some(1.0), ..Certainty::default() });
+        }
+        let background = self.background_evidence()?;
+        let catalog = (self.catalog.len(), background);
+        Ok(Certainty {
+            evidence,
+            background: Some(background),
+            confidence: Some(confidence(sum, catalog, &model)),
+            missing: missing_action(prompt.text(), found, fusion, || self.tool_actions()),
+        })
+    }
+
+    /// The confidence with what the tools' authors say of the prompt, and the verdict by it.
+    pub fn verdict(
+        &self,
+        sure: &Certainty,
+        assessed: &Assessment<'_>,
+        may_abstain: bool,
+    ) -> (Option<f32>, (Fit, Option<FitReason>)) {
+        // A pattern of a tool's author that matches counts without the model's agreement.
+        let said = assessed.strongest_intent().max(assessed.sure_of_category());
+        let confidence = sure.confidence.map(|sure| sure.max(said));
+        let least = if may_abstain { self.config.min_confidence } else { 0.0 };
+        let missing = sure.missing.clone().filter(|_| said < SURE_BY_AUTHOR);
+        (confidence, judge_fit(FitInputs { confidence, missing, least }))
+    }
+
+    /// Why nothing was chosen; `None` where something was, or where the limit is 0.
+    pub fn no_tools(&self, ranking: &Ranking, is_filtered: bool, limit: usize) -> Option<NoTools> {
+        match ranking.chosen.is_empty() {
+            true if self.catalog.is_empty() => Some(NoTools::EmptyCatalog),
+            true if limit > 0 && is_filtered => Some(NoTools::Filtered),
+            true if limit > 0 => Some(NoTools::NothingFits),
+            _ => None,
+        }
+    }
+}
+
+/// Empties an answer none of whose tools fits; returns whether it is one.
+pub(super) fn withhold((fit, reason): &(Fit, Option<FitReason>), ranking: &mut Ranking) -> bool {
+    let (Fit::None, Some(because)) = (fit, reason) else { return false };
+    let because = Exclusion::Unfit { because: because.clone() };
+    let Ranking { chosen, excluded } = ranking;
+    // Tools that a filter left out keep that reason.
+    if chosen.is_empty() {
+        return true;
+    }
+    *excluded = chosen.drain(..).map(|nearest| (nearest, because.clone())).collect();
+    true
+}

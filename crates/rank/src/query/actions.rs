@@ -1,0 +1,209 @@
+//! What a prompt orders to be done, and what a tool's text says that it does: verbs by their meaning,
+//! so that "erase" and "remove" are one action.
+//!
+//! The table is `data/verbs.txt`. Verbs of looking ("show", "find") are no actions: every catalog has a
+//! tool that looks.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern;
+
+/// A set of actions: a bit for each line of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Actions(u64);
+
+impl Actions {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The actions that a prompt orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// The first verb, in lower case as the prompt has it.
+    pub verb: String,
+    /// All of them: a tool for any of them serves the prompt.
+    pub actions: Actions,
+}
+
+/// Verbs that order nothing a catalog could lack, or that mean too much. A prompt with one of them is
+/// served by a tool that looks, whatever else it orders.
+const GENERAL: &str = "get show list find search check view display see read fetch look tell give \
+    explain describe use help ask what which who how where when why is are do does can query retrieve \
+    compare summarize summarise analyze analyse count calculate run call convert open load extract turn \
+    put log watch start stop add set write make";
+
+/// Words after a verb that may be a noun ("book", "order") which show that it is a verb.
+const DETERMINERS: &str = "a an the my our your his her their this that these those it all me us him \
+    them every both some any each another one two three four five six seven eight nine ten to from";
+
+static OPENER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
+    )
+});
+static BORDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[.!?:;,]\s+|\s+(?:and|then)\s+"));
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("data/verbs.txt")));
+
+struct Table {
+    /// The action that a verb of a prompt orders, and whether the verb is often a noun.
+    ordering: HashMap<&'static str, (u64, bool)>,
+    /// The actions of a word in a tool's text, inflected words among them.
+    doing: HashMap<String, u64>,
+}
+
+impl Table {
+    fn read(text: &'static str) -> Self {
+        let mut table = Self { ordering: HashMap::new(), doing: HashMap::new() };
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        for (at, line) in lines.enumerate() {
+            let (ordering, doing) = line.split_once(':').unwrap_or((line, ""));
+            let action = 1 << at;
+            for verb in ordering.split_whitespace() {
+                let name = verb.trim_start_matches('?');
+                table.ordering.insert(name, (action, name.len() < verb.len()));
+            }
+            for verb in ordering.split_whitespace().chain(doing.split_whitespace()) {
+                for form in inflections(verb.trim_start_matches('?')) {
+                    *table.doing.entry(form).or_default() |= action;
+                }
+            }
+        }
+        table
+    }
+}
+
+/// The forms of a regular verb, a few of which nobody writes.
+fn inflections(verb: &str) -> Vec<String> {
+    let mut forms = vec![verb.to_owned()];
+    forms.extend(["s", "es", "d", "ed", "ing"].map(|ending| format!("{verb}{ending}")));
+    if let Some(stem) = verb.strip_suffix('e') {
+        forms.push(format!("{stem}ing"));
+    }
+    if let Some(stem) = verb.strip_suffix('y') {
+        forms.extend(["ies", "ied"].map(|ending| format!("{stem}{ending}")));
+    }
+    if let Some(last) = verb.chars().last() {
+        forms.extend(["ing", "ed"].map(|ending| format!("{verb}{last}{ending}")));
+    }
+    forms
+}
+
+/// The actions that a prompt orders; `None` where it orders none, or also asks for something else.
+/// English only.
+pub(crate) fn order(prompt: &str) -> Option<Order> {
+    let mut order: Option<Order> = None;
+    for part in BORDER.split(prompt) {
+        let part = part.trim();
+        let part = OPENER.find(part).map_or(part, |opener| &part[opener.end()..]);
+        let mut words = part.split_whitespace();
+        let verb = words.next().unwrap_or_default().trim_end_matches(['.', '!', '?']);
+        let verb = verb.to_lowercase();
+        if super::is_listed(GENERAL, &verb) {
+            return None;
+        }
+        let Some(&(action, is_often_noun)) = TABLE.ordering.get(verb.as_str()) else { continue };
+        if is_often_noun && !words.next().is_some_and(begins_object) {
+            continue;
+        }
+        let found = order.get_or_insert(Order { verb, actions: Actions::default() });
+        found.actions.0 |= action;
+    }
+    order
+}
+
+/// Whether a word after a verb begins what the verb is done to: "the", "Alice", "#42", "a.txt".
+fn begins_object(word: &str) -> bool {
+    let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let first = word.chars().next();
+    super::is_listed(DETERMINERS, &plain)
+        || first.is_some_and(|c| c.is_uppercase() || !c.is_alphanumeric())
+        || word.chars().any(|c| c.is_numeric() || matches!(c, '@' | '/' | '_'))
+        || word.trim_end_matches('.').contains('.')
+}
+
+/// The actions that words of a tool's text name.
+pub(crate) fn actions_in<'a>(words: impl Iterator<Item = &'a str>) -> Actions {
+    let found = words.filter_map(|word| TABLE.doing.get(word.to_lowercase().as_str()));
+    Actions(found.fold(0, |all, actions| all | actions))
+}
+
+/// "deletes" for "delete".
+pub(crate) fn third_person(verb: &str) -> String {
+    match verb {
+        _ if ["s", "x", "ch", "sh"].iter().any(|end| verb.ends_with(end)) => format!("{verb}es"),
+        _ => match verb.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{verb}s"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_done_by(prompt: &str, text: &str) -> bool {
+        let order = order(prompt).unwrap_or_else(|| panic!("{prompt} orders nothing"));
+        actions_in(text.split_whitespace()).overlaps(order.actions)
+    }
+
+    #[test]
+    fn every_line_of_the_table_is_an_action() {
+        let lines = include_str!("data/verbs.txt").lines().filter(|line| !line.starts_with('#'));
+        assert!(lines.clone().count() <= 64, "an action is a bit of 64");
+        for line in lines {
+            let (ordering, doing) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+            assert!(!ordering.is_empty() && !doing.is_empty(), "{line}");
+            let general =
+                ordering.split_whitespace().find(|verb| super::super::is_listed(GENERAL, verb));
+            assert_eq!(general, None, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_order_is_done_by_tools_with_a_verb_of_its_meaning() {
+        for (prompt, text) in [
+            ("delete the file old.txt", "remove file Removes a file"),
+            ("Please erase old.txt", "delete_file deletes one"),
+            ("could you book a table for two", "Reserves tables"),
+            ("push my changes to github", "git push"),
+            ("copy a.txt to b.txt", "Duplicating files"),
+            ("rename the branch and delete the tag", "deletes tags"),
+        ] {
+            assert!(is_done_by(prompt, text), "{prompt}: {text}");
+        }
+        assert!(!is_done_by("delete the file old.txt", "write file Creates or overwrites a file"));
+        assert!(!is_done_by(
+            "push my changes to github",
+            "git diff Shows changes that are not staged"
+        ));
+    }
+
+    #[test]
+    fn what_orders_no_action_is_no_order() {
+        for prompt in [
+            "book recommendations for the summer",
+            "order history",
+            "show me how to delete a file",
+            "list the files and delete the old ones",
+            "what does the delete button do",
+            "the copy is broken",
+            "",
+        ] {
+            assert_eq!(order(prompt), None, "{prompt}");
+        }
+        assert_eq!(order("Now erase it!").unwrap().verb, "erase");
+    }
+
+    #[test]
+    fn a_verb_has_its_third_person() {
+        let verbs = ["delete", "push", "copy", "pay", "unsubscribe"].map(third_person);
+        assert_eq!(verbs, ["deletes", "pushes", "copies", "pays", "unsubscribes"]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a catalog makes of prompts in general: the evidence that a prompt's own is read against.
+//!
+//! 500 prompts of all kinds (`data/background.txt`, written for this) are compared with all tools. In a
+//! catalog of general tools many prompts are near some tool; in one of few special tools none is. The
+//! evidence of one prompt means little without that. No labels are needed. A catalog of everyday tools
+//! serves most of the 500, and that is why a low quantile is taken: it stands for prompts that the
+//! catalog does not serve.
+
+use ndarray::{ArrayView1, ArrayView2, Axis};
+use toolroute_vectors::index::Vectors;
+
+use super::confidence::evidence_by_meaning;
+
+const PROMPTS: &str = include_str!("data/background.txt");
+
+/// The share of the prompts whose evidence is below the catalog's background. Over the catalogs of
+/// `scripts/calibrate.py`, shares of 0.05 to 0.1 tell most: at 10 % of their own prompts doubted, 0.80 of
+/// the others; 0.25, 0.5 and 0.75 have 0.78, 0.75 and 0.77.
+const SHARE: f32 = 0.1;
+
+/// The products of a prompt and a tool at most: over more than 2,000 tools fewer prompts are compared,
+/// so that a start does not wait for it.
+const MOST_PRODUCTS: usize = 1_000_000;
+
+/// The least prompts that are compared.
+const LEAST_PROMPTS: usize = 64;
+
+/// The background prompts, in the order of their vectors.
+pub fn background_prompts() -> Vec<&'static str> {
+    PROMPTS.lines().collect()
+}
+
+/// The evidence, by cosines, below which 10 % of background prompts are in a catalog. 0 without tools.
+pub fn background_evidence(prompts: &Vectors, tools: &Vectors) -> f32 {
+    if tools.is_empty() || prompts.is_empty() {
+        return 0.0;
+    }
+    let few = (MOST_PRODUCTS / tools.len()).max(LEAST_PROMPTS);
+    let some: Vec<usize> = (0..prompts.len()).step_by(prompts.len().div_ceil(few)).collect();
+    let cosines = matrix(prompts).select(Axis(0), &some).dot(&matrix(tools).t());
+    let of = |row: ArrayView1<'_, f32>| {
+        let best = row.iter().copied().fold(f32::MIN, f32::max);
+        evidence_by_meaning(best, row.mean().unwrap_or_default())
+    };
+    let mut evidence: Vec<f32> = cosines.rows().into_iter().map(of).collect();
+    evidence.sort_by(f32::total_cmp);
+    evidence[((SHARE * evidence.len() as f32) as usize).min(evidence.len() - 1)]
+}
+
+fn matrix(vectors: &Vectors) -> ArrayView2<'_, f32> {
+    ArrayView2::from_shape((vectors.len(), vectors.dimension()), vectors.as_slice())
+        .expect("vectors have as many numbers as rows times dimension. This is a bug.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_500_different_prompts() {
+        let mut prompts = background_prompts();
+        assert_eq!(prompts.len(), 500);
+        assert!(prompts.iter().all(|prompt| !prompt.trim().is_empty()));
+        prompts.sort_unstable();
+        prompts.dedup();
+        assert_eq!(prompts.len(), 500);
+    }
+
+    #[test]
+    fn it_is_the_evidence_of_the_least_served_tenth() {
+        let tools = Vectors::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
+        let row = |at: usize| match at {
+            0 => [-1.0, 0.0],
+            1 => [0.6, 0.8],
+            _ => [0.0, 1.0],
+        };
+        let prompts = Vectors::from_rows(&(0..10).map(row).collect::<Vec<_>>()).unwrap();
+        // The first has less; the second has 0.8 as its best cosine and 0.7 in the mean.
+        assert!((background_evidence(&prompts, &tools) - 1.76).abs() < 1e-5);
+        let none = Vectors::from_rows::<[f32; 2]>(&[]).unwrap();
+        assert_eq!(background_evidence(&prompts, &none), 0.0);
+    }
+
+    #[test]
+    fn many_tools_are_compared_with_fewer_prompts() {
+        let tools = Vectors::from_rows(&vec![[1.0]; 20_000]).unwrap();
+        let row = |at: usize| if at < 20 { [-1.0] } else { [1.0] };
+        let prompts = Vectors::from_rows(&(0..500).map(row).collect::<Vec<_>>()).unwrap();
+        assert!((background_evidence(&prompts, &tools) - 2.3).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether the tools of an answer fit: `fits`, `unsure` and `none`, through every door.
+
+use serde_json::{Value, json};
+
+use crate::gateway::client::{Client, text};
+use crate::http::{Server, post};
+use crate::stand_ins::scripted;
+use crate::support::{Sandbox, samples};
+
+/// Tools that read and write files; none deletes one.
+const FILES: &str = r#"[
+    {"name": "read_file", "server": "fs", "description": "Reads the contents of a file"},
+    {"name": "write_file", "server": "fs", "description": "Creates a file or overwrites it with new contents"},
+    {"name": "list_directory", "server": "fs", "description": "Lists the files and folders of a directory"},
+    {"name": "get_file_info", "server": "fs", "description": "Returns the size and the times of a file"}]"#;
+
+const FITS: &str = "show me the contents of the file notes.txt";
+const DELETES: &str = "delete the file old.txt";
+const TALK: &str = "my knee hurts when it rains";
+
+fn with_files(sandbox: &Sandbox) -> String {
+    sandbox.write("files.json", FILES).to_str().unwrap().to_owned()
+}
+
+/// What an answer says of itself: the verdict, whether it has tools, and the reason.
+fn verdict(answer: &Value) -> (&str, bool, &str) {
+    let has_tools = !answer["tools"].as_array().unwrap().is_empty();
+    (answer["fit"].as_str().unwrap(), has_tools, answer["fit_reason"].as_str().unwrap_or_default())
+}
+
+#[test]
+fn an_answer_says_whether_its_tools_fit() {
+    let sandbox = Sandbox::new();
+    let tools = with_files(&sandbox);
+    let route = |more: &[&str]| sandbox.json(&[&["route", "--tools", &tools], more].concat());
+    assert_eq!(verdict(&route(&[FITS])), ("fits", true, ""));
+    let talk = route(&[TALK]);
+    let (fit, has_tools, reason) = verdict(&talk);
+    assert_eq!((fit, has_tools, talk["abstained"].as_bool()), ("none", false, Some(true)));
+    assert!(reason.starts_with("confidence 0.") && reason.ends_with(" is below 0.50"), "{talk}");
+    assert!(!talk["excluded"].as_array().unwrap().is_empty(), "the nearest are named: {talk}");
+    assert_eq!(talk["excluded"][0]["because"], reason);
+    let always = route(&["--min-confidence", "0", TALK]);
+    assert_eq!((verdict(&always).0, verdict(&always).1), ("unsure", true), "{always}");
+    let among = route(&["--candidates", "fs__read_file", TALK]);
+    assert_eq!((verdict(&among).0, verdict(&among).1), ("unsure", true), "{among}");
+    let words = route(&["-s", "keyword", FITS]);
+    assert_eq!((verdict(&words), words["confidence"].is_null()), (("fits", true, ""), true));
+    let nothing = route(&["-s", "keyword", TALK]);
+    assert_eq!(verdict(&nothing), ("none", false, ""));
+}
+
+#[test]
+fn an_action_that_no_tool_does_is_said() {
+    let sandbox = Sandbox::new();
+    let tools = with_files(&sandbox);
+    let route = |prompt: &str| sandbox.json(&["route", "--tools", &tools, prompt]);
+    let answer = route(DELETES);
+    let (fit, _, reason) = verdict(&answer);
+    assert!(fit != "fits" && reason == "no tool here deletes", "{answer}");
+    assert_eq!(verdict(&route("create the file old.txt")).0, "fits");
+    let shown = sandbox.run(&["route", "--tools", &tools, DELETES]).stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.lines().next().unwrap().contains("no tool here deletes"), "{shown}");
+    let with = format!(
+        "{},{}]",
+        FILES.trim_end_matches(']'),
+        r#"{"name": "remove", "server": "fs", "description": "Removes a file from the disk"}"#
+    );
+    let with = sandbox.write("with.json", &with);
+    let answer = sandbox.json(&["route", "--tools", with.to_str().unwrap(), DELETES]);
+    assert_eq!((verdict(&answer).0, &answer["tools"][0]["id"]), ("fits", &json!("fs__remove")));
+}
+
+#[test]
+fn rows_of_a_batch_say_it() {
+    let sandbox = Sandbox::new();
+    let (tools, output) = (with_files(&sandbox), sandbox.path("r.jsonl"));
+    let rows = [FITS, DELETES, TALK].map(|prompt| json!({ "query": prompt }).to_string() + "\n");
+    let input = sandbox.write("q.jsonl", &(rows.concat() + "not json\n"));
+    let (from, to) = (input.to_str().unwrap(), output.to_str().unwrap());
+    let summary = sandbox.json(&["batch", "--tools", &tools, "-i", from, "-o", to]);
+    let rows = std::fs::read_to_string(&output).unwrap();
+    let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    assert_eq!(verdict(&rows[0]), ("fits", true, ""));
+    assert_eq!(verdict(&rows[1]).2, "no tool here deletes");
+    assert_eq!((verdict(&rows[2]).0, verdict(&rows[2]).1), ("none", false));
+    assert_eq!(rows[3].get("fit"), None);
+    let unsure = rows.iter().filter(|row| row["fit"] == "unsure").count();
+    assert_eq!(summary["unsure"], unsure, "{summary}");
+}
+
+#[test]
+fn it_is_said_over_http() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &["serve", "--tools", &with_files(&sandbox)]);
+    let ask = |body: Value| post(server.port, "/v1/select", &body).ok();
+    assert_eq!(verdict(&ask(json!({"prompt": FITS}))), ("fits", true, ""));
+    assert_eq!(verdict(&ask(json!({"prompt": DELETES}))).2, "no tool here deletes");
+    assert_eq!(verdict(&ask(json!({"prompt": TALK}))).0, "none");
+    let filtered = ask(json!({"prompt": FITS, "min_score": 1000.0}));
+    assert_eq!((verdict(&filtered).0, filtered["no_tools"].as_str()), ("none", Some("filtered")));
+}
+
+#[test]
+fn an_agent_is_told() {
+    let mut tools: Vec<Value> = serde_json::from_str(FILES).unwrap();
+    for tool in &mut tools {
+        let name = tool["name"].as_str().unwrap().to_owned();
+        *tool = json!({"name": name, "description": tool["description"],
+            "inputSchema": {"type": "object"}, "does": {"answer": "done"}});
+    }
+    let sandbox = scripted(&[("fs", json!(tools))]);
+    let mut command = sandbox.command();
+    command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
+    command.args(["mcp", "--servers"]).arg(sandbox.path("servers.json"));
+    let mut client = Client::start(command);
+    client.begin();
+    let all = json!({"query": FITS, "limit": 50});
+    client.find_until(all, |found| found["tools"].as_array().is_some_and(|all| all.len() == 4));
+    let mut find = |prompt: &str| -> Value {
+        let found = client.call("find_tools", json!({ "query": prompt }));
+        serde_json::from_str(text(&found)).unwrap()
+    };
+    assert_eq!(verdict(&find(FITS)), ("fits", true, ""));
+    assert_eq!(verdict(&find(DELETES)).2, "no tool here deletes");
+    assert_eq!(verdict(&find(TALK)).0, "none");
+}
+
+#[test]
+fn a_tool_that_lacks_the_action_is_not_run() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.fails(1, &["run", "--tools", &with_files(&sandbox), TALK]);
+    assert!(said.contains("no tool fits"), "{said}");
+    let tool = r#"[{"name": "write_file", "server": "fs", "description": "Creates or overwrites a file"}]"#;
+    let tool = sandbox.write("write.json", tool);
+    let said = sandbox.fails(2, &["run", "--tools", tool.to_str().unwrap(), DELETES]);
+    assert!(said.contains("no tool here deletes, and fs__"), "{said}");
+}
+
+#[test]
+fn quality_is_measured_as_it_ships() {
+    let sandbox = Sandbox::new();
+    let rows = [(FITS, "fs__read_file"), (TALK, "fs__read_file")];
+    let rows = rows.map(|(query, id)| json!({"query": query, "gold": [id]}).to_string() + "\n");
+    let (tools, queries) = (with_files(&sandbox), sandbox.write("q.jsonl", &rows.concat()));
+    let args = ["eval", "--tools", &tools, "--queries", queries.to_str().unwrap()];
+    let result = |more: &[&str]| sandbox.json(&[&args[..], more].concat())["results"][0].clone();
+    let shipped = result(&[]);
+    let recall = |of: &Value| of["recall@5"].as_f64().unwrap();
+    assert_eq!((recall(&shipped), recall(&shipped["without_abstention"])), (0.5, 1.0), "{shipped}");
+    assert_eq!((&shipped["none"], &shipped["unsure"]), (&json!(0.5), &json!(0.0)));
+    let always = result(&["--min-confidence", "0"]);
+    assert_eq!((recall(&always), &always["unsure"]), (1.0, &json!(0.5)), "{always}");
+    assert_eq!(recall(&result(&["--min-confidence", "1", "--tools", &samples()])), 0.0);
+}
