@@ -36,7 +36,7 @@ if ! command -v maturin >/dev/null; then
     PATH=$tools/bin:$PATH
 fi
 
-# Encoders that the native one does not cover are left out (feature `candle`): they cost the wheel 6 MB.
+# Encoders that the native one does not cover are left out (feature `candle`): the wheel is near its limit.
 build=(maturin build --locked --manifest-path crates/python/Cargo.toml --out "$out")
 if [[ -n $dev ]]; then
     "${build[@]}" --compatibility linux >&2

@@ -126,6 +126,18 @@ fn the_source_tree_keeps_the_house_rules() {
     assert!(report.is_empty(), "{} house rules broken:\n\n{}\n", report.len(), report.join("\n\n"));
 }
 
+/// A crate that the list lacks would be neither built nor tested.
+#[test]
+fn every_crate_is_a_default_member_but_the_one_that_python_loads() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_listed = manifest.contains(&format!("    \"crates/{name}\",\n"));
+        assert_eq!(is_listed, name != "python", "crates/{name} and the default members");
+    }
+}
+
 /// One Rust file; `path` begins with its room, with forward slashes.
 struct Source {
     path: String,

@@ -42,13 +42,15 @@ impl NativeRouter {
     fn of_tools(py: Python<'_>, tools: Vec<String>, settings: &str) -> PyResult<Self> {
         let settings: Settings = settings::read(settings)?;
         py.detach(|| {
-            let (tools, mut problems) = threads::run(|| read_tools(&tools));
-            let loaded = Catalog::from_tools(tools.iter().map(|(_, tool)| tool.clone()).collect());
-            let places = places(&loaded.catalog, &tools);
-            problems.extend(loaded.problems.iter().map(ToString::to_string));
+            let (given, mut problems) = threads::run(|| read_tools(&tools));
             if settings.strict && !problems.is_empty() {
                 return Err(CatalogError::new_err(problems.join("\n")));
             }
+            let tools = given.iter().map(|(_, tool)| tool.clone()).collect();
+            let loaded = Catalog::load_with(&[], tools, &load_options(&settings));
+            let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
+            problems.extend(loaded.problems.iter().map(ToString::to_string));
+            let places = places(&loaded.catalog, &given);
             Ok(Self { places, ..Self::over(loaded.catalog, &settings, problems)? })
         })
     }
@@ -58,11 +60,7 @@ impl NativeRouter {
     fn of_paths(py: Python<'_>, paths: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
         let settings: Settings = settings::read(settings)?;
         py.detach(|| {
-            let options = LoadOptions {
-                strict: settings.strict,
-                overlays: settings.overlay.clone(),
-                author_signals: settings.author_signals,
-            };
+            let options = load_options(&settings);
             let loaded = threads::run(|| Catalog::load(&paths, &options));
             let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
             let problems = loaded.problems.iter().map(ToString::to_string).collect();
@@ -347,15 +345,20 @@ fn read_tools(texts: &[String]) -> (Vec<(usize, Tool)>, Vec<String>) {
     (tools, problems)
 }
 
-/// The first place of each tool of a catalog.
-fn places(catalog: &Catalog, tools: &[(usize, Tool)]) -> Vec<usize> {
-    let mut given: HashMap<&str, Vec<&(usize, Tool)>> = HashMap::new();
-    for tool in tools {
-        given.entry(tool.1.id.as_str()).or_default().push(tool);
+/// The place of each tool of a catalog: the first with its id.
+fn places(catalog: &Catalog, given: &[(usize, Tool)]) -> Vec<usize> {
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    for (place, tool) in given {
+        first.entry(tool.id.as_str()).or_insert(*place);
     }
-    let place = |tool: &Tool| {
-        let same = given.get(tool.id.as_str()).into_iter().flatten();
-        same.filter(|(_, given)| given == tool).map(|(place, _)| *place).next().unwrap_or_default()
-    };
+    let place = |tool: &Tool| first.get(tool.id.as_str()).copied().unwrap_or_default();
     catalog.iter().map(place).collect()
+}
+
+fn load_options(settings: &Settings) -> LoadOptions {
+    LoadOptions {
+        strict: settings.strict,
+        overlays: settings.overlay.clone(),
+        author_signals: settings.author_signals,
+    }
 }

@@ -263,7 +263,7 @@ def test_an_overlay_applies_to_given_tools(tmp_path):
     overlay = tmp_path / "overlay.toml"
     overlay.write_text('[[overlay]]\nmatch = "send_*"\ncost = "high"\n')
     router = Router([OPENAI, ANTHROPIC], overlay=[overlay])
-    selection = router.select("write a mail to Dana", k=1, max_cost="low")
+    selection = router.select("write a mail to Dana", k=1, max_cost="medium")
     assert OPENAI not in selection.tools
     assert router.select("write a mail to Dana", k=1).tools == [OPENAI]
     with pytest.raises(TypeError, match="no option 'overlay'"):

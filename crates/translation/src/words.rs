@@ -82,7 +82,7 @@ fn is_mark_of_letter(c: char) -> bool {
 }
 
 fn push_spoken(part: &str, language: Language, words: &mut Vec<Word>) {
-    if !language.is_latin() && part.chars().all(|c| c.is_ascii()) {
+    if !language.is_latin() && part.is_ascii() {
         words.push(Word::Verbatim(part.to_owned()));
         return;
     }
