@@ -28,12 +28,16 @@ mod depth;
 mod direction;
 mod error;
 mod features;
+mod focus;
 mod follow_up;
 mod keywords;
+mod letters;
+mod line_kinds;
 mod mentions;
 mod message;
 mod natural_language;
 mod negation;
+mod noise;
 mod phase;
 mod plural;
 mod reading;
@@ -57,8 +61,10 @@ pub use error::Error;
 pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
+pub use focus::Omission;
 pub use follow_up::{is_follow_up, routing_text};
 pub use message::SmallModels;
+pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
 pub use reading::Reading;
 pub use source_language::language_name;
