@@ -78,7 +78,7 @@ pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};
 pub(crate) use plural::{asks_for_several, singular};
 pub(crate) use reading::rewrite;
-pub(crate) use requests::is_verb;
+pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
 
 /// A constant of this crate as a regular expression.
