@@ -106,9 +106,9 @@ pub mod catalog {
 pub mod engine {
     pub use toolroute_rank::engine::{
         CacheSettings, ChangeReport, Degradation, Error, ExcludedTool, Explanation, Fit, FitReason,
-        Fusion, History, IndexKind, IndexReport, LearnReport, Level, NoTools, Offer, Part,
-        PastPrompt, SelectedTool, Signal, SignalWeights, SnapshotState, SourceFile, Speaker, Stage,
-        TextScore, Turn, Undeclared,
+        Fusion, History, IndexKind, IndexReport, LearnReport, Level, NoTools, NoiseKind, Offer,
+        Omission, Part, PastPrompt, SelectedTool, Signal, SignalWeights, SnapshotState, SourceFile,
+        Speaker, Stage, TextScore, Turn, Undeclared,
     };
     pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
 }

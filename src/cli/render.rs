@@ -19,8 +19,8 @@ use super::words::LogFormat;
 use toolroute_catalog::visible;
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
-    Degradation, Explanation, Fit, FitReason, HeldMatch, NoTools, SelectedTool, Selection,
-    Strategy, Tiers, Timings,
+    Degradation, Explanation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
+    Selection, Strategy, Tiers, Timings,
 };
 use toolroute_rank::feedback::RowUsage;
 
@@ -264,6 +264,10 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
     }
     if let (true, Some(read_as)) = (explain, &selection.read_as) {
         line(&format!("read as: {}", plain(read_as)))?;
+    }
+    if let (true, [_, ..]) = (explain, selection.left_out.as_slice()) {
+        let parts = selection.left_out.iter().map(Omission::to_string).collect::<Vec<_>>();
+        line(&format!("left out: {}", parts.join(", ")))?;
     }
     if explain {
         line(&format!("strategy: {} ({})", selection.strategy, selection.because))?;

@@ -53,6 +53,23 @@ fn rows_come_back_in_order_and_a_bad_one_is_told_by_its_line() {
 }
 
 #[test]
+fn rows_are_ranked_for_their_order_and_not_for_what_is_pasted_around_it() {
+    let sandbox = Sandbox::new();
+    let pasted = r"2026-11-23 10:00:01 ERROR meteo: no weather for Haifa\n2026-11-23 10:00:02 INFO weather retried";
+    let row = |id: &str, query: &str| format!("{{\"id\": \"{id}\", \"query\": \"{query}\"}}\n");
+    let order = "compute 2+2";
+    let input = [("a", order.to_owned()), ("b", format!(r"{pasted}\n\n{order}"))];
+    let input: String = input.iter().map(|(id, query)| row(id, query)).collect();
+    let input = sandbox.write("q.jsonl", input);
+    for strategy in ["hybrid", "keyword"] {
+        let args = ["batch", "-s", strategy, "--tools", &samples(), "--output", "-", "--input"];
+        let done = sandbox.toolroute().args(args).arg(&input).assert().success();
+        let rows = rows(&String::from_utf8_lossy(&done.get_output().stdout));
+        assert_eq!(rows[0]["tools"], rows[1]["tools"], "{rows:?}");
+    }
+}
+
+#[test]
 fn filters_and_strategies_hold_in_a_batch_and_stdout_takes_the_rows() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("q.jsonl", "{\"id\": 1, \"query\": \"search the web\"}\n");

@@ -231,6 +231,28 @@ fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
 }
 
 #[test]
+fn what_is_pasted_around_an_order_is_left_out_of_it_and_said() {
+    let sandbox = Sandbox::new();
+    let tools = r#"[{"name": "send_email", "description": "Sends an email to a person."},
+        {"name": "set_light", "description": "Turns the lights of a room on or off."}]"#;
+    let file = sandbox.write("home.json", tools);
+    let file = file.to_str().unwrap();
+    let prompt = "From: Tom\nSubject: email\n\nHello Dana,\n\ncould you send me an email to my new \
+        address? The email that you sent did not arrive.\n\nRegards,\nTom\n\nkitchen lights off";
+    let answer = sandbox.json(&["route", "--tools", file, prompt]);
+    assert_eq!(ids(&answer)[0], "set_light", "{answer}");
+    assert_eq!(answer["read_as"], "kitchen lights off");
+    assert_eq!(answer["left_out"][0]["kind"], "mail", "{answer}");
+    let said = sandbox.run(&["route", "--explain", "--tools", file, prompt]).stdout;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("left out: mail (26 words)"), "{said}");
+    let plain = sandbox.json(&["route", "--blend", "plain", "--tools", file, prompt]);
+    assert!(plain["read_as"].is_null() && plain["left_out"].is_null(), "{plain}");
+    let short = sandbox.json(&["route", "--tools", file, "kitchen lights off"]);
+    assert!(short["left_out"].is_null(), "{short}");
+}
+
+#[test]
 fn slips_of_the_fingers_are_mended_and_content_is_not() {
     let sandbox = Sandbox::new();
     let tools = r#"[{"name": "delete_branch", "description": "Deletes a branch of a repository."},

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::{Analysis, Context, HeldMatch};
+use super::{Analysis, Context, HeldMatch, Omission};
 use crate::catalog::{self, Suspicion, Tool, ToolId};
 use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
@@ -90,9 +90,13 @@ pub struct Selection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degradation>,
     /// The text that was ranked for, where it differs from the prompt: with the conversation that the
-    /// prompt follows up on, in English words, without typing errors and without what it says not to do.
+    /// prompt follows up on, in English words, without typing errors, without what it says not to do and
+    /// without `left_out`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
+    /// What a long prompt has around its question, such as a log or a quoted mail: it was not ranked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Omission>,
     /// What the prompt and the files of its context are about, where the context wants that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Arc<Analysis>>,

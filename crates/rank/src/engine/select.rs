@@ -73,7 +73,8 @@ impl State {
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         let reading = self.read(request);
         let selection = self.select_read((request, &reading))?;
-        Ok(Selection { read_as: read_as(request, &reading), ..selection })
+        let read_as = read_as(request, &reading);
+        Ok(Selection { read_as, left_out: reading.left_out, ..selection })
     }
 
     /// Reads the prompt. The plain blend takes it as it is written.
@@ -110,6 +111,7 @@ impl State {
         for (answer, (request, reading)) in answers.iter_mut().zip(requests) {
             if let Ok(answer) = answer {
                 answer.read_as = read_as(request, reading);
+                answer.left_out.clone_from(&reading.left_out);
             }
         }
         answers
@@ -233,6 +235,7 @@ impl State {
             because,
             degraded,
             read_as: None,
+            left_out: Vec::new(),
             analysis: None,
             tools: tools.collect(),
             fit,

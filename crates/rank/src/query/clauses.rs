@@ -69,7 +69,7 @@ fn join(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-fn sentences(prompt: &str) -> Vec<&str> {
+pub(super) fn sentences(prompt: &str) -> Vec<&str> {
     let (mut sentences, mut start) = (Vec::new(), 0);
     for end in SENTENCE.find_iter(prompt) {
         // The sentence keeps its punctuation mark: `?` marks a question.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::context::{Speaker, Turn};
+use super::focus::focus;
 use super::pattern;
 use super::requests::content_words;
 
@@ -62,10 +63,12 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
     if said.peek().is_none() || !is_follow_up(prompt) {
         return Cow::Borrowed(prompt);
     }
-    let mut earlier: Vec<&str> = Vec::new();
+    let mut earlier: Vec<Cow<'_, str>> = Vec::new();
     for turn in said.map(|turn| turn.text.trim()).filter(|text| !text.is_empty()).take(BACK) {
-        earlier.push(turn);
-        if !is_follow_up(turn) {
+        let asked = focus(turn).text;
+        let is_whole = !is_follow_up(&asked);
+        earlier.push(asked);
+        if is_whole {
             break;
         }
     }
@@ -73,7 +76,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
         return Cow::Borrowed(prompt);
     }
     // The one that stands on its own tells the kind of tool; those after it only vary it.
-    let first = earlier.last().copied().unwrap_or_default();
+    let first = earlier.pop().unwrap_or_default();
     let first: String = first.chars().take(EARLIER_CHARS).collect();
     Cow::Owned(format!("{first}\n{prompt}"))
 }

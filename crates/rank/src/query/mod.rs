@@ -29,12 +29,16 @@ mod depth;
 mod direction;
 mod error;
 mod features;
+mod focus;
 mod follow_up;
 mod keywords;
+mod letters;
+mod line_kinds;
 mod mentions;
 mod message;
 mod natural_language;
 mod negation;
+mod noise;
 mod phase;
 mod plural;
 mod reading;
@@ -58,8 +62,10 @@ pub use error::Error;
 pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
+pub use focus::Omission;
 pub use follow_up::{is_follow_up, routing_text};
 pub use message::SmallModels;
+pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
 pub use reading::Reading;
 pub use source_language::language_name;
@@ -74,7 +80,7 @@ pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};
 pub(crate) use plural::{asks_for_several, singular};
 pub(crate) use reading::rewrite;
-pub(crate) use requests::is_verb;
+pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
 
 /// A constant of this crate as a regular expression.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Turn;
 use super::clauses::clauses;
 use super::direction::{Direction, directions};
+use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, latin_share};
@@ -17,11 +18,13 @@ use toolroute_translation::{Language, in_english};
 /// signals) use it instead of the prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The prompt with typos corrected and negations removed, after the earlier prompt that it refers to
-    /// where it is a follow-up.
+    /// What the prompt asks, with typos corrected and negations removed, after the earlier prompt that it
+    /// refers to where it is a follow-up.
     pub text: String,
     /// The language that it was read from word by word, and the text in that language.
     pub original: Option<(Language, String)>,
+    /// What the prompt has around that: data, logs, quoted mails and the like, one entry a kind.
+    pub left_out: Vec<Omission>,
     /// Its requests, one or more.
     pub clauses: Vec<String>,
     /// The share of Latin letters among its letters, 0 to 1; 1 without letters.
@@ -45,15 +48,18 @@ impl Reading {
         lexicon: Option<&impl Lexicon>,
         translates: bool,
     ) -> Self {
-        let mut text = routing_text(prompt, said);
+        let asked = focus(prompt);
+        let mut text = routing_text(&asked.text, said);
         if let Some(found) = translates.then(|| in_english(&text)).flatten() {
             let reading = Self::verbatim(&without_negations(&found.text));
-            return Self { original: Some((found.language, text.into_owned())), ..reading };
+            let original = Some((found.language, text.into_owned()));
+            return Self { original, left_out: asked.left_out, ..reading };
         }
         if let Some(lexicon) = lexicon {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
-        Self::verbatim(&rewrite(text, without_negations))
+        let text = rewrite(text, without_negations);
+        Self { left_out: asked.left_out, ..Self::verbatim(&text) }
     }
 
     /// Reads a prompt as it is written, without corrections.
@@ -66,6 +72,7 @@ impl Reading {
             directions: directions(text),
             verbs: command_verbs(text),
             original: None,
+            left_out: Vec::new(),
             text: text.to_owned(),
         }
     }

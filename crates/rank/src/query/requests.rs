@@ -69,6 +69,12 @@ pub(super) fn without_opener(text: &str) -> &str {
     OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
 }
 
+/// The first word of a request in lower case, apart from its opener; `None` without one.
+pub fn first_word(text: &str) -> Option<String> {
+    let word = without_opener(text).split(|c: char| !c.is_alphanumeric()).next()?;
+    (!word.is_empty()).then(|| word.to_lowercase())
+}
+
 /// Whether a text begins like a request, apart from its opener.
 pub(super) fn is_request(text: &str) -> bool {
     let text = without_opener(text);

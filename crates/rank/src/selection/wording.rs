@@ -13,7 +13,9 @@ use toolroute_catalog::Tool;
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{Direction, Reading, asks_for_several, directions, is_verb, singular};
+use crate::query::{
+    Direction, Reading, asks_for_several, directions, first_word, is_verb, singular,
+};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -32,7 +34,8 @@ const GENERAL: [&str; 19] = [
     "give", "look", "tell", "use", "make", "help", "run", "ask",
 ];
 
-/// The least share of the best score of a listing neighbour: below it, the tool is for something else.
+/// The least share of the best score of a neighbour that lists or is named by the verb: below it, the
+/// tool is for something else.
 const NEIGHBOUR: f32 = 2.0 / 3.0;
 
 /// The same for a tool with the right direction or verb, which need not be a neighbour.
@@ -69,7 +72,8 @@ pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools:
     };
     let better = listing_neighbour(&reading.text, best, candidates, tools)
         .or_else(|| tool_in_direction(reading, best, candidates, tools))
-        .or_else(|| tool_with_verb(reading, best, candidates, tools));
+        .or_else(|| tool_with_verb(reading, best, candidates, tools))
+        .or_else(|| tool_named_by_verb(reading, best, candidates, tools));
     if let Some(better) = better.map(|at| &mut candidates[at]) {
         let score = best.score.next_up();
         better.wording = score - better.score;
@@ -158,6 +162,33 @@ fn tool_with_verb(
     does_it.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
 }
 
+/// The neighbour whose name, apart from its server's, is the verb of the order: `git_commit` for "commit
+/// the staged changes", although `git_diff_staged` has more of its words. Only for a single order that
+/// begins with the verb.
+fn tool_named_by_verb(
+    reading: &Reading,
+    best: Candidate,
+    candidates: &[Candidate],
+    tools: &[Arc<Tool>],
+) -> Option<usize> {
+    let [order] = reading.clauses.as_slice() else { return None };
+    let verb = first_word(order)?;
+    let one = &tools[best.row as usize];
+    let server = name_words(one.server.as_deref()?);
+    if GENERAL.contains(&verb.as_str()) || name_words(&one.name).contains(&verb) {
+        return None;
+    }
+    let is_named = |at: &usize| {
+        let candidate = &candidates[*at];
+        let tool = &tools[candidate.row as usize];
+        candidate.score >= NEIGHBOUR * best.score
+            && tool.server == one.server
+            && name_words(&tool.name).iter().filter(|word| !server.contains(word)).eq([&verb])
+    };
+    let named = (0..candidates.len()).filter(is_named);
+    named.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
+}
+
 /// Whether the tool's text has one of the directions reversed, and none as requested.
 fn is_reversed(tool: &Tool, asked: &[Direction]) -> bool {
     let own = directions(&format!("{} . {}", name_words(&tool.name).join(" "), tool.description));
@@ -222,6 +253,26 @@ mod tests {
             ("who may create a policy?", ["policy_update", "policy_create"]),
         ] {
             assert_eq!(listed(prompt, names, 0.9), 0.9, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_tool_named_by_the_verb_of_the_order_goes_first() {
+        for (prompt, names) in [
+            ("commit the staged changes", ["diff_staged", "commit"]),
+            ("please commit the staged changes", ["vault_diff_staged", "vault_commit"]),
+        ] {
+            assert!(listed(prompt, names, 0.7) > 1.0, "{prompt}");
+            assert_eq!(listed(prompt, names, 0.6), 0.6, "it is far");
+        }
+        for (prompt, names) in [
+            ("show what is staged for the commit", ["diff_staged", "commit"]),
+            ("find the staged changes", ["diff_staged", "find"]),
+            ("commit the staged changes", ["commit_staged", "commit"]),
+            ("commit the staged changes", ["diff_staged", "commit_list"]),
+            ("cancel the build, and then push the branch", ["push", "cancel"]),
+        ] {
+            assert_eq!(listed(prompt, names, 0.7), 0.7, "{prompt}");
         }
     }
 

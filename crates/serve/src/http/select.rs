@@ -234,6 +234,9 @@ pub struct SelectionDoc {
     /// What the prompt was read as, where that is something else.
     #[schema(required = false, nullable = false)]
     read_as: Option<String>,
+    /// What the prompt has around its question and was not ranked for.
+    #[schema(required = false, nullable = false)]
+    left_out: Option<Vec<OmissionDoc>>,
     /// What the prompt and the files of its context are about, where that was found out.
     #[schema(required = false, nullable = false, value_type = Option<Object>)]
     analysis: Option<Value>,
@@ -264,6 +267,14 @@ pub struct SelectionDoc {
     /// Milliseconds by stage, where they were asked for.
     #[schema(required = false, nullable = false, value_type = Option<Object>)]
     timings: Option<Value>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Omission`")]
+struct OmissionDoc {
+    /// `encoded`, `log`, `trace`, `table`, `code`, `mail`, `chat`, `signature`, `legal` or `context`.
+    kind: String,
+    words: usize,
 }
 
 #[derive(ToSchema)]

@@ -6,7 +6,9 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
-use toolroute_rank::engine::{Degradation, Fit, FitReason, HeldMatch, NoTools, SelectedTool};
+use toolroute_rank::engine::{
+    Degradation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
+};
 use toolroute_run::execution::tokens_of;
 
 use super::arguments::{Detail, FindToolsCall};
@@ -41,6 +43,9 @@ struct Answer<'a> {
     /// What the query was read as, where that differs from its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_as: Option<&'a str>,
+    /// What the query has around its question and was not ranked for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left_out: &'a [Omission],
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -152,6 +157,7 @@ impl GatewayState {
             fit: found.selection.fit,
             fit_reason: found.selection.fit_reason.as_ref(),
             read_as: found.selection.read_as.as_deref(),
+            left_out: &found.selection.left_out,
             note: starting(found).or_else(|| self.note(found, server)),
             unavailable_servers: &found.unavailable,
             held_back: held(&found.selection.held_back),

@@ -1,0 +1,279 @@
+//! Finds the question or the order in a long prompt, so that the tools are ranked for it and not for
+//! what is pasted around it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Serialize;
+
+use super::clauses::sentences;
+use super::noise::{NoiseKind, Part, is_plain, parts};
+use super::pattern;
+use super::requests::{content_words, is_request};
+
+/// A part of a prompt that was not ranked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Omission {
+    pub kind: NoiseKind,
+    /// The number of words, separated by white space.
+    pub words: usize,
+}
+
+impl fmt::Display for Omission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} words)", self.kind, self.words)
+    }
+}
+
+/// What a prompt asks, without what was pasted into it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Focus<'a> {
+    pub text: Cow<'a, str>,
+    /// What was left out, one entry a kind.
+    pub left_out: Vec<Omission>,
+}
+
+/// With fewer words of prose nothing is chosen among them.
+const LEAST_WORDS: usize = 40;
+
+/// A single paragraph has so many words before statements are left out of it. The longest prompts
+/// that people and benchmarks write for one task have about as many.
+const LONG_PARAGRAPH: usize = 120;
+
+/// The words that are kept of what a short order refers to.
+const HEAD_WORDS: usize = 20;
+
+/// An order with fewer content words says too little of what it wants: "handle this".
+const ENOUGH_WORDS: usize = 2;
+
+/// A label before the question in a prompt that a program filled in.
+static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)(?:^|\s)(?:user )?(?:query|question|task|request|instructions?)\s*:\s*")
+});
+/// A label before what the question is about.
+static CONTEXT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:^|\n)\W*(?:message|context|background|history|document|e-?mail|text|input|log|passage|conversation|data)\s*:",
+    )
+});
+/// Words that refer to what was pasted.
+static REFERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:this|that|these|those|it|above|below|following)\b"));
+/// A step of a numbered list.
+pub(super) static STEP: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?im)^\s*(?:\d{1,2}(?:\.\d+)*[.)]|step \d+[.:)]?)\s+\S"));
+static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)\bplease\b|\b(?:can|could|would|will) you\b|\bi (?:need|want) (?:you )?to\b")
+});
+
+/// Reads what a prompt asks. A short prompt of one line comes back as it is.
+pub(super) fn focus(prompt: &str) -> Focus<'_> {
+    let whole = || Focus { text: Cow::Borrowed(prompt), left_out: Vec::new() };
+    if is_plain(prompt, LONG_PARAGRAPH) && !(prompt.contains(':') && CONTEXT.is_match(prompt)) {
+        return whole();
+    }
+    let mut left_out: Vec<Part> = Vec::new();
+    let asked = after_label(prompt, &mut left_out);
+    let (prose, noise): (Vec<Part>, Vec<Part>) =
+        parts(asked).into_iter().partition(|part| part.kind.is_none());
+    let has_noise = !noise.is_empty();
+    left_out.extend(noise);
+    let kept = choose(prose, has_noise, &mut left_out);
+    if left_out.is_empty() {
+        return whole();
+    }
+    let mut text = kept.join("\n");
+    if text.trim().is_empty() {
+        return whole();
+    }
+    if content_words(&text) < ENOUGH_WORDS && REFERS.is_match(&text) {
+        text = with_head(text, &left_out);
+    }
+    Focus { text: Cow::Owned(text), left_out: count(&left_out) }
+}
+
+/// The text after a label such as `query:`, where one stands before it, as in "message: … query: …".
+fn after_label<'a>(prompt: &'a str, left_out: &mut Vec<Part>) -> &'a str {
+    let context = CONTEXT.find(prompt);
+    let Some(label) = QUESTION.find_iter(prompt).last() else { return prompt };
+    let Some(context) = context else { return prompt };
+    let (from, to) = if context.start() < label.start() {
+        (label.end(), prompt.len())
+    } else {
+        (label.end(), context.start())
+    };
+    let asked = prompt.get(from..to).unwrap_or_default().trim();
+    let rest = if to == prompt.len() { &prompt[..label.start()] } else { &prompt[to..] };
+    if content_words(asked) == 0 {
+        return prompt;
+    }
+    left_out.push(Part { text: rest.trim().to_owned(), kind: Some(NoiseKind::Context) });
+    asked
+}
+
+/// Chooses the paragraphs that ask among those of prose, and moves the others to what is left out.
+/// Without noise every request is its author's; beside noise it may be part of what was pasted.
+fn choose(prose: Vec<Part>, has_noise: bool, left_out: &mut Vec<Part>) -> Vec<String> {
+    let words: usize = prose.iter().map(Part::words).sum();
+    if words < LEAST_WORDS {
+        return prose.into_iter().map(|part| part.text).collect();
+    }
+    let (last, mut kept) = (prose.len() - 1, Vec::new());
+    let weigh = |(at, part)| weigh(part, at, last);
+    let scores: Vec<i32> = prose.iter().enumerate().map(weigh).collect();
+    let best = scores.iter().copied().max().unwrap_or_default();
+    if best < SURE {
+        return prose.into_iter().map(|part| part.text).collect();
+    }
+    for (part, score) in prose.into_iter().zip(scores) {
+        let is_step = STEP.is_match(&part.text) || (!has_noise && is_request(&part.text));
+        if score == best || (score + 1 == best && score >= SURE) || is_step {
+            kept.push(part);
+        } else {
+            left_out.push(Part { kind: Some(NoiseKind::Context), ..part });
+        }
+    }
+    if let [one] = kept.as_slice()
+        && one.words() > LONG_PARAGRAPH
+        && !STEP.is_match(&one.text)
+    {
+        return vec![requests(one, left_out)];
+    }
+    kept.into_iter().map(|part| part.text).collect()
+}
+
+/// The score from which a paragraph asks. Below it nothing is chosen.
+const SURE: i32 = 4;
+
+/// How likely a paragraph has the question: it asks, it is short, and it stands first or last.
+fn weigh(part: &Part, at: usize, last: usize) -> i32 {
+    let text = part.text.trim_end();
+    let sentences = sentences(text);
+    let ends = [sentences.first(), sentences.last()].into_iter().flatten();
+    let asks = ends.into_iter().any(|end| is_request(end) || end.ends_with('?'));
+    let words = part.words();
+    let introduces = text.ends_with(':') && at < last;
+    let is_polite = ASKS.is_match(text);
+    let length = i32::from(words <= 30) + 2 * i32::from(words <= 12) - 2 * i32::from(words > 80);
+    let place = match at {
+        _ if at == last => 2,
+        0 => 1,
+        _ => -1,
+    };
+    2 * i32::from(asks) + i32::from(is_polite) + 2 * i32::from(introduces) + length + place
+}
+
+/// The sentences of a long paragraph that are requests, and the first one, which may say what they are
+/// about; all of it where none is. The end of a quote is part of a list, not a request.
+fn requests(paragraph: &Part, left_out: &mut Vec<Part>) -> String {
+    let is_asked = |sentence: &&str| {
+        (is_request(sentence) || sentence.ends_with('?'))
+            && !sentence.ends_with(['\'', '"', '’', '”'])
+    };
+    let sentences = sentences(&paragraph.text);
+    if !sentences.iter().any(is_asked) {
+        return paragraph.text.clone();
+    }
+    let (asked, told): (Vec<(usize, &str)>, Vec<(usize, &str)>) = sentences
+        .into_iter()
+        .enumerate()
+        .partition(|(at, sentence)| *at == 0 || is_asked(sentence));
+    let join = |sentences: Vec<(usize, &str)>| {
+        sentences.into_iter().map(|(_, sentence)| sentence).collect::<Vec<_>>().join(" ")
+    };
+    if !told.is_empty() {
+        left_out.push(Part { text: join(told), kind: Some(NoiseKind::Context) });
+    }
+    join(asked)
+}
+
+/// A short order, and the first words of what it refers to.
+fn with_head(order: String, left_out: &[Part]) -> String {
+    let is_language = |part: &&Part| part.kind.is_some_and(NoiseKind::is_language);
+    let Some(part) = left_out.iter().find(is_language) else { return order };
+    let head: Vec<&str> = part.text.split_whitespace().take(HEAD_WORDS).collect();
+    format!("{order}\n{}", head.join(" "))
+}
+
+/// The words that were left out by kind.
+fn count(left_out: &[Part]) -> Vec<Omission> {
+    let mut words: BTreeMap<NoiseKind, usize> = BTreeMap::new();
+    for part in left_out {
+        *words.entry(part.kind.unwrap_or(NoiseKind::Context)).or_default() += part.words();
+    }
+    words.into_iter().map(|(kind, words)| Omission { kind, words }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_prompt_without_noise_stays_as_it_is() {
+        for prompt in [
+            "turn the bedroom down to 18",
+            "Could you extract the names from this text? Here it is: ```\nLi Lei, Li Li\n```",
+            "Do the following:\n1. clone the repo\n2. write a Dockerfile\n3. push it",
+            "For breakfast I had a coffee.\n\nFor lunch I had a quesadilla.",
+            "What is the token AKIA1234567890?",
+            "",
+        ] {
+            let read = focus(prompt);
+            assert_eq!(read, Focus { text: Cow::Borrowed(prompt), left_out: vec![] });
+        }
+    }
+
+    #[test]
+    fn the_order_is_found_before_and_after_what_is_pasted() {
+        let letter = "Dear Mrs Stern,\n\nthank you for your letter. Our technician can come on Thursday; \
+            could you make sure that somebody is at home? Please empty the machine.\n\nYours sincerely,\n\
+            M. Fischer";
+        let article = "The old harbour has seen better days. For two centuries ships brought timber and \
+            wool, and the cranes never stood still before dusk. Today a handful of boats remain.\n\n\
+            Whether there will be a hotel is decided in spring, when the mayor opens the town hall.";
+        for pasted in [letter, article] {
+            for order in ["Set a timer for 9 minutes", "kitchen lights off", "umbrella today?"] {
+                for prompt in [format!("{pasted}\n\n{order}"), format!("{order}\n\n{pasted}")] {
+                    let read = focus(&prompt);
+                    assert_eq!(read.text, order, "{prompt}");
+                    assert_eq!(read.left_out.len(), 1, "{prompt}");
+                }
+            }
+        }
+        let prompt =
+            "message: the lift is broken again and nobody calls query: how is the traffic?";
+        assert_eq!(focus(prompt).text, "how is the traffic?");
+    }
+
+    #[test]
+    fn an_order_that_only_points_keeps_the_head_of_what_it_points_to() {
+        let chat = "Noa: dinner at eight\nEli: ok\nNoa: bring wine";
+        let read = focus(&format!("{chat}\n\nhandle that")).text.into_owned();
+        assert_eq!(read, "handle that\nNoa: dinner at eight Eli: ok Noa: bring wine");
+        let read = focus(&format!("{chat}\n\nremind me of the wine")).text.into_owned();
+        assert_eq!(read, "remind me of the wine");
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_by_kind() {
+        let prompt = "lock the door\n\n> Hi all,\n> see you\n\n[WARN] old\n[INFO] new";
+        let left_out = focus(prompt).left_out;
+        let said: Vec<String> = left_out.iter().map(Omission::to_string).collect();
+        assert_eq!(said, ["log (4 words)", "mail (6 words)"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic_or_come_back_empty(
+            text in "(> |\n|\n\n|```|\\{\"|\": |\"\\}|\\[|query: |message: |[a-z]{1,6} |Dear |2026-11-23 10:00:00 |\\PC){0,40}"
+        ) {
+            let read = focus(&text);
+            prop_assert!(text.trim().is_empty() || !read.text.trim().is_empty());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Finds mails, letters, signatures and legal text among the paragraphs of a prompt.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::noise::{NoiseKind, Part};
+use super::pattern;
+use super::requests::is_request;
+
+/// The least words and legal words of a legal text.
+const LEGAL: (usize, usize) = (30, 4);
+
+static LEGAL_WORD: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:shall|herein|hereby|hereof|thereof|hereunder|liab\w+|confidential\w*|intended recipient|addressee|disclos\w+|pursuant|licens(?:or|ee)|indemni\w+|notwithstanding|governed by|governing law|jurisdiction|part(?:y|ies)|warrant(?:y|ies)|unsubscribe|all rights reserved|third part\w+|agreement|provisions|prohibited|unauthori[sz]ed)\b",
+    )
+});
+static GREETING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:(?i:dear|good (?:morning|afternoon|evening)|hi|hello|hey|hallo|liebe[r]?|sehr geehrte[r]?|bonjour|estimad[oa]|hola)\b[^.?!\n]{0,40}[,:!](?:\s|$))",
+    )
+});
+static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*\W{0,2})$",
+    )
+});
+
+/// Marks mails, letters, signatures and legal text.
+pub(super) fn mark_letters(parts: &mut [Part]) {
+    mark_signatures(parts);
+    mark_mails(parts);
+    for part in parts.iter_mut().filter(|part| part.kind.is_none() && is_legal(part)) {
+        part.kind = Some(NoiseKind::Legal);
+    }
+}
+
+/// Whether a line is the one above a signature.
+pub(super) fn is_dashes(line: &str) -> bool {
+    matches!(line.trim(), "--" | "—" | "__")
+}
+
+/// Whether a line has the words before the name under a letter.
+pub(super) fn is_closing(line: &str) -> bool {
+    CLOSING.is_match(line.trim())
+}
+
+/// Marks what stands under a line of two hyphens.
+fn mark_signatures(parts: &mut [Part]) {
+    for part in parts.iter_mut() {
+        let mut lines = part.text.lines();
+        if lines.next().is_some_and(is_dashes) && lines.next().is_some() {
+            part.kind = Some(NoiseKind::Signature);
+        }
+    }
+}
+
+/// Marks the paragraphs of a mail or a letter: from its head or its greeting to its closing words, where
+/// prose is left outside it.
+fn mark_mails(parts: &mut [Part]) {
+    let (mut start, mut letters) = (None, Vec::new());
+    for at in 0..parts.len() {
+        let is_quote = |line: &str| line.trim_start().starts_with('>');
+        let has_quote = parts[at].text.lines().any(is_quote);
+        let is_head = parts[at].kind == Some(NoiseKind::Mail) && !has_quote;
+        if is_head || (parts[at].kind.is_none() && GREETING.is_match(parts[at].text.trim_start())) {
+            start.get_or_insert(at);
+        }
+        let Some(from) = start else { continue };
+        if parts[at].kind.is_none() && closes(&parts[at].text) {
+            letters.push((from, at + 1));
+            start = None;
+        }
+    }
+    // A mail without closing words ends with the text, or before the order at the end.
+    if let Some(from) = start {
+        let asks = |part: &Part| {
+            let text = part.text.trim_end();
+            part.kind.is_none() && (is_request(text) || text.ends_with(['?', ':']))
+        };
+        let is_last = from + 1 == parts.len() || parts[..from].iter().any(asks);
+        letters.push((from, if is_last { parts.len() } else { parts.len() - 1 }));
+    }
+    let in_letter = |at: &usize| letters.iter().any(|(from, to)| (from..to).contains(&at));
+    let is_left = (0..parts.len()).any(|at| parts[at].kind.is_none() && !in_letter(&at));
+    if is_left {
+        for at in 0..parts.len() {
+            let is_signed = parts[at].text.lines().next().is_some_and(is_closing);
+            if in_letter(&at) || is_signed {
+                parts[at].kind.get_or_insert(NoiseKind::Mail);
+            }
+        }
+    }
+}
+
+/// Whether a paragraph has closing words, and under them nothing but names.
+fn closes(text: &str) -> bool {
+    let mut lines = text.lines().skip_while(|line| !is_closing(line));
+    lines.next().is_some() && lines.all(|line| !is_request(line))
+}
+
+fn is_legal(part: &Part) -> bool {
+    let (words, legal_words) = LEGAL;
+    part.words() >= words && LEGAL_WORD.find_iter(&part.text).count() >= legal_words
+}

@@ -1,0 +1,209 @@
+//! What a line of pasted text is: a line of a log, a stack trace, a table, code, a mail or a chat.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::noise::NoiseKind;
+use super::pattern;
+
+/// The columns of a table have so few words on average: text between commas has more.
+const CELL_WORDS: usize = 4;
+
+/// The least lines of the same shape that make a table or a chat.
+const RUN: usize = 3;
+
+/// Lines with a time stamp or a level before the message: ISO, syslog, klog, web servers, `[ERROR]`, and
+/// the prefixes of compose.
+static LOG: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"^(?:\S{1,40}\s+\|\s+)?\W{0,2}(?:",
+        r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?\S*\s+\S",
+        r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d",
+        r"|\d\d:\d\d:\d\d[.,\]) ]",
+        r"|\d\d-\d\d \d\d:\d\d:\d\d",
+        r"|[IWEF]\d{4} \d\d:\d\d",
+        r"|(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)(?:\]|:|\s{2,}| [\[(a-z])",
+        r"|\d{1,3}(?:\.\d{1,3}){3} .{0,40}\[\d",
+        r")"
+    ))
+});
+
+/// Lines that only a stack trace has: Python, Java, JavaScript, Rust, Go, Ruby, PHP.
+static TRACE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"^(?:\s*at \S+[\s(]?.*[:)]\S*$|\s*at \S+:\d+|\s*File "[^"]+", line \d+|Traceback \(most|Caused by: "#,
+        r"|\s*\d+: +[\w:<>{}]+$|\s*\.{3} \d+ more|thread '[^']*' .*panicked at|stack backtrace:|goroutine \d+ \[",
+        r"|\s*from \S+:\d+:in |#\d+ +\S+\(|\s*[\w./-]+\.go:\d+|(?:Exception in thread|Uncaught |Unhandled ).*(?:Error|Exception))",
+    ))
+});
+
+/// The line that says which error it was. It belongs to a trace where it stands beside one.
+static ERROR: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[\w.$:]*(?:Error|Exception|Panic|Failure)\b(?::|$)"));
+
+/// Lines of Markdown tables and of the tables that databases print.
+static ROW: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*(?:\|.*\||[-+=|:\s]*[-=]{3,}[-+=|:\s]*|\(\d+ rows?\))\s*$"));
+
+/// Lines of source code, markup and differences.
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"^\s*(?:[\]\[}{()]+[,;]?$|</?[a-zA-Z!?][^>]*>|@@ |diff --git |index [0-9a-f]{6,}|\+\+\+ |--- \S+/|#include|#!/|//|/\*|\*/",
+        r"|(?:def|fn|func|function|class|struct|enum|impl|interface|public|private|protected|static|export|const|let|var|import|package|namespace|use|async|pub)\s[^.?!]*[;{}(=]|class \w+:$",
+        r"|(?:if|for|while|match|switch|elif|else|try|catch|except|with|return|raise|throw|await|yield)\b.*[;:{}()]$",
+        r"|(?:CREATE|ALTER|DROP|INSERT|UPDATE|GRANT) (?:TABLE|INDEX|INTO|VIEW|UNIQUE|ON)\b",
+        r#"|["'][\w .$-]+["']\s*:\s|[\w.\[\]"']+(?::\s*\w+)?\s*(?:=|\+=|-=|:=)\s*\S.*|[\w.:]+\(.*\)[;,]?$)"#,
+        r"|.*[;{]\s*$|^\s{2,}[\w.]+ [A-Z]{3,}.*,$|^\s{2,}.*(?:=>|\),?)$",
+    ))
+});
+
+/// The head of a mail, and the lines that announce one.
+static MAIL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)^\W*(?:(?:from|to|sent|date|subject|cc|bcc|reply-to|von|an|gesendet|betreff|de|para|asunto|objet|à)\s?:\s+\S",
+        r"|on .{8,80} wrote:$|-{3,} ?(?:original|forwarded|weitergeleitete).*|begin forwarded message:?$|am .{8,60} schrieb .{1,60}:$|le .{8,60} a écrit\s?:$)",
+    ))
+});
+
+/// A message of a chat with its time, and the head of one whose text is on the next line.
+static CHAT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"^(?:\[?\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: ",
+        r"|\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: |<[\w-]{1,20}> \S)",
+    ))
+});
+static CHAT_HEAD: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^[\w.-]{1,20}(?: [\w.-]{1,20})?(?: APP)?\s+\[?\d{1,2}:\d\d(?: ?[AaPp][Mm])?\]?$")
+});
+/// `Dana: hello`.
+static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\W*([\p{L}][\p{L}\d_.-]{0,19}(?: [\p{L}][\p{L}\d_.-]{0,19})?)\W{0,3}: \S")
+});
+
+/// Bytes in hexadecimal, and sums of files.
+static BYTES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:[0-9a-fA-F]{6,}[: ]+(?:[0-9a-fA-F]{2,4} +){6}|[0-9a-fA-F]{32,}(?:\s+\S+)?$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$|-{3,}(?:BEGIN|END) [A-Z ]+-{3,}$|[A-Za-z0-9+/_-]{60,}={0,2}$)",
+    )
+});
+
+/// The kind of each line; `None` for prose and blank lines.
+pub(super) fn line_kinds(lines: &[&str]) -> Vec<Option<NoiseKind>> {
+    let mut kinds: Vec<Option<NoiseKind>> = lines.iter().map(|line| kind_of(line)).collect();
+    mark_columns(lines, &mut kinds);
+    mark_speakers(lines, &mut kinds);
+    for at in 0..lines.len() {
+        let before = at.checked_sub(1).and_then(|before| kinds[before]);
+        let after = kinds.get(at + 1).copied().flatten();
+        let line = lines[at];
+        let is_blank = line.trim().is_empty();
+        kinds[at] = match (before, kinds[at]) {
+            // The end of a wrapped key or file.
+            (Some(NoiseKind::Encoded), _) if !is_blank && !line.trim().contains(' ') => before,
+            // The source line under its place, and what a compiler indents.
+            (Some(NoiseKind::Trace), _) if line.starts_with([' ', '\t']) && !is_blank => before,
+            (Some(NoiseKind::Trace), None | Some(NoiseKind::Code))
+                if ERROR.is_match(line.trim_start()) =>
+            {
+                before
+            }
+            (_, None | Some(NoiseKind::Code))
+                if after == Some(NoiseKind::Trace) && !is_blank && is_error_head(line, before) =>
+            {
+                after
+            }
+            // The head of a table, and a row of one that has few.
+            (_, None) if after == Some(NoiseKind::Table) && cells(line) >= RUN => after,
+            (Some(NoiseKind::Table), None) if cells(line) >= RUN => before,
+            (Some(NoiseKind::Code), None) if line.starts_with([' ', '\t', '+', '-']) => before,
+            (Some(NoiseKind::Chat), None) if !is_blank && is_under_head(lines, at) => before,
+            (_, kind) => kind,
+        };
+    }
+    kinds
+}
+
+fn kind_of(line: &str) -> Option<NoiseKind> {
+    let text = line.trim();
+    if text.is_empty() {
+        return None;
+    }
+    if text.starts_with('>') && !text.starts_with(">>>") {
+        return Some(NoiseKind::Mail);
+    }
+    let kinds = [
+        (&BYTES, NoiseKind::Encoded),
+        (&TRACE, NoiseKind::Trace),
+        (&CHAT, NoiseKind::Chat),
+        (&CHAT_HEAD, NoiseKind::Chat),
+        (&LOG, NoiseKind::Log),
+        (&ROW, NoiseKind::Table),
+        (&MAIL, NoiseKind::Mail),
+    ];
+    let found = kinds.into_iter().find(|(pattern, _)| pattern.is_match(text));
+    found.map(|(_, kind)| kind).or_else(|| CODE.is_match(line).then_some(NoiseKind::Code))
+}
+
+/// Whether a line above a trace names the error: it does, or it stands between two lines of one.
+fn is_error_head(line: &str, before: Option<NoiseKind>) -> bool {
+    before == Some(NoiseKind::Trace) || ERROR.is_match(line.trim_start())
+}
+
+/// Whether a line is the text of a message whose head is the line above.
+fn is_under_head(lines: &[&str], at: usize) -> bool {
+    at > 0 && CHAT_HEAD.is_match(lines[at - 1].trim())
+}
+
+/// The number of cells between bars or wide gaps.
+fn cells(line: &str) -> usize {
+    let count = |separator| line.split(separator).filter(|cell| !cell.trim().is_empty()).count();
+    count("|").max(count("  ")).max(count("\t"))
+}
+
+/// Marks runs of lines that have the same number of the same separator.
+fn mark_columns(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
+    for separator in ["\t", ",", ";", "|", "  "] {
+        let shape = |line: &str| {
+            let cells = line.trim().split(separator).filter(|cell| !cell.trim().is_empty());
+            let (count, words) = cells.fold((0, 0), |(count, words), cell| {
+                (count + 1, words + cell.split_whitespace().count())
+            });
+            let is_row =
+                count >= 3 && words <= CELL_WORDS * count && !line.trim_end().ends_with(['?', '!']);
+            is_row.then_some(if separator == "  " { 0 } else { count })
+        };
+        let mut start = 0;
+        while start < lines.len() {
+            let Some(first) = shape(lines[start]) else {
+                start += 1;
+                continue;
+            };
+            let same = lines[start..].iter().take_while(|line| shape(line) == Some(first)).count();
+            if same >= RUN {
+                for kind in &mut kinds[start..start + same] {
+                    kind.get_or_insert(NoiseKind::Table);
+                }
+            }
+            start += same;
+        }
+    }
+}
+
+/// Marks the lines of a chat in which at least two people speak, one of them more than once.
+fn mark_speakers(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
+    let speaker = |line: &str| SPEAKER.captures(line).map(|found| found[1].to_owned());
+    let found: HashMap<usize, String> = lines
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| kinds[*at].is_none_or(|kind| kind == NoiseKind::Mail))
+        .filter_map(|(at, line)| Some((at, speaker(line)?)))
+        .collect();
+    let people: HashSet<&String> = found.values().collect();
+    if found.len() >= RUN && people.len() >= 2 && people.len() < found.len() {
+        for at in found.keys() {
+            kinds[*at] = Some(NoiseKind::Chat);
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Finds what is no language in a prompt, or was not written by its author: encoded data, logs, stack
+//! traces, tables, code, quoted mails, chats, signatures and legal text.
+//!
+//! An encoder reads such text as if it were the question, and its words would lift the tools that it
+//! happens to name.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Serialize;
+
+use super::focus::STEP;
+use super::letters::{is_closing, is_dashes, mark_letters};
+use super::line_kinds::line_kinds;
+use super::pattern;
+use super::requests::is_request;
+
+/// A kind of text that is not ranked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoiseKind {
+    /// Base64, data URIs, long hexadecimal numbers.
+    Encoded,
+    Log,
+    /// A stack trace.
+    Trace,
+    /// Rows of Markdown, CSV or a database.
+    Table,
+    /// Source code, JSON, XML, differences.
+    Code,
+    /// A mail or a letter, and its quotes.
+    Mail,
+    Chat,
+    Signature,
+    Legal,
+    /// Prose around the question.
+    Context,
+}
+
+impl fmt::Display for NoiseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Encoded => "encoded data",
+            Self::Log => "log",
+            Self::Trace => "stack trace",
+            Self::Table => "table",
+            Self::Code => "code",
+            Self::Mail => "mail",
+            Self::Chat => "chat",
+            Self::Signature => "signature",
+            Self::Legal => "legal text",
+            Self::Context => "context",
+        })
+    }
+}
+
+impl NoiseKind {
+    /// Whether it has sentences, whose first words say what it is about.
+    pub(super) fn is_language(self) -> bool {
+        matches!(self, Self::Mail | Self::Chat | Self::Legal | Self::Context)
+    }
+
+    /// The least lines to leave out: fewer are part of what is asked.
+    fn least_lines(self) -> usize {
+        match self {
+            Self::Table | Self::Code | Self::Chat => 3,
+            Self::Log | Self::Trace | Self::Mail => 2,
+            Self::Encoded | Self::Signature | Self::Legal | Self::Context => 1,
+        }
+    }
+}
+
+/// A part of a prompt without blank lines: a paragraph, or a block of noise.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Part {
+    pub text: String,
+    /// `None` for prose.
+    pub kind: Option<NoiseKind>,
+}
+
+impl Part {
+    pub fn words(&self) -> usize {
+        self.text.split_whitespace().count()
+    }
+}
+
+/// The least bytes of encoded data in a line with words: shorter identifiers may be what is asked for.
+const ENCODED: usize = 60;
+
+/// The least bytes of JSON to leave out.
+const JSON: usize = 120;
+
+/// The most passes over a text to find the ends of its brackets.
+const PASSES: usize = 8;
+
+/// The least words of quoted text to leave out.
+const QUOTED_WORDS: usize = 25;
+
+/// The words of a long paragraph, and the most of an order in one line.
+const LONG: usize = 30;
+const ORDER: usize = 20;
+
+static DATA_URI: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"!?(?:\[[^\]\n]*\]\()?data:[a-z]+/[\w.+-]+(?:;[\w=.-]+)*,[^\s)"'<>]*\)?"#)
+});
+static RUN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+/=_.-]{60,}"));
+static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)```.*?(?:```|$)"));
+static QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#));
+
+/// Cuts a prompt to noise and prose. Paragraphs keep their order; what was cut out of lines comes first.
+pub(super) fn parts(prompt: &str) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let text = cut_out(prompt, &mut parts);
+    let lines: Vec<&str> = text.lines().collect();
+    let kinds = line_kinds(&lines);
+    let mut blocks = blocks(&lines, &kinds);
+    // Lines of nothing else are a block already.
+    for block in blocks.iter_mut().filter(|block| block.kind.is_none()) {
+        let text = Cow::Borrowed(block.text.as_str());
+        if let Cow::Owned(text) = cut(text, &RUN, NoiseKind::Encoded, is_encoded, &mut parts) {
+            block.text = text;
+        }
+    }
+    blocks.retain(|block| !block.text.trim().is_empty());
+    mark_letters(&mut blocks);
+    parts.extend(blocks);
+    parts
+}
+
+/// Whether a prompt is too short and too plain to have anything in it that [`parts`] would cut out.
+pub(super) fn is_plain(prompt: &str, least_words: usize) -> bool {
+    let mut words = 0;
+    let is_word = |token: &str| token.len() < ENCODED;
+    !prompt.contains(['\n', '\r', '{', '"', '“', '„'])
+        && prompt.split_whitespace().inspect(|_| words += 1).all(is_word)
+        && words < least_words
+}
+
+/// Cuts out what does not keep to lines: encoded data, fenced code, JSON and long quotes.
+fn cut_out<'a>(prompt: &'a str, parts: &mut Vec<Part>) -> Cow<'a, str> {
+    let mut text = Cow::Borrowed(prompt);
+    let long_fence = |found: &str| found.lines().count() > 3 || found.len() >= JSON;
+    text = cut(text, &DATA_URI, NoiseKind::Encoded, |_| true, parts);
+    text = cut(text, &FENCE, NoiseKind::Code, long_fence, parts);
+    text = without_json(text, parts);
+    let is_long = |found: &str| found.split_whitespace().count() >= QUOTED_WORDS;
+    cut(text, &QUOTED, NoiseKind::Context, is_long, parts)
+}
+
+fn cut<'a>(
+    text: Cow<'a, str>,
+    what: &Regex,
+    kind: NoiseKind,
+    is_noise: impl Fn(&str) -> bool,
+    parts: &mut Vec<Part>,
+) -> Cow<'a, str> {
+    if !what.find_iter(&text).any(|found| is_noise(found.as_str())) {
+        return text;
+    }
+    let without = what.replace_all(&text, |found: &regex::Captures<'_>| {
+        let found = &found[0];
+        if !is_noise(found) {
+            return found.to_owned();
+        }
+        parts.push(Part { text: found.to_owned(), kind: Some(kind) });
+        gap(found).to_owned()
+    });
+    Cow::Owned(without.into_owned())
+}
+
+/// What stands in place of a part: a sentence goes on after data in it, and not after a block.
+fn gap(found: &str) -> &'static str {
+    if found.contains('\n') { "\n\n" } else { " " }
+}
+
+/// Whether a long run of characters is data and not a path, an address or a name.
+fn is_encoded(run: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| run.bytes().filter(is).count();
+    let digits = count(u8::is_ascii_digit);
+    let separators = run.bytes().filter(|byte| b"/._-".contains(byte)).count();
+    let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_mixed = count(u8::is_ascii_uppercase) >= 4 && count(u8::is_ascii_lowercase) >= 4;
+    is_hex || (digits >= 3 && is_mixed && separators * 12 < run.len())
+}
+
+/// Cuts out long objects and lists of JSON.
+fn without_json<'a>(text: Cow<'a, str>, parts: &mut Vec<Part>) -> Cow<'a, str> {
+    let mut without = String::new();
+    let (mut from, mut at, mut read) = (0, 0, 0);
+    while let Some(open) = text[at..].find(['{', '[']).map(|open| at + open) {
+        let end = closing(&text[open..]).map(|end| open + end);
+        read += end.unwrap_or(text.len()) - open;
+        if read > PASSES * text.len() {
+            break;
+        }
+        let json = &text[open..end.unwrap_or(open)];
+        // A blank line is rare in JSON; brackets on both sides of one may enclose the question.
+        let is_one = !json.contains("\n\n") && !json.contains("\n\r");
+        if is_one && json.len() >= JSON && json.matches('"').count() >= 8 && json.contains(':') {
+            without.push_str(&text[from..open]);
+            without.push_str(gap(json));
+            parts.push(Part { text: json.to_owned(), kind: Some(NoiseKind::Code) });
+            at = open + json.len();
+            from = at;
+        } else {
+            at = open + 1;
+        }
+    }
+    if from == 0 {
+        return text;
+    }
+    without.push_str(&text[from..]);
+    Cow::Owned(without)
+}
+
+/// The end of the bracket that a text begins with.
+fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'{' | b'[' if !is_quoted => depth += 1,
+            b'}' | b']' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// Joins lines of one kind, and drops blank lines. What has too few lines to be noise is prose.
+fn blocks(lines: &[&str], kinds: &[Option<NoiseKind>]) -> Vec<Part> {
+    let mut runs: Vec<(Option<NoiseKind>, Vec<&str>)> = Vec::new();
+    let mut is_open = false;
+    for (line, kind) in lines.iter().zip(kinds) {
+        if line.trim().is_empty() {
+            is_open = false;
+            continue;
+        }
+        match runs.last_mut() {
+            // Noise goes on after a blank line, a paragraph does not.
+            Some((last, run))
+                if last == kind && !is_dashes(line) && (is_open || goes_on(*kind, line)) =>
+            {
+                run.push(line)
+            }
+            _ => runs.push((*kind, vec![line])),
+        }
+        is_open = true;
+    }
+    let mut blocks: Vec<Part> = Vec::new();
+    for (kind, run) in runs {
+        let kind = kind.filter(|kind| run.len() >= kind.least_lines());
+        let pieces = if kind.is_none() { split_ends(&run) } else { vec![run.as_slice()] };
+        blocks.extend(pieces.iter().map(|piece| Part { text: piece.join("\n"), kind }));
+    }
+    blocks
+}
+
+/// Cuts off the first and the last line of a long paragraph where they are requests of their own: an
+/// order may stand right above or below what is pasted.
+fn split_ends<'a, 'b>(lines: &'b [&'a str]) -> Vec<&'b [&'a str]> {
+    let words = |line: &str| line.split_whitespace().count();
+    let ([first, second, ..], [.., before, last]) = (lines, lines) else { return vec![lines] };
+    let asks =
+        |line: &str| words(line) <= ORDER && (is_request(line) || line.trim_end().ends_with('?'));
+    if lines.iter().any(|line| STEP.is_match(line)) {
+        return vec![lines];
+    }
+    let has_closing = lines.iter().any(|line| is_closing(line));
+    if !has_closing && lines.iter().map(|line| words(line)).sum::<usize>() < LONG {
+        return vec![lines];
+    }
+    // Within wrapped text a line begins and ends anywhere.
+    let begins = second.trim_start().starts_with(|c: char| !c.is_lowercase());
+    let ends = before.trim_end().ends_with(['.', '!', '?', ':', ')', '"']) || has_closing;
+    let to = lines.len() - usize::from(ends && asks(last));
+    let from = usize::from(begins && asks(first)).min(to);
+    let pieces = [&lines[..from], &lines[from..to], &lines[to..]];
+    pieces.into_iter().filter(|piece| !piece.is_empty()).collect()
+}
+
+/// Whether a line after a blank one belongs to the block of its kind above. An order may look like a
+/// line of code: "let the plumber in (the back door)".
+fn goes_on(kind: Option<NoiseKind>, line: &str) -> bool {
+    kind.is_some_and(|kind| kind != NoiseKind::Code || !is_request(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kinds of a prompt's parts; "prose" for those that stay.
+    fn kinds(prompt: &str) -> Vec<String> {
+        let name = |kind: NoiseKind| kind.to_string();
+        parts(prompt).iter().map(|part| part.kind.map_or("prose".to_owned(), name)).collect()
+    }
+
+    #[test]
+    fn what_is_no_language_is_told_from_prose() {
+        let data = "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4".repeat(3);
+        for (noise, kind) in [
+            (format!("data:image/png;base64,{data}"), "encoded data"),
+            (format!("{data}\n{data}\niVBORw0KGgo="), "encoded data"),
+            ("9b74c9897bac770ffc029102a200c5de5f6a1f1a9b74c9897bac770ffc029102  a.tar".into(), "encoded data"),
+            ("2026-11-23 03:11:01,037 INFO started\n2026-11-23 03:12:02 ERROR no mail".into(), "log"),
+            ("[WARN] the branch is old\n[INFO] retrying in 5s".into(), "log"),
+            ("web-1 | 2026-11-23T09:15:02Z info up\ndb-1  | 2026-11-23T09:15:03Z error".into(), "log"),
+            ("Traceback (most recent call last):\n  File \"a.py\", line 8, in run\n    go()\nOSError: no".into(), "stack trace"),
+            ("java.lang.Exception: no\n\tat com.acme.A.b(A.java:118)\n\t... 3 more".into(), "stack trace"),
+            ("name,city,balance\nCohen,Haifa,12.5\nNovak,Prague,-8".into(), "table"),
+            ("| room | watts |\n|---|---|\n| hall | 6 |".into(), "table"),
+            (" id | status | total\n----+--------+------\n  1 | late   | 9.50".into(), "table"),
+            ("fn main() {\n    let a = b();\n}".into(), "code"),
+            (format!("[{}]", vec!["{\"id\": 1, \"note\": \"leave it\"}"; 6].join(", ")), "code"),
+            ("<ul>\n  <li>Front door</li>\n</ul>".into(), "code"),
+            ("> Hi all,\n> please book by Friday".into(), "mail"),
+            ("From: Tom\nSubject: invoice\n\nHello Dana,\n\nit is wrong.\n\nRegards,\nTom".into(), "mail"),
+            ("Alice: is it at four\nBob: half past\nAlice: thanks".into(), "chat"),
+            ("--\nDr. Ruth Adler\nNorthwind Ltd.".into(), "signature"),
+        ] {
+            for prompt in [format!("{noise}\n\nlock the door"), format!("lock the door\n\n{noise}")] {
+                let mut found = kinds(&prompt);
+                found.retain(|found| found != kind);
+                assert_eq!(found, ["prose"], "{prompt}");
+            }
+        }
+    }
+
+    #[test]
+    fn legal_text_is_told_by_its_words() {
+        let legal = "This message is confidential and intended for the addressee. If you are not the \
+            intended recipient, you must not disclose its contents to any third party; the sender \
+            accepts no liability for it.";
+        assert_eq!(kinds(&format!("{legal}\n\ntrash this mail")), ["legal text", "prose"]);
+        assert_eq!(kinds("send the agreement to both parties"), ["prose"]);
+    }
+
+    #[test]
+    fn short_parts_and_names_stay() {
+        for prompt in [
+            "let the plumber in, he's at the front",
+            "select count(*) from orders where status='late'",
+            "who is 550e8400-e29b-41d4-a716-446655440000",
+            "open https://example.org/docs/en/getting-started/with/a/very/long/path/to/something.html",
+            "eggs, butter, milk",
+            "Hi,\nplease lock the door",
+        ] {
+            assert_eq!(kinds(prompt), ["prose"], "{prompt}");
+        }
+    }
+}
