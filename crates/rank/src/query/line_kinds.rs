@@ -136,9 +136,9 @@ fn kind_of(line: &str) -> Option<NoiseKind> {
     let kinds = [
         (&BYTES, NoiseKind::Encoded),
         (&TRACE, NoiseKind::Trace),
+        (&LOG, NoiseKind::Log),
         (&CHAT, NoiseKind::Chat),
         (&CHAT_HEAD, NoiseKind::Chat),
-        (&LOG, NoiseKind::Log),
         (&ROW, NoiseKind::Table),
         (&MAIL, NoiseKind::Mail),
     ];
