@@ -25,6 +25,7 @@ SHOWN = (*DEV, "metatool", "metatool_multi", "mcpproxy_golden", "sealtools")
 # What is changed by an argument of the program.
 ARGUMENTS = {
     "the whole prompt only, no clauses": ["--whole"],
+    "no tools that give ids to others": ["--no-complete"],
     "after min-max a prompt": ["--normalization", "min-max"],
     "after z-scores a prompt": ["--normalization", "z-score"],
     "ranks instead of scores (RRF, k 60)": ["--fusion", "rrf"],

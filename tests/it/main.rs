@@ -29,6 +29,7 @@ mod import;
 mod layers;
 mod learn;
 mod model;
+mod needs;
 mod operators;
 mod plan;
 mod proxy;

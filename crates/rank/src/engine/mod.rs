@@ -23,7 +23,9 @@
 mod ad_hoc;
 mod analysis;
 mod builder;
+mod candidates;
 mod catalog_change;
+mod completion;
 mod config;
 mod context;
 mod error;

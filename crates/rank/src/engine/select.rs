@@ -50,13 +50,15 @@ struct AnswerParts<'a> {
     no_tools: Option<NoTools>,
 }
 
-/// Whether an answer may be shorter than its limit.
+/// Whether an answer may be shorter than its limit, and what else it has.
 #[derive(Clone, Copy)]
-struct SizeRules {
+struct SizeRules<'a> {
     /// Whether it is empty where the confidence is too low.
     may_abstain: bool,
     /// Whether it leaves out tools that score far below the best one.
     adaptive: bool,
+    /// The prompt as it was written, where tools come with those that they need.
+    completes: Option<&'a str>,
 }
 
 // The public methods are documented in [`super::Engine`].
@@ -212,8 +214,7 @@ impl State {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
         };
-        let adaptive = request.adaptive.unwrap_or(self.config.adaptive);
-        let size = SizeRules { may_abstain: request.candidates.is_none(), adaptive };
+        let size = self.size_rules(request);
         let answer = self.rank(retriever, &prompt, &judge, size)?;
         let start = Instant::now();
         let AnswerParts { ranking, assessed, times, policy: policy_time, .. } = answer;
@@ -221,7 +222,8 @@ impl State {
         let best = ranking.best();
         let tools = ranking.chosen.iter().map(|found| {
             let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
-            let beyond = ExplanationInputs { parts, intent, confidence, best };
+            let supply = self.supply_of(&ranking.supplied, found.row);
+            let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
             self.selected(retriever, &reading.text, found, beyond)
         });
         let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
@@ -244,6 +246,16 @@ impl State {
             cached: false,
             timings,
         })
+    }
+
+    fn size_rules<'a>(&self, request: &'a SelectRequest) -> SizeRules<'a> {
+        let completes = request.complete.unwrap_or(self.config.complete);
+        let completes = completes && !self.config.fusion.is_plain();
+        SizeRules {
+            may_abstain: request.candidates.is_none(),
+            adaptive: request.adaptive.unwrap_or(self.config.adaptive),
+            completes: completes.then_some(request.prompt.as_str()),
+        }
     }
 
     /// Why nothing was chosen; `None` where something was, or where the limit is 0.
@@ -281,7 +293,8 @@ impl State {
             .with_usage(usage)
             .with_preferred(preferred);
         let suspicions = self.suspicions[found.row as usize].clone();
-        SelectedTool { tool, score: found.score, explanation, suspicions }
+        let needs = self.catalog.needs(&tool);
+        SelectedTool { tool, score: found.score, explanation, needs, suspicions }
     }
 
     /// Empties an answer whose confidence is too low; returns whether it is.
@@ -289,7 +302,7 @@ impl State {
         let least = self.config.min_confidence;
         let Some(found) = confidence.filter(|found| *found < least) else { return false };
         let because = Exclusion::Confidence { found, least };
-        let Ranking { chosen, excluded } = ranking;
+        let Ranking { chosen, excluded, .. } = ranking;
         // Tools that a filter left out keep that reason.
         if chosen.is_empty() {
             return true;
@@ -358,7 +371,7 @@ impl State {
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
         judge: &'a Judge<'a>,
-        size: SizeRules,
+        size: SizeRules<'_>,
     ) -> Result<AnswerParts<'a>, Error> {
         let (limit, rows) = (prompt.limit, prompt.rows);
         let found = retriever.retrieve(prompt)?;
@@ -382,7 +395,8 @@ impl State {
             let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
             let mut all = retriever.retrieve(&prompt)?.candidates;
             judge.assess(&mut all, prompt.rows);
-            ranking.chosen = judge.rank(all, limit, &gate).chosen;
+            let exact = judge.rank(all, limit, &gate);
+            (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
         }
         if size.adaptive {
             let best = ranking.best();
@@ -391,6 +405,9 @@ impl State {
         let is_filtered = ranking.chosen.is_empty()
             && (!ranking.excluded.is_empty() || matches!(rows, Rows::Only([])));
         let abstained = size.may_abstain && self.withhold(confidence, &mut ranking);
+        if let Some(text) = size.completes {
+            self.complete(&mut ranking, &gate, text, limit);
+        }
         judge.add_critical(&mut ranking, &critical, limit);
         if let Some(tokens) = judge.budget_tokens {
             self.fit(&mut ranking, tokens);
@@ -438,37 +455,6 @@ impl State {
             if named { 1.0 } else { confidence(evidence, self.catalog.len(), &model) }
         };
         (evidence, evidence.zip(calibration).map(sure))
-    }
-
-    /// The rows of the request's candidates, ascending, and the ids that the catalog does not hold.
-    fn candidate_rows(
-        &self,
-        request: &SelectRequest,
-    ) -> Result<(Option<Vec<u32>>, Vec<String>), Error> {
-        let Some(ids) = &request.candidates else { return Ok((None, Vec::new())) };
-        let (mut rows, unknown) = self.known_rows(ids)?;
-        rows.sort_unstable();
-        rows.dedup();
-        Ok((Some(rows), unknown))
-    }
-
-    pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
-        self.known_rows(ids).map(drop)
-    }
-
-    fn known_rows(&self, ids: &[String]) -> Result<(Vec<u32>, Vec<String>), Error> {
-        let (mut rows, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
-        for id in ids {
-            match self.catalog.row(id) {
-                Some(row) => rows.push(row),
-                None => unknown.push(id.clone()),
-            }
-        }
-        if let (true, Some(first)) = (rows.is_empty(), unknown.first()) {
-            let near = self.catalog.near(first, 2).into_iter().map(|id| id.to_string()).collect();
-            return Err(Error::UnknownCandidates { count: ids.len(), first: first.clone(), near });
-        }
-        Ok((rows, unknown))
     }
 }
 

@@ -38,7 +38,9 @@ mod wording;
 
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
-pub use explanation::{Explanation, ExplanationInputs, Level, Part, PreferenceReason, Tiers};
+pub use explanation::{
+    Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
+};
 pub use factory::{resolve_strategy, retrievers};
 pub use fusion::{Fusion, Normalization};
 pub use hybrid::HybridRetriever;
