@@ -12,7 +12,7 @@ const COMPLETED: usize = 5;
 
 /// The least share of the needing tool's score that its supplier has: a tool of the same server that is
 /// far from the prompt gives ids of something else. Between 0.3 and 0.7 four sets of tool retrieval
-/// change by at most 0.002 nDCG@5, and a lower share finds more of what multi-step prompts need
+/// change by at most 0.003 nDCG@5, and a lower share finds more of what multi-step prompts need
 /// (docs/routing.md).
 const LEAST_SHARE: f32 = 0.3;
 
