@@ -24,6 +24,7 @@ SHOWN = ("azure_mcp", "azure_mcp_2026", "bfcl_live", "toolret_apigen", "toolret_
 # What is changed by an argument of the program.
 ARGUMENTS = {
     "the whole prompt only, no clauses": ["--whole"],
+    "no tools that give ids to others": ["--no-complete"],
     "after min-max a prompt": ["--normalization", "min-max"],
     "after z-scores a prompt": ["--normalization", "z-score"],
     "ranks instead of scores (RRF, k 60)": ["--fusion", "rrf"],

@@ -97,8 +97,8 @@ pub use toolroute_vectors::embedding::{BertEmbedder, Embedder, ModelStore, Stati
 /// What tools there are: their formats, what they declare, what is wrong with them.
 pub mod catalog {
     pub use toolroute_catalog::{
-        Change, Cost, Effects, Error, Hints, LatencyTier, LoadOptions, LoadedCatalog, Problem,
-        Reliability, Schema, Severity,
+        Change, Cost, Effects, Error, Hints, LatencyTier, LoadOptions, LoadedCatalog, Need,
+        Problem, Reliability, Schema, Severity,
     };
 }
 

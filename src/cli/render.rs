@@ -16,7 +16,7 @@ use super::exit::StdoutError;
 use super::global::Global;
 use super::logging;
 use super::words::LogFormat;
-use toolroute_catalog::visible;
+use toolroute_catalog::{Need, ToolId, visible};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
     Degradation, Explanation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
@@ -256,6 +256,9 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
             });
         }
     }
+    for need in needs(&selection.tools) {
+        line(&plain(&need))?;
+    }
     for HeldMatch { id, score, because, .. } in &selection.held_back {
         line(&plain(&format!("held back: {id} ({score:.3}) would stand here: {because}")))?;
     }
@@ -286,6 +289,20 @@ fn selected(tools: &[SelectedTool]) -> Table {
         out.add_row([id, format!("{score:.3}"), semantic, keyword, tiers, why]);
     }
     out
+}
+
+/// What the tools of an answer need of others, where the answer has none of these.
+fn needs(tools: &[SelectedTool]) -> impl Iterator<Item = String> {
+    let is_there = move |id: &ToolId| tools.iter().any(|found| found.tool.id == *id);
+    let lacks = move |need: &&Need| !need.from.iter().any(is_there);
+    tools.iter().flat_map(move |found| {
+        let id = &found.tool.id;
+        let of = |need: &Need| {
+            let from: Vec<&str> = need.from.iter().map(ToolId::as_str).collect();
+            format!("{id} needs {}, from {}", need.parameter, from.join(" or "))
+        };
+        found.needs.iter().filter(lacks).map(of).collect::<Vec<_>>()
+    })
 }
 
 fn contribution(explanation: &Explanation, name: &str) -> String {

@@ -30,6 +30,7 @@ mod import;
 mod layers;
 mod learn;
 mod model;
+mod needs;
 mod operators;
 mod plan;
 mod proxy;

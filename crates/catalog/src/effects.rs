@@ -182,6 +182,11 @@ impl Tool {
     }
 }
 
+/// Whether a word of a name is a verb that only looks.
+pub(super) fn is_reading_verb(word: &str) -> bool {
+    READS.contains(&word)
+}
+
 /// The first verb of a name decides: in `get_run` the second is a noun. But `find_and_replace`
 /// replaces, and a verb that destroys counts wherever it stands.
 fn kind_of_name(name: &str) -> EffectKind {

@@ -60,7 +60,7 @@ pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
 pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
-pub use needs::Need;
+pub use needs::{Need, RequiredId, Supplier};
 pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use problem::{Problem, Severity};

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::needs::NeedGraph;
 use crate::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, validate};
 
 /// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
@@ -14,6 +15,8 @@ pub struct Catalog {
     /// Rows by bare name; `None` where several servers have a tool of that name.
     names: HashMap<String, Option<u32>>,
     facets: FacetIndex,
+    /// Made when it is first asked for.
+    needs: OnceLock<NeedGraph>,
 }
 
 /// A catalog, and the problems of its sources.
@@ -46,7 +49,7 @@ impl Catalog {
         }
         let rows = (0u32..).zip(&tools).map(|(row, tool)| (tool.id.clone(), row)).collect();
         let facets = FacetIndex::new(tools.iter().map(AsRef::as_ref));
-        Self { tools, rows, names, facets }
+        Self { tools, rows, names, facets, needs: OnceLock::new() }
     }
 
     /// What is [suspicious](suspicions) in any tool, as warnings. Loading does not look for it: for a
@@ -68,6 +71,10 @@ impl Catalog {
     /// The tools' rows by facet.
     pub fn facets(&self) -> &FacetIndex {
         &self.facets
+    }
+
+    pub(super) fn need_graph(&self) -> &NeedGraph {
+        self.needs.get_or_init(|| NeedGraph::new(&self.tools))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {

@@ -176,7 +176,7 @@ pub(super) fn parameter_names(tool: &Tool) -> Vec<String> {
 }
 
 /// The top-level parameters of a schema, in its order.
-fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
+pub(super) fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
     let top = fields(schema.raw())?;
     let Members(members) = serde_json::from_str(top.get("properties")?.get()).ok()?;
     Some(members)

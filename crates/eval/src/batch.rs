@@ -9,7 +9,7 @@ use super::dataset::{BadRow, Line, Query, RowFile, RowId, parse_query};
 use super::error::Error;
 use super::output::Output;
 use super::resume::Partial;
-use toolroute_catalog::ToolId;
+use toolroute_catalog::{Need, ToolId};
 use toolroute_rank::engine::{
     Degradation, Engine, Explanation, Fit, FitReason, SelectRequest, Selection, fingerprint,
 };
@@ -203,6 +203,7 @@ impl BatchJob<'_> {
             id: &selected.tool.id,
             score: selected.score,
             explanation: self.explain.then_some(&selected.explanation),
+            needs: if self.explain { selected.needs.as_slice() } else { &[] },
         });
         line(&OutputRow {
             id,
@@ -281,6 +282,8 @@ struct OutputTool<'a> {
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<&'a Explanation>,
+    #[serde(skip_serializing_if = "<[Need]>::is_empty")]
+    needs: &'a [Need],
 }
 
 fn request(query: &Query) -> SelectRequest {

@@ -37,6 +37,9 @@ pub struct SelectArgs {
     /// Take a prompt as one even where it asks for several things
     #[arg(long)]
     pub whole: bool,
+    /// Do not bring a tool that gives an id beside one that requires it
+    #[arg(id = "no_complete", long = "no-complete", action = clap::ArgAction::SetFalse)]
+    pub complete: bool,
     /// Answer with no tool where the confidence that one fits is below this, 0 to 1; 0 always
     /// answers
     #[arg(long, default_value = keys::MIN_CONFIDENCE.default, value_name = "P", allow_negative_numbers = true)]
@@ -101,6 +104,7 @@ impl Configure for SelectArgs {
         settings.put(&keys::NORMALIZATION, &mut self.normalization);
         settings.put(&keys::RRF_K, &mut self.rrf_k);
         settings.put(&keys::WHOLE, &mut self.whole);
+        settings.put(&keys::COMPLETE, &mut self.complete);
         settings.put(&keys::MIN_CONFIDENCE, &mut self.min_confidence);
         settings.put_path(&keys::USAGE, &mut self.usage.usage);
         self.policy.configure(settings);

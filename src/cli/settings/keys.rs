@@ -151,6 +151,7 @@ keys! {
     .fixed_by_plain();
     RRF_K = key("rrf_k", "rrf-k", "TOOLROUTE_RRF_K", Kind::Number(0.0, 1e9), "60").fixed_by_plain();
     WHOLE = key("whole", "whole", "TOOLROUTE_WHOLE", Kind::Flag, "false").fixed_by_plain();
+    COMPLETE = key("complete", "no-complete", "TOOLROUTE_COMPLETE", Kind::Flag, "true");
     MIN_CONFIDENCE =
         key("min_confidence", "min-confidence", "TOOLROUTE_MIN_CONFIDENCE", SHARE, "0.5");
     LIMIT = key("limit", "limit", "TOOLROUTE_LIMIT", Kind::Limit, "5 (batch: 10)");

@@ -193,7 +193,8 @@ impl Typed {
         let raw: Vec<String> = raw.collect();
         Some(match &key.kind {
             Kind::Paths => Value::Array(raw.into_iter().map(Value::from).collect()),
-            Kind::Flag => Value::Boolean(true),
+            // `--no-complete` turns its key off.
+            Kind::Flag => Value::Boolean(self.matches.get_flag(&id)),
             _ => key.parse(raw.last()?),
         })
     }

@@ -27,6 +27,8 @@ class PolicyOptions(TypedDict, total=False):
     observed_tiers: bool
     #: Scores that differ by at most this are ordered by reliability, cost and latency; 0 to 1.
     policy_band: float
+    #: Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
+    complete: bool
 
 
 class SelectOptions(PolicyOptions, total=False):
@@ -105,12 +107,12 @@ _CONTEXT = {
     "cost_aware": "cost_aware",
     "budget_tokens": "budget_tokens",
 }
-_SELECT = ("strategy", "policy_band")
+_SELECT = ("strategy", "policy_band", "complete")
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
 _OF_CATALOGS = {"strict", "overlay", "author_signals"}
 _OF_SERVERS = {"pins", "yes"}
-_CONFIG = {"strategy", "min_confidence", "policy_band", "profiles"}
+_CONFIG = {"strategy", "min_confidence", "complete", "policy_band", "profiles"}
 
 #: The limit of `auto`, as on the command line.
 _MOST_BY_ITSELF = 10

@@ -84,7 +84,7 @@ impl State {
 pub(super) fn withhold((fit, reason): &(Fit, Option<FitReason>), ranking: &mut Ranking) -> bool {
     let (Fit::None, Some(because)) = (fit, reason) else { return false };
     let because = Exclusion::Unfit { because: because.clone() };
-    let Ranking { chosen, excluded } = ranking;
+    let Ranking { chosen, excluded, .. } = ranking;
     // Tools that a filter left out keep that reason.
     if chosen.is_empty() {
         return true;

@@ -31,6 +31,8 @@ pub struct EngineConfig {
     /// Whether tools that score far below the best one are left out of an answer, so that a prompt for
     /// one thing gets few and a prompt for several gets more.
     pub adaptive: bool,
+    /// Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
+    pub complete: bool,
     pub policy: Policy,
     /// Tools whose scores differ by at most this, on the scale of a cosine, are ordered by the
     /// reliability, cost and latency that they declare; 0 orders by score alone.
@@ -67,6 +69,7 @@ impl Default for EngineConfig {
             min_confidence: DEFAULT_MIN_CONFIDENCE,
             limit: DEFAULT_LIMIT,
             adaptive: false,
+            complete: true,
             policy: Policy::default(),
             policy_band: POLICY_BAND,
             signals: SignalWeights::default(),

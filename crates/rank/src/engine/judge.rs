@@ -1,5 +1,6 @@
 //! From candidates to the tools of an answer: signals, filters, shares, and critical tools.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -300,6 +301,11 @@ impl Gate<'_> {
                 && judge.tool(c.row).server.as_ref() == server
         };
         others.any(seconds).then_some(best)
+    }
+
+    /// Which of two candidates ranks first.
+    pub fn better(&self, a: &Candidate, b: &Candidate) -> Ordering {
+        self.judge.order.better(a, b)
     }
 
     /// Admits a candidate that comes near enough to the best, or that the prompt names.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::completion::Supplied;
 use super::judge::Gate;
 use crate::selection::{Candidate, Exclusion, PolicyOrder};
 
@@ -10,6 +11,10 @@ use crate::selection::{Candidate, Exclusion, PolicyOrder};
 pub(super) struct Ranking {
     pub chosen: Vec<Candidate>,
     pub excluded: Vec<(Candidate, Exclusion)>,
+    /// All candidates, chosen or not, in no order.
+    pub all: Vec<Candidate>,
+    /// Tools that are chosen because others need them.
+    pub supplied: Vec<Supplied>,
 }
 
 /// The most excluded tools that are named: enough to see what a filter hides.
@@ -109,7 +114,9 @@ pub(super) fn rank(
 ) -> Ranking {
     // A limit from outside may be any number; it must not be allocated as it is.
     let limit = limit.min(candidates.len());
-    let mut ranked = Ranking { chosen: Vec::with_capacity(limit), excluded: Vec::new() };
+    let chosen = Vec::with_capacity(limit);
+    let mut ranked =
+        Ranking { chosen, excluded: Vec::new(), all: Vec::new(), supplied: Vec::new() };
     let mut over = Vec::new();
     let measure = gate.measure(&candidates);
     let admit_near = |candidate: &Candidate| match &measure {
@@ -146,6 +153,7 @@ pub(super) fn rank(
         until *= 4;
     }
     ranked.readmit(over, limit, gate, order);
+    ranked.all = ordered.all;
     ranked
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::ser::SerializeStruct;
 
 use super::{Analysis, Context, HeldMatch, Omission};
-use crate::catalog::{self, Suspicion, Tool, ToolId};
+use crate::catalog::{self, Need, Suspicion, Tool, ToolId};
 use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
 /// A prompt, and settings that override the engine's configuration for it.
@@ -20,6 +20,8 @@ pub struct SelectRequest {
     /// Whether the answer leaves out tools that score far below the best one, instead of always
     /// having `limit` tools.
     pub adaptive: Option<bool>,
+    /// Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
+    pub complete: Option<bool>,
     pub policy: Option<Policy>,
     /// The difference of scores, 0 to 1, below which the policy orders tools instead of the score; 0
     /// orders by score alone.
@@ -54,6 +56,12 @@ impl SelectRequest {
     }
 
     #[must_use]
+    pub fn complete(mut self, complete: bool) -> Self {
+        self.complete = Some(complete);
+        self
+    }
+
+    #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
@@ -78,7 +86,7 @@ impl SelectRequest {
     }
 }
 
-/// The tools for a prompt, best first.
+/// The tools for a prompt, best first. A tool that another one needs may stand directly after that.
 #[derive(Clone, Debug, Serialize)]
 pub struct Selection {
     /// The strategy that was used: never `auto`.
@@ -211,6 +219,8 @@ pub struct SelectedTool {
     /// The sum of the contributions in `explanation`.
     pub score: f32,
     pub explanation: Explanation,
+    /// The ids that it requires, each with the tools that give it, where others of its server do.
+    pub needs: Vec<Need>,
     pub(super) suspicions: LazySuspicions,
 }
 
@@ -229,7 +239,8 @@ impl SelectedTool {
 impl Serialize for SelectedTool {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let warnings: Vec<String> = self.suspicions().iter().map(ToString::to_string).collect();
-        let fields = 6 + usize::from(!warnings.is_empty());
+        let more = [self.needs.is_empty(), warnings.is_empty()];
+        let fields = 6 + more.iter().filter(|is_empty| !**is_empty).count();
         let mut out = serializer.serialize_struct("SelectedTool", fields)?;
         out.serialize_field("id", &self.tool.id)?;
         out.serialize_field("name", &self.tool.name)?;
@@ -237,6 +248,9 @@ impl Serialize for SelectedTool {
         out.serialize_field("description", &self.tool.description)?;
         out.serialize_field("score", &self.score)?;
         out.serialize_field("explanation", &self.explanation)?;
+        if !self.needs.is_empty() {
+            out.serialize_field("needs", &self.needs)?;
+        }
         if !warnings.is_empty() {
             out.serialize_field("warnings", &warnings)?;
         }

@@ -53,13 +53,15 @@ struct AnswerParts<'a> {
     no_tools: Option<NoTools>,
 }
 
-/// Whether an answer may be shorter than its limit.
+/// Whether an answer may be shorter than its limit, and what else it has.
 #[derive(Clone, Copy)]
-struct SizeRules {
+struct SizeRules<'a> {
     /// Whether it is empty where no tool is sure enough to fit.
     may_abstain: bool,
     /// Whether it leaves out tools that score far below the best one.
     adaptive: bool,
+    /// The prompt as it was written, where tools come with those that they need.
+    completes: Option<&'a str>,
 }
 
 // The public methods are documented in [`super::Engine`].
@@ -225,7 +227,8 @@ impl State {
         let best = ranking.best();
         let tools = ranking.chosen.iter().map(|found| {
             let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
-            let beyond = ExplanationInputs { parts, intent, confidence, best };
+            let supply = self.supply_of(&ranking.supplied, found.row);
+            let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
             self.selected(retriever, &reading.text, found, beyond)
         });
         let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
@@ -253,10 +256,13 @@ impl State {
         })
     }
 
-    fn size_rules(&self, request: &SelectRequest) -> SizeRules {
+    fn size_rules<'a>(&self, request: &'a SelectRequest) -> SizeRules<'a> {
+        let completes = request.complete.unwrap_or(self.config.complete);
+        let completes = completes && !self.config.fusion.is_plain();
         SizeRules {
             may_abstain: request.candidates.is_none(),
             adaptive: request.adaptive.unwrap_or(self.config.adaptive),
+            completes: completes.then_some(request.prompt.as_str()),
         }
     }
 
@@ -285,7 +291,8 @@ impl State {
             .with_usage(usage)
             .with_preferred(preferred);
         let suspicions = self.suspicions[found.row as usize].clone();
-        SelectedTool { tool, score: found.score, explanation, suspicions }
+        let needs = self.catalog.needs(&tool);
+        SelectedTool { tool, score: found.score, explanation, needs, suspicions }
     }
 
     /// The dimension of the vectors; 0 without a model.
@@ -348,7 +355,7 @@ impl State {
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
         judge: &'a Judge<'a>,
-        size: SizeRules,
+        size: SizeRules<'_>,
     ) -> Result<AnswerParts<'a>, Error> {
         let (limit, rows) = (prompt.limit, prompt.rows);
         let found = retriever.retrieve(prompt)?;
@@ -370,7 +377,8 @@ impl State {
             let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
             let mut all = retriever.retrieve(&prompt)?.candidates;
             judge.assess(&mut all, prompt.rows);
-            ranking.chosen = judge.rank(all, limit, &gate).chosen;
+            let exact = judge.rank(all, limit, &gate);
+            (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
         }
         if size.adaptive {
             let best = ranking.best();
@@ -379,6 +387,9 @@ impl State {
         let is_filtered = ranking.chosen.is_empty()
             && (!ranking.excluded.is_empty() || matches!(rows, Rows::Only([])));
         let abstained = withhold(&fit, &mut ranking);
+        if let Some(text) = size.completes {
+            self.complete(&mut ranking, &gate, text, limit);
+        }
         judge.add_critical(&mut ranking, &critical, limit);
         if let Some(tokens) = judge.budget_tokens {
             self.fit(&mut ranking, tokens);
@@ -414,37 +425,6 @@ impl State {
                 ranking.excluded.push((candidate, Exclusion::Budget { tokens: needed, left }));
             }
         }
-    }
-
-    /// The rows of the request's candidates, ascending, and the ids that the catalog does not hold.
-    fn candidate_rows(
-        &self,
-        request: &SelectRequest,
-    ) -> Result<(Option<Vec<u32>>, Vec<String>), Error> {
-        let Some(ids) = &request.candidates else { return Ok((None, Vec::new())) };
-        let (mut rows, unknown) = self.known_rows(ids)?;
-        rows.sort_unstable();
-        rows.dedup();
-        Ok((Some(rows), unknown))
-    }
-
-    pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
-        self.known_rows(ids).map(drop)
-    }
-
-    fn known_rows(&self, ids: &[String]) -> Result<(Vec<u32>, Vec<String>), Error> {
-        let (mut rows, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
-        for id in ids {
-            match self.catalog.row(id) {
-                Some(row) => rows.push(row),
-                None => unknown.push(id.clone()),
-            }
-        }
-        if let (true, Some(first)) = (rows.is_empty(), unknown.first()) {
-            let near = self.catalog.near(first, 2).into_iter().map(|id| id.to_string()).collect();
-            return Err(Error::UnknownCandidates { count: ids.len(), first: first.clone(), near });
-        }
-        Ok((rows, unknown))
     }
 }
 

@@ -103,6 +103,8 @@ impl State {
         }
         let retrievers = retrievers(keyword.clone(), semantic, config.fusion);
         let suspicions = tools.iter().map(|_| LazySuspicions::default()).collect();
+        // Now, and not with the first prompt.
+        catalog.link_needs();
         let catalog = Arc::new(catalog);
         Self {
             config,

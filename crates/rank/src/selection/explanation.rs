@@ -72,6 +72,15 @@ impl PreferenceReason {
     }
 }
 
+/// Why a tool that scores less stands in an answer: it gives an id that the tool before it requires.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Supply {
+    /// The parameter that takes the id.
+    pub parameter: String,
+    /// The tool that requires it.
+    pub to: ToolId,
+}
+
 /// The confidence that a tool is right for the prompt, as a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -129,6 +138,7 @@ pub struct ExplanationInputs<'a> {
     pub confidence: Option<f32>,
     /// The best score of the prompt.
     pub best: f32,
+    pub supply: Option<Supply>,
 }
 
 /// Why a tool ranks where it does.
@@ -151,6 +161,9 @@ pub struct Explanation {
     /// Why it ranks before a tool that scores more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred: Option<PreferenceReason>,
+    /// Why it is in the answer, where another tool needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supply: Option<Supply>,
     /// All of it in one line.
     pub why: String,
 }
@@ -191,6 +204,7 @@ impl Explanation {
             usage: None,
             tiers: Tiers::of(tool),
             preferred: None,
+            supply: beyond.supply,
             why,
         }
     }
@@ -229,6 +243,9 @@ const FAR: f32 = 0.25;
 
 fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInputs<'_>) -> String {
     let mut reasons = Vec::new();
+    if let Some(Supply { parameter, to }) = &beyond.supply {
+        reasons.push(format!("gives {parameter} for {to}"));
+    }
     if candidate.exact_name > 0.0 {
         reasons.push("named in the prompt".to_owned());
     }

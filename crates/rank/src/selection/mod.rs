@@ -41,7 +41,9 @@ mod wording;
 pub use background::{background_evidence, background_prompts};
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
 pub use confidence::{confidence, evidence};
-pub use explanation::{Explanation, ExplanationInputs, Level, Part, PreferenceReason, Tiers};
+pub use explanation::{
+    Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
+};
 pub use factory::{resolve_strategy, retrievers};
 pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
 pub use fusion::{Fusion, Normalization};

@@ -28,6 +28,8 @@ pub struct SelectBody {
     strategy: Option<Strategy>,
     /// Whether the answer is sized to the prompt, `limit` tools at most.
     adaptive: Option<bool>,
+    /// Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
+    complete: Option<bool>,
     /// Which tools may be chosen at all.
     #[schema(value_type = Option<PolicyDoc>)]
     #[serde(default, deserialize_with = "object")]
@@ -288,6 +290,16 @@ struct SelectedDoc {
     /// The parts of the score and what speaks for the tool; absent with `"explain": false`.
     #[schema(required = false, nullable = false, value_type = Option<Object>)]
     explanation: Option<Value>,
+    /// The ids that it requires, each with tools of its server that give it.
+    #[schema(required = false, nullable = false)]
+    needs: Option<Vec<NeedDoc>>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `Need`")]
+struct NeedDoc {
+    parameter: String,
+    from: Vec<String>,
 }
 
 #[derive(ToSchema)]
@@ -366,6 +378,7 @@ impl SelectBody {
                 strategy: self.strategy,
                 limit,
                 adaptive: self.adaptive.or(sized),
+                complete: self.complete,
                 policy: self.policy,
                 policy_band: self.policy_band,
                 candidates: self.candidates,

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
+use toolroute_catalog::ToolId;
 use toolroute_conduct::session::Session;
 use toolroute_rank::engine::{Fit, NoTools, SelectRequest, Selection};
 
@@ -87,6 +88,12 @@ impl Service {
         request.context = Some(context);
         request.limit = request.limit.or(view.profile.limit);
         let mut selection = self.engine.select(&request)?;
+        for found in &mut selection.tools {
+            let server = found.tool.server.as_deref().unwrap_or_default();
+            let is_visible = |id: &ToolId| view.admits_id(server, id.as_str());
+            found.needs.iter_mut().for_each(|need| need.from.retain(is_visible));
+            found.needs.retain(|need| !need.from.is_empty());
+        }
         if let Some(least) = find.min_score {
             selection.tools.retain(|found| found.score >= least);
             selection.held_back.retain(|found| found.score >= least);

@@ -1,0 +1,180 @@
+//! The parameters of a tool that are ids, and what they are ids of.
+
+use serde_json::value::RawValue;
+
+use super::supply::objects;
+use crate::Tool;
+use crate::row::fields;
+use crate::text::{properties, split_identifier};
+
+/// A required parameter that is an id.
+#[derive(Debug, PartialEq, Eq)]
+pub struct IdParameter {
+    pub name: String,
+    /// The words of the entity, in the singular: `merge`, `request` of `merge_request_id`.
+    pub entity: Vec<String>,
+}
+
+/// Last words of a parameter that is an id.
+const ID_WORDS: [&str; 10] =
+    ["id", "ids", "uuid", "guid", "uid", "pk", "key", "keys", "identifier", "identifiers"];
+
+/// What stands before `key` where that is no id.
+const SECRETS: [&str; 9] =
+    ["access", "api", "auth", "encryption", "license", "private", "public", "secret", "ssh"];
+
+/// Words that say nothing of the entity.
+const GENERIC: [&str; 19] = [
+    "a", "an", "from", "internal", "my", "new", "numeric", "old", "parent", "source", "specific",
+    "sys", "target", "the", "to", "unique", "valid", "which", "your",
+];
+
+/// The shortest entity of an id in one word: `tvid`, not `void`.
+const LEAST_STEM: usize = 3;
+
+/// The required parameters of a tool that are ids of something, and placeholders of its name such as
+/// `{tv_id}`.
+pub fn id_parameters(tool: &Tool) -> Vec<IdParameter> {
+    let mut names = required(tool);
+    names.extend(placeholders(&tool.name).map(|(_, name)| name.to_owned()));
+    let mut found: Vec<IdParameter> = Vec::new();
+    let mut described = None;
+    for name in names {
+        if found.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let mut description = || {
+            let all = described.get_or_insert_with(|| descriptions(tool));
+            let known = all.iter().find(|(of, _)| *of == name);
+            known.map_or_else(String::new, |(_, text)| text.clone())
+        };
+        let words = words(&name);
+        if let Some(entity) = entity(&words, &name, tool, &mut description) {
+            found.push(IdParameter { name, entity });
+        }
+    }
+    found
+}
+
+fn entity(
+    words: &[String],
+    name: &str,
+    tool: &Tool,
+    description: &mut dyn FnMut() -> String,
+) -> Option<Vec<String>> {
+    let (last, before) = words.split_last()?;
+    if ID_WORDS.contains(&last.as_str()) {
+        let is_said = |word: &&String| !GENERIC.contains(&word.as_str());
+        let of: Vec<String> = before.iter().filter(is_said).map(|word| singular(word)).collect();
+        let is_key = last.starts_with("key");
+        let is_secret = of.last().is_some_and(|noun| SECRETS.contains(&noun.as_str()));
+        return match of.is_empty() {
+            true if is_key => None,
+            true => owner(name, tool, &description()).map(|owner| vec![owner]),
+            false => (!(is_key && is_secret)).then_some(of),
+        };
+    }
+    if !before.is_empty() {
+        return None;
+    }
+    if let Some(stem) = last.strip_suffix("id").filter(|stem| stem.len() >= LEAST_STEM) {
+        return Some(vec![singular(stem)]);
+    }
+    let text = description().to_lowercase();
+    let says_id = text.split(|c: char| !c.is_alphanumeric()).any(is_id);
+    says_id.then(|| vec![singular(last)])
+}
+
+fn is_id(word: &str) -> bool {
+    matches!(word, "id" | "ids" | "uuid" | "identifier" | "identifiers")
+}
+
+/// What a bare `id` is the id of: the part of the path before it, the noun that its description names, or
+/// what the tool is about.
+fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
+    let path = placeholders(&tool.name).find(|(_, found)| *found == name);
+    let segments = path.map_or_else(Vec::new, |(before, _)| words(&without_placeholders(before)));
+    if let Some(last) = segments.last() {
+        return Some(singular(last));
+    }
+    let text = words(description);
+    let is_noun = |word: &&String| {
+        !GENERIC.contains(&word.as_str()) && !matches!(word.as_str(), "of" | "for" | "this")
+    };
+    for (at, word) in text.iter().enumerate() {
+        if !is_id(word) {
+            continue;
+        }
+        let after = text.get(at + 1).is_some_and(|next| matches!(next.as_str(), "of" | "for"));
+        let noun = match after {
+            true => text[at + 2..].iter().find(is_noun),
+            false => text[..at].last().filter(is_noun),
+        };
+        if let Some(noun) = noun {
+            return Some(singular(noun));
+        }
+    }
+    objects(&words(&tool.name)).into_iter().next()
+}
+
+fn required(tool: &Tool) -> Vec<String> {
+    let schema = tool.input_schema.as_ref();
+    let top = schema.and_then(|schema| fields(schema.raw())).unwrap_or_default();
+    let names = top.get("required").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    names.unwrap_or_default()
+}
+
+fn descriptions(tool: &Tool) -> Vec<(String, String)> {
+    let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
+    let description = |raw: &RawValue| -> Option<String> {
+        serde_json::from_str(fields(raw)?.get("description")?.get()).ok()
+    };
+    let described = |(name, raw)| (name, description(raw).unwrap_or_default());
+    parameters.into_iter().map(described).collect()
+}
+
+/// The placeholders of a path, each with the path before it.
+fn placeholders(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    path.match_indices('{').filter_map(|(at, _)| {
+        let rest = &path[at + 1..];
+        Some((&path[..at], &rest[..rest.find('}')?]))
+    })
+}
+
+/// A path without its placeholders.
+pub fn without_placeholders(path: &str) -> String {
+    let (mut kept, mut depth) = (String::with_capacity(path.len()), 0usize);
+    for c in path.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            c if depth == 0 => kept.push(c),
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// The words of an identifier or a text, in lower case.
+pub fn words(text: &str) -> Vec<String> {
+    let text = split_identifier(text).to_lowercase();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+/// The singular of an English noun, as far as its ending shows it.
+pub fn singular(word: &str) -> String {
+    if word.len() > 4
+        && let Some(stem) = word.strip_suffix("ies")
+    {
+        return format!("{stem}y");
+    }
+    if word.len() > 4
+        && let Some(stem) = word.strip_suffix("es")
+        && ["ss", "x", "ch", "sh", "z"].iter().any(|end| stem.ends_with(end))
+    {
+        return stem.to_owned();
+    }
+    let is_plural = word.len() > 3 && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    word.strip_suffix('s').filter(|_| is_plural).unwrap_or(word).to_owned()
+}

@@ -1,0 +1,144 @@
+//! The tools of one server that give ids of an entity.
+
+use super::Supplier;
+use super::entity::{IdParameter, singular, without_placeholders, words};
+use crate::Tool;
+use crate::effects::{EffectKind, is_reading_verb};
+
+/// A tool that may give ids.
+pub struct Giver<'a> {
+    row: u32,
+    tool: &'a Tool,
+    kind: EffectKind,
+    /// The words of its name, in the singular.
+    name: Vec<String>,
+    objects: Vec<String>,
+    /// The words of its description's first sentence, in the singular.
+    about: Vec<String>,
+    requires: &'a [IdParameter],
+}
+
+/// Characters of a description that say what a tool is about.
+const ABOUT_CHARS: usize = 200;
+
+/// Words at the end of a name that are not what is given: `user_list`, `account_info`, `resolve_library_id`.
+const FILLERS: [&str; 26] = [
+    "advanced",
+    "all",
+    "api",
+    "autocomplete",
+    "basic",
+    "data",
+    "detail",
+    "detailed",
+    "everything",
+    "guid",
+    "id",
+    "identifier",
+    "index",
+    "info",
+    "information",
+    "name",
+    "number",
+    "overview",
+    "result",
+    "suggestion",
+    "summary",
+    "tool",
+    "uid",
+    "uuid",
+    "v1",
+    "v2",
+];
+
+const PREPOSITIONS: [&str; 15] = [
+    "and", "at", "by", "for", "from", "in", "near", "of", "on", "or", "to", "using", "via", "with",
+    "within",
+];
+
+/// Verbs that find something by words.
+const SEARCHES: [&str; 5] = ["browse", "find", "list", "lookup", "search"];
+
+/// The tools of a server that read or create. `required` is in the order of the tools.
+pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -> Vec<Giver<'a>> {
+    let giver = |((row, tool), requires): (&(u32, &'a Tool), &'a Vec<IdParameter>)| {
+        let words = words(&without_placeholders(&tool.name));
+        let name: Vec<String> = words.iter().map(|word| singular(word)).collect();
+        let (kind, gives_id) = (tool.effects().kind, ends_in_id(&name));
+        let is_made = kind == EffectKind::Writes && creates(&name);
+        let reads = kind == EffectKind::ReadsOnly;
+        let may_give = reads || is_made || kind == EffectKind::Unknown && gives_id;
+        let objects = objects(&name);
+        let about = if reads { about(&tool.description) } else { Vec::new() };
+        may_give.then_some(Giver { row: *row, tool: *tool, kind, name, objects, about, requires })
+    };
+    tools.iter().zip(required).filter_map(giver).collect()
+}
+
+/// The tools that give ids of an entity, the likeliest first: those whose name says so; where there are
+/// none, those that read and whose description says so; else the server's search.
+pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
+    let Some(noun) = entity.last() else { return Vec::new() };
+    let is_free = |giver: &&Giver<'_>| {
+        !giver.requires.iter().any(|parameter| parameter.entity.last() == Some(noun))
+    };
+    let free: Vec<&Giver<'_>> = givers.iter().filter(is_free).collect();
+    let reads = |giver: &Giver<'_>| giver.kind == EffectKind::ReadsOnly;
+    let ways: [&dyn Fn(&Giver<'_>) -> bool; 3] = [
+        &|giver| giver.objects.contains(noun),
+        &|giver| reads(giver) && giver.about.contains(noun),
+        &|giver| reads(giver) && giver.objects.is_empty() && searches(&giver.name),
+    ];
+    let found = ways.iter().find_map(|way| {
+        let found: Vec<&Giver<'_>> = free.iter().copied().filter(|giver| way(giver)).collect();
+        (!found.is_empty()).then_some(found)
+    });
+    let mut found = found.unwrap_or_default();
+    found.sort_by_cached_key(|giver| {
+        let is_other = |word: &&String| !entity.contains(word) && !is_reading_verb(word);
+        let missing = entity.iter().filter(|word| !giver.name.contains(word)).count();
+        let extra = giver.name.iter().filter(is_other).count();
+        let makes = giver.kind == EffectKind::Writes;
+        (makes, missing, extra, !searches(&giver.name), giver.tool.id.clone())
+    });
+    let supplier =
+        |giver: &Giver<'_>| Supplier { row: giver.row, creates: giver.kind == EffectKind::Writes };
+    found.into_iter().map(supplier).collect()
+}
+
+/// The nouns that a name says are given: `tv` of `search_tv`, `dashboard` of `dashboard_list`, `tab` of
+/// `get_list_of_open_tabs`. `by` begins what they are found by.
+pub fn objects(name: &[String]) -> Vec<String> {
+    let name: Vec<String> = name.iter().map(|word| singular(word)).collect();
+    let end = name.iter().position(|word| word == "by").unwrap_or(name.len());
+    let is_verb = |word: &String| is_reading_verb(word) || word == "create";
+    let is_noun = |word: &&String| !is_verb(word) && !FILLERS.contains(&word.as_str());
+    let is_preposition = |word: &String| PREPOSITIONS.contains(&word.as_str());
+    let mut parts = name[..end].split(is_preposition);
+    let object = parts.find_map(|part| part.iter().rfind(is_noun));
+    let verb = name.iter().position(is_verb).filter(|at| *at > 0);
+    let before = verb.map(|at| &name[at - 1]);
+    let mut found: Vec<String> = object.into_iter().chain(before).cloned().collect();
+    found.dedup();
+    found
+}
+
+/// The words of a description's first sentence, in the singular.
+fn about(description: &str) -> Vec<String> {
+    let end = description.char_indices().nth(ABOUT_CHARS).map_or(description.len(), |(at, _)| at);
+    let text = description[..end].trim_start();
+    let sentence = text.split(['.', '\n']).next().unwrap_or_default();
+    words(sentence).iter().map(|word| singular(word)).collect()
+}
+
+fn searches(name: &[String]) -> bool {
+    name.iter().any(|word| SEARCHES.contains(&word.as_str()))
+}
+
+fn creates(name: &[String]) -> bool {
+    name.iter().any(|word| word == "create")
+}
+
+fn ends_in_id(name: &[String]) -> bool {
+    name.last().is_some_and(|last| matches!(last.as_str(), "id" | "uuid" | "guid" | "uid"))
+}

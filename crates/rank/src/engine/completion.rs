@@ -1,0 +1,109 @@
+//! Completes an answer: a tool that requires an id comes with a tool that gives it.
+
+use super::judge::Gate;
+use super::ranking::Ranking;
+use super::state::State;
+use crate::catalog::RequiredId;
+use crate::query::has_id_of;
+use crate::selection::{Candidate, Supply};
+
+/// The places of an answer that are completed. Within them an answer does not depend on its limit.
+const COMPLETED: usize = 5;
+
+/// The least share of the needing tool's score that its supplier has: a tool of the same server that is
+/// far from the prompt gives ids of something else. Between 0.3 and 0.7 four sets of tool retrieval
+/// change by at most 0.003 nDCG@5, and a lower share finds more of what multi-step prompts need
+/// (docs/routing.md).
+const LEAST_SHARE: f32 = 0.3;
+
+/// A tool that came into an answer because another one needs it.
+pub(super) struct Supplied {
+    pub row: u32,
+    pub to: u32,
+    pub parameter: String,
+}
+
+impl State {
+    /// Puts the best supplier of each required id directly after the tool that requires it, unless the
+    /// prompt has the id or one of the first places has a supplier. A full answer loses its last tool. The
+    /// first place never changes.
+    pub fn complete(&self, ranking: &mut Ranking, gate: &Gate<'_>, prompt: &str, limit: usize) {
+        let within = limit.min(COMPLETED);
+        let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
+        let needing: Vec<(Candidate, &RequiredId)> = first
+            .iter()
+            .flat_map(|found| {
+                self.catalog.required_ids(found.row).iter().map(move |required| (*found, required))
+            })
+            .filter(|(_, required)| {
+                !gives(required, &first) && !has_id_of(prompt, &required.entity)
+            })
+            .collect();
+        if needing.is_empty() {
+            return;
+        }
+        let suppliers = self.scored(&needing, &ranking.all);
+        for (tool, required) in needing {
+            let there = &ranking.chosen[..within.min(ranking.chosen.len())];
+            let Some(at) = there.iter().position(|found| found.row == tool.row) else { continue };
+            if at + 1 >= within || gives(required, there) {
+                continue;
+            }
+            let least = LEAST_SHARE * tool.score;
+            let is_fit = |found: &&Candidate| {
+                found.score >= least
+                    && reads(required, found.row)
+                    && admits(gate, ranking, found, limit)
+            };
+            let best = suppliers.iter().filter(is_fit).min_by(|a, b| gate.better(a, b));
+            let Some(best) = best.copied() else { continue };
+            ranking.chosen.retain(|found| found.row != best.row);
+            ranking.chosen.truncate(limit - 1);
+            let at = ranking.chosen.iter().position(|found| found.row == tool.row);
+            ranking.chosen.insert(at.map_or(0, |at| at + 1), best);
+            let parameter = required.parameter.clone();
+            ranking.supplied.push(Supplied { row: best.row, to: tool.row, parameter });
+        }
+    }
+
+    /// The candidates that give an id which one of the tools requires.
+    fn scored(&self, needing: &[(Candidate, &RequiredId)], all: &[Candidate]) -> Vec<Candidate> {
+        let mut is_supplier = vec![false; self.catalog.len()];
+        for supplier in needing.iter().flat_map(|(_, required)| &required.suppliers) {
+            is_supplier[supplier.row as usize] = true;
+        }
+        all.iter().filter(|found| is_supplier[found.row as usize]).copied().collect()
+    }
+
+    /// Why a tool came into the answer, where another one needs it.
+    pub fn supply_of(&self, supplied: &[Supplied], row: u32) -> Option<Supply> {
+        let found = supplied.iter().find(|supplied| supplied.row == row)?;
+        let to = self.catalog.tools()[found.to as usize].id.clone();
+        Some(Supply { parameter: found.parameter.clone(), to })
+    }
+}
+
+/// Whether one of the tools gives the id.
+fn gives(required: &RequiredId, tools: &[Candidate]) -> bool {
+    let is_there = |row| tools.iter().any(|found| found.row == row);
+    required.suppliers.iter().any(|supplier| is_there(supplier.row))
+}
+
+/// Whether the tool of a row finds the id, instead of creating what it is of.
+fn reads(required: &RequiredId, row: u32) -> bool {
+    required.suppliers.iter().any(|supplier| supplier.row == row && !supplier.creates)
+}
+
+/// Whether every rule for the answer admits the tool beside those that stay.
+fn admits(gate: &Gate<'_>, ranking: &Ranking, found: &Candidate, limit: usize) -> bool {
+    let stays = ranking.chosen.len().min(limit - 1);
+    let others: Vec<Candidate> =
+        ranking.chosen[..stays].iter().filter(|other| other.row != found.row).copied().collect();
+    let is_near = || match gate.measure(&ranking.all) {
+        Some(best) => gate.admit_near(found, &best).is_ok(),
+        None => true,
+    };
+    gate.admit(found.row, &others).is_ok()
+        && gate.admit_beside(found.row, &others).is_ok()
+        && is_near()
+}

@@ -1,0 +1,88 @@
+//! Whether a prompt has the id that a tool requires: then no other tool needs to find it.
+
+/// The shortest token of letters and digits that is taken for an id: `a1b2c3`, not `v2` or `10am`.
+const LEAST_MIXED: usize = 6;
+
+/// The shortest number that is taken for an id of anything: years and amounts are mostly shorter.
+const LEAST_NUMBER: usize = 5;
+
+/// Words between an entity and its number: "the issue with id 12", "issue no. 12".
+const LINKS: [&str; 11] =
+    ["by", "has", "id", "ids", "is", "named", "no", "number", "the", "whose", "with"];
+
+/// Whether the prompt has an id of the entity: anything that looks like an id, a URL, or a number near the
+/// entity's word.
+pub fn has_id_of(prompt: &str, entity: &str) -> bool {
+    let tokens: Vec<&str> = prompt.split(is_end).filter(|token| !token.is_empty()).collect();
+    tokens.iter().any(|token| is_id(token)) || has_number_near(&tokens, entity)
+}
+
+fn is_end(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, ',' | ';' | '(' | ')' | '"' | '\'' | '`' | '“' | '”' | '<' | '>')
+}
+
+fn is_id(token: &str) -> bool {
+    let token = token.trim_matches(['.', '?', '!', ':']);
+    let is_url = token.contains("://") || token.starts_with("www.");
+    let number = token.strip_prefix('#').unwrap_or(token);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let has_digit = token.bytes().any(|byte| byte.is_ascii_digit());
+    let has_letter = token.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_url
+        || is_number && (number.len() >= LEAST_NUMBER || number.len() < token.len())
+        || has_digit && has_letter && token.chars().count() >= LEAST_MIXED
+}
+
+/// Whether a number, or a token with one, follows the entity's word or the word "id".
+fn has_number_near(tokens: &[&str], entity: &str) -> bool {
+    let words: Vec<String> = tokens
+        .iter()
+        .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+        .collect();
+    let names = |word: &str| {
+        let ending = word.strip_prefix(entity);
+        matches!(word, "id" | "ids") || matches!(ending, Some("" | "s" | "es"))
+    };
+    words.iter().enumerate().filter(|(_, word)| names(word)).any(|(at, _)| {
+        let next = words[at + 1..].iter().find(|word| !LINKS.contains(&word.as_str()));
+        next.is_some_and(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_urls_and_numbers_by_the_entity_are_ids() {
+        for prompt in [
+            "close issue 12",
+            "close the issue with the id 7",
+            "close issue no. 12",
+            "close issues 3 and 4",
+            "what is id 9",
+            "close PROJ-123",
+            "open https://example.org/x",
+            "show 3fa85f64-5717-4562-b3fc-2c963f66afa6",
+            "delete 8812345",
+            "see #12",
+        ] {
+            assert!(has_id_of(prompt, "issue"), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn names_years_and_amounts_are_no_ids() {
+        for prompt in [
+            "the credits of \"Breaking Bad\"",
+            "home runs of Aaron Judge in 2022",
+            "close the issue about the login",
+            "list 20 issues from the 3rd of May at 10am",
+            "the issues of v2",
+            "",
+        ] {
+            assert!(!has_id_of(prompt, "issue"), "{prompt}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Writes the two families of prompts of our own as sets for `toolroute eval --suite DIR`.
+
+Usage: families.py DIR [--data DIR]
+
+`tests/data/families` has the prompts and the ids of the tools, which are taken out of `_merged` and not copied:
+  tasks   requests of several steps over captured MCP servers; `gold` has all right tools, `meta.implied` those that the
+          prompt does not mention
+  noisy   requests with a log, a base64 text, a table or a pasted message around them
+"""
+import argparse, sys
+from pathlib import Path
+
+from calibrate import ROOT, rows, write
+
+FAMILIES = ROOT / "tests" / "data" / "families"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("folder", type=Path, metavar="DIR")
+    p.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    a = p.parse_args()
+    if not a.data.is_dir():
+        sys.exit(f"{a.data} is not there: expected the tool-retrieval sets; name their folder with --data")
+    tools = {tool["id"]: tool for tool in rows(a.data / "_merged" / "tools.jsonl")}
+    for family in sorted(path for path in FAMILIES.iterdir() if path.is_dir()):
+        out = a.folder / family.name
+        out.mkdir(parents=True, exist_ok=True)
+        ids = (family / "tools.txt").read_text(encoding="utf-8").splitlines()
+        write(out / "tools.jsonl", [tools[id] for id in ids])
+        write(out / "queries.jsonl", rows(family / "queries.jsonl"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+//! Tools that give what others need, by every door.
+
+use serde_json::{Value, json};
+
+use crate::http::{Server, post};
+use crate::support::{Sandbox, ids};
+
+const ASK: &str = "who are the cast and crew of the series Breaking Bad";
+const CREDITS: &str = "tmdb__tv_credits";
+const SEARCH: &str = "tmdb__search_tv";
+
+/// Credits that need the id of a series, the search that gives it, and enough of others to keep it out of
+/// five places.
+fn catalog(sandbox: &Sandbox) -> String {
+    let tool = |server: &str, name: &str, description: &str| json!({"server": server, "name": name, "description": description});
+    let mut credits = tool("tmdb", "tv_credits", "The cast and crew of a series");
+    credits["input_schema"] = json!({
+        "type": "object", "properties": {"tv_id": {"type": "integer"}}, "required": ["tv_id"],
+    });
+    let mut search = tool("tmdb", "search_tv", "Search for a series by its title");
+    search["cost"] = json!("high");
+    let mut tools = vec![credits, search, tool("mail", "send_email", "Sends an email")];
+    for kind in ["film", "play", "opera", "musical", "podcast"] {
+        let said = format!("The cast and crew of a {kind}");
+        tools.push(tool(kind, &format!("{kind}_credits"), &said));
+    }
+    let rows: Vec<String> = tools.iter().map(Value::to_string).collect();
+    sandbox.write("tools.jsonl", rows.join("\n")).to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_tool_that_gives_an_id_stands_after_the_one_that_needs_it() {
+    let sandbox = Sandbox::new();
+    let tools = catalog(&sandbox);
+    let route = |more: &[&str]| {
+        let all = ["route", "--tools", &tools, "--min-confidence", "0"];
+        sandbox.json(&[&all, more].concat())
+    };
+    let answer = route(&[ASK]);
+    assert_eq!(ids(&answer)[..2], [CREDITS, SEARCH], "{answer:#}");
+    assert_eq!(ids(&answer).len(), 5);
+    let [credits, search] = [0, 1].map(|at| &answer["tools"][at]);
+    assert_eq!(credits["needs"], json!([{"parameter": "tv_id", "from": [SEARCH]}]));
+    assert!(search.get("needs").is_none(), "{search:#}");
+    let supply = &search["explanation"]["supply"];
+    assert_eq!(*supply, json!({"parameter": "tv_id", "to": CREDITS}));
+    let why = search["explanation"]["why"].as_str().unwrap();
+    assert!(why.starts_with("gives tv_id for tmdb__tv_credits; "), "{why}");
+    // The first five are the same for every larger limit; one place has no room.
+    assert_eq!(ids(&route(&["--limit", "7", ASK]))[..5], ids(&answer)[..]);
+    assert_eq!(ids(&route(&["--limit", "1", ASK])), [CREDITS]);
+    // A filter leaves it out, and the plain blend is nothing but two scores.
+    for more in [&["--max-cost", "low"][..], &["--blend", "plain"]] {
+        let answer = route(&[more, &[ASK]].concat());
+        assert!(!has_supply(&answer), "{more:?}: {answer:#}");
+    }
+    assert!(!ids(&route(&["--max-cost", "medium", ASK])).contains(&SEARCH));
+    // A prompt with the id needs no search.
+    assert!(!has_supply(&route(&["the cast and crew of the series with the tv id 1396"])));
+}
+
+fn has_supply(answer: &Value) -> bool {
+    let tools = answer["tools"].as_array().unwrap();
+    tools.iter().any(|tool| tool["explanation"].get("supply").is_some())
+}
+
+#[test]
+fn every_door_turns_it_off() {
+    let sandbox = Sandbox::new();
+    let tools = catalog(&sandbox);
+    let route = ["route", "--tools", &tools, "--min-confidence", "0", ASK];
+    let off = sandbox.json(&[&route[..], &["--no-complete"]].concat());
+    assert!(!ids(&off).contains(&SEARCH), "{off:#}");
+    assert_eq!(off["tools"][0]["needs"][0]["from"], json!([SEARCH]));
+    let config = sandbox.write("off.toml", "complete = false\n");
+    let config = config.to_str().unwrap();
+    assert_eq!(sandbox.json(&[&route[..], &["--config", config]].concat()), off);
+    let shown = sandbox.json(&["config", "show", "--config", config]);
+    assert!(shown.to_string().contains("\"complete\""), "{shown:#}");
+    let table = sandbox.run(&["route", "--tools", &tools, "--no-complete", ASK]).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("tmdb__tv_credits needs tv_id, from tmdb__search_tv"), "{table}");
+
+    let server = Server::start(&sandbox, &["serve", "--tools", &tools]);
+    let select = |complete: Value| {
+        post(server.port, "/v1/select", &json!({"prompt": ASK, "complete": complete})).ok()
+    };
+    let on = select(Value::Null);
+    assert_eq!(ids(&on)[..2], [CREDITS, SEARCH], "{on:#}");
+    assert_eq!(on["tools"][0]["needs"][0]["parameter"], "tv_id");
+    assert_eq!(ids(&select(json!(true))), ids(&on));
+    assert!(!ids(&select(json!(false))).contains(&SEARCH));
+}
