@@ -143,7 +143,7 @@ fn quality_is_measured_as_it_ships() {
     let sandbox = Sandbox::new();
     let rows = [(FITS, "fs__read_file"), (TALK, "fs__read_file")];
     let rows = rows.map(|(query, id)| json!({"query": query, "gold": [id]}).to_string() + "\n");
-    let (tools, queries) = (with_files(&sandbox), sandbox.write("q.jsonl", &rows.concat()));
+    let (tools, queries) = (with_files(&sandbox), sandbox.write("q.jsonl", rows.concat()));
     let args = ["eval", "--tools", &tools, "--queries", queries.to_str().unwrap()];
     let result = |more: &[&str]| sandbox.json(&[&args[..], more].concat())["results"][0].clone();
     let shipped = result(&[]);

@@ -70,7 +70,7 @@ pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -
         let may_give = reads || is_made || kind == EffectKind::Unknown && gives_id;
         let objects = objects(&name);
         let about = if reads { about(&tool.description) } else { Vec::new() };
-        may_give.then_some(Giver { row: *row, tool: *tool, kind, name, objects, about, requires })
+        may_give.then_some(Giver { row: *row, tool, kind, name, objects, about, requires })
     };
     tools.iter().zip(required).filter_map(giver).collect()
 }

@@ -177,17 +177,13 @@ fn requests(paragraph: &Part, left_out: &mut Vec<Part>) -> String {
     if !sentences.iter().any(is_asked) {
         return paragraph.text.clone();
     }
-    let (asked, told): (Vec<(usize, &str)>, Vec<(usize, &str)>) = sentences
-        .into_iter()
-        .enumerate()
-        .partition(|(at, sentence)| *at == 0 || is_asked(sentence));
-    let join = |sentences: Vec<(usize, &str)>| {
-        sentences.into_iter().map(|(_, sentence)| sentence).collect::<Vec<_>>().join(" ")
-    };
+    let (first, others) = (sentences[0], &sentences[1..]);
+    let (mut asked, told): (Vec<&str>, Vec<&str>) = others.iter().copied().partition(is_asked);
+    asked.insert(0, first);
     if !told.is_empty() {
-        left_out.push(Part { text: join(told), kind: Some(NoiseKind::Context) });
+        left_out.push(Part { text: told.join(" "), kind: Some(NoiseKind::Context) });
     }
-    join(asked)
+    asked.join(" ")
 }
 
 /// A short order, and the first words of what it refers to.

@@ -60,15 +60,15 @@ fn mark_signatures(parts: &mut [Part]) {
 /// prose is left outside it.
 fn mark_mails(parts: &mut [Part]) {
     let (mut start, mut letters) = (None, Vec::new());
-    for at in 0..parts.len() {
+    for (at, part) in parts.iter().enumerate() {
         let is_quote = |line: &str| line.trim_start().starts_with('>');
-        let has_quote = parts[at].text.lines().any(is_quote);
-        let is_head = parts[at].kind == Some(NoiseKind::Mail) && !has_quote;
-        if is_head || (parts[at].kind.is_none() && GREETING.is_match(parts[at].text.trim_start())) {
+        let has_quote = part.text.lines().any(is_quote);
+        let is_head = part.kind == Some(NoiseKind::Mail) && !has_quote;
+        if is_head || (part.kind.is_none() && GREETING.is_match(part.text.trim_start())) {
             start.get_or_insert(at);
         }
         let Some(from) = start else { continue };
-        if parts[at].kind.is_none() && closes(&parts[at].text) {
+        if part.kind.is_none() && closes(&part.text) {
             letters.push((from, at + 1));
             start = None;
         }
@@ -85,10 +85,10 @@ fn mark_mails(parts: &mut [Part]) {
     let in_letter = |at: &usize| letters.iter().any(|(from, to)| (from..to).contains(&at));
     let is_left = (0..parts.len()).any(|at| parts[at].kind.is_none() && !in_letter(&at));
     if is_left {
-        for at in 0..parts.len() {
-            let is_signed = parts[at].text.lines().next().is_some_and(is_closing);
+        for (at, part) in parts.iter_mut().enumerate() {
+            let is_signed = part.text.lines().next().is_some_and(is_closing);
             if in_letter(&at) || is_signed {
-                parts[at].kind.get_or_insert(NoiseKind::Mail);
+                part.kind.get_or_insert(NoiseKind::Mail);
             }
         }
     }
