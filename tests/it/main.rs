@@ -38,6 +38,7 @@ mod refusals;
 mod route;
 mod serve;
 mod serve_conduct;
+mod serve_many;
 mod serve_servers;
 mod sessions;
 mod signals;

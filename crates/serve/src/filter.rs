@@ -29,7 +29,7 @@ pub use skip_reason::SkipReason;
 pub const DEFAULT_KEEP: usize = 10;
 
 /// The longest list of tools that is ranked. Ranking more would take longer than the model does.
-const MOST_TOOLS: usize = 4_096;
+pub(crate) const MOST_TOOLS: usize = 4_096;
 
 /// The members that may hold the list; OpenAI first called it `functions`.
 const LISTS: [&str; 2] = ["tools", "functions"];

@@ -32,6 +32,7 @@ use crate::{Error, Profile, Profiles};
 pub use about::About;
 pub use call::CallRequest;
 pub use changes::Changes;
+pub(crate) use find::ManyResults;
 pub use find::{FindRequest, FindResult, UnavailableServer};
 pub use recent::RecentSelection;
 pub use run::RunRequest;

@@ -152,7 +152,7 @@ pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respo
 }
 
 /// The tools of a body, and problems that look like mistakes. One tool that is not usable refuses all.
-fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
+pub(super) fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
     // The catalog also reads other syntaxes, but the body must be JSON.
     super::extract::parse::<serde::de::IgnoredAny>(body)?;
     let text = std::str::from_utf8(body);

@@ -1,0 +1,106 @@
+//! `POST /v1/select` with many prompts and with tools of its own.
+
+use serde_json::{Value, json};
+
+use crate::http::{Server, get, post};
+use crate::support::{Sandbox, ids, samples};
+
+fn serve(sandbox: &Sandbox) -> Server {
+    Server::start(sandbox, &["serve", "--tools", &samples(), "--model", "static"])
+}
+
+const PROMPTS: [&str; 3] =
+    ["send an email to Dana", "weather forecast for Haifa", "commit the changes"];
+
+#[test]
+fn many_prompts_get_the_answers_of_each() {
+    let sandbox = Sandbox::new();
+    let server = serve(&sandbox);
+    let port = server.port;
+    let body = json!({"prompts": PROMPTS, "limit": 2, "min_score": 0.1});
+    let many = post(port, "/v1/select", &body).ok();
+    let one = |prompt: &str| {
+        post(port, "/v1/select", &json!({"prompt": prompt, "limit": 2, "min_score": 0.1})).ok()
+    };
+    let singles: Vec<Value> = PROMPTS.into_iter().map(one).collect();
+    assert_eq!(many, json!({ "results": singles }));
+    let short = json!({"prompts": PROMPTS, "explain": false, "excluded": false, "timings": true});
+    let short = post(port, "/v1/select", &short).ok();
+    assert!(short["results"][2]["tools"][0].get("explanation").is_none(), "{short}");
+    assert!(short["results"][2]["timings"]["total_ms"].is_number(), "{short}");
+    let git = json!({"prompts": PROMPTS, "server": "git"});
+    let git = post(port, "/v1/select", &git).ok();
+    let mut all = git["results"].as_array().unwrap().iter().flat_map(ids);
+    assert!(all.all(|id| id.starts_with("git__")), "{git}");
+    // Only prompts that come one by one are shown as they happen.
+    let recent = get(port, "/v1/recent").ok()["recent"].as_array().unwrap().len();
+    assert_eq!(recent, PROMPTS.len());
+}
+
+#[test]
+fn prompts_are_bounded_and_a_wrong_one_is_named() {
+    let sandbox = Sandbox::new();
+    let server = serve(&sandbox);
+    let said = |body: Value| {
+        let refused = post(server.port, "/v1/select", &body);
+        assert_eq!(refused.error(), (400, "invalid_request".to_owned()), "{body}");
+        refused.text()
+    };
+    assert!(said(json!({"prompts": ["x", " "]})).contains("prompts[1]"));
+    assert!(said(json!({"prompts": vec!["x"; 1_001]})).contains("1000"));
+    said(json!({"prompts": []}));
+    said(json!({"prompts": "x"}));
+    said(json!({"limit": 1}));
+    assert!(said(json!({"prompt": "x", "prompts": ["y"]})).contains("either"));
+    assert!(said(json!({"prompts": ["x"], "session": "s"})).contains("session"));
+    said(json!({"prompts": ["x", "y"], "context": {"prompt": "x"}}));
+    for tools in [json!([]), json!([1]), json!({"tools": []}), json!("x"), json!([{"name": ""}])] {
+        said(json!({"prompt": "x", "tools": tools}));
+    }
+    let tool = json!({"name": "a", "description": "b"});
+    assert!(said(json!({"prompt": "x", "tools": [tool], "server": "s"})).contains("candidates"));
+    said(json!({"prompt": "x", "tools": [tool], "candidates": ["none"]}));
+    let tools: Vec<Value> =
+        (0..4_097).map(|n| json!({"name": format!("t{n}"), "description": ""})).collect();
+    assert!(said(json!({"prompt": "x", "tools": tools})).contains("4096"));
+}
+
+#[test]
+fn tools_of_a_request_are_ranked_as_if_they_were_the_catalog() {
+    let sandbox = Sandbox::new();
+    let server = serve(&sandbox);
+    let formats = [
+        json!([
+            {"type": "function", "function": {"name": "water", "description": "Waters the orchids"}},
+            {"type": "function", "name": "feed", "description": "Feeds the goldfish"},
+        ]),
+        json!([
+            {"name": "water", "description": "Waters the orchids", "input_schema": {"type": "object"}},
+            {"name": "feed", "description": "Feeds the goldfish", "input_schema": {"type": "object"}},
+        ]),
+        json!([
+            {"server": "home", "name": "water", "description": "Waters the orchids"},
+            {"server": "home", "name": "feed", "description": "Feeds the goldfish"},
+        ]),
+    ];
+    for tools in formats {
+        let file = sandbox.write("tools.json", tools.to_string());
+        let file = file.to_str().unwrap();
+        let prompt = "water the orchids in the hall";
+        let routed = sandbox.json(&["route", "--tools", file, "--model", "static", prompt]);
+        for _ in 0..2 {
+            let body = json!({"prompt": prompt, "tools": tools});
+            assert_eq!(post(server.port, "/v1/select", &body).ok(), routed, "{tools}");
+        }
+        let body = json!({"prompts": [prompt], "tools": tools, "limit": 1});
+        let many = post(server.port, "/v1/select", &body).ok();
+        assert_eq!(ids(&many["results"][0]), ids(&routed)[..1]);
+    }
+    // Those of MCP have no server here; in a file its name is that of the server.
+    let tools = json!([
+        {"name": "water", "description": "Waters the orchids", "inputSchema": {"type": "object"}},
+        {"name": "feed", "description": "Feeds the goldfish", "inputSchema": {"type": "object"}},
+    ]);
+    let body = json!({"prompt": "water the orchids", "tools": tools, "limit": 1});
+    assert_eq!(ids(&post(server.port, "/v1/select", &body).ok()), ["water"]);
+}
