@@ -40,6 +40,7 @@ mod serve;
 mod serve_conduct;
 mod serve_many;
 mod serve_servers;
+mod serve_stateless;
 mod sessions;
 mod signals;
 mod snapshot;

@@ -351,7 +351,7 @@ struct Answer {
     (status = 400, description = "the request is wrong", body = ErrorBody),
     (status = 404, description = "no such profile or server", body = ErrorBody),
     (status = 408, description = "no answer in time", body = ErrorBody),
-    (status = 409, description = "a strategy that needs a model, and none is there", body = ErrorBody),
+    (status = 409, description = "no catalog, or a strategy that needs a model, and none is there", body = ErrorBody),
     (status = 413, description = "the body is too large", body = ErrorBody),
     (status = 415, description = "the body is not labelled as JSON", body = ErrorBody),
     (status = 503, description = "more is asked than can be answered", body = ErrorBody)))]

@@ -95,7 +95,8 @@ struct Page<'a> {
 /// One tool in full, its schema byte for byte.
 #[utoipa::path(get, path = "/v1/tools/{id}", tag = "tools",
     params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
-    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
+        (status = 409, description = "there is no catalog", body = ErrorBody)))]
 pub async fn show(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
     let tool = app.service().describe(&id, None)?;
     Ok(json(&*tool))
@@ -144,7 +145,7 @@ pub async fn update(
 #[utoipa::path(delete, path = "/v1/tools/{id}", tag = "tools",
     params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
     responses((status = 200, body = ChangeSummary), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
-        (status = 503, body = ErrorBody)))]
+        (status = 409, description = "there is no catalog", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
     let tool = app.service().describe(&id, None)?;
     let changed = app.change(vec![Change::Remove(tool.id.to_string())], Vec::new()).await?;

@@ -66,6 +66,7 @@ impl Service {
     /// # Errors
     /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of [`Engine::select`](toolroute_rank::engine::Engine::select).
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
+        self.expect_catalog()?;
         let began = Instant::now();
         let unavailable = self.unavailable(&find)?;
         let service = Arc::clone(self);
@@ -138,6 +139,7 @@ impl Service {
 
     /// The engine's request: within the profile and the server, with what the session knows.
     fn narrowed(&self, find: &FindRequest) -> Result<SelectRequest, Error> {
+        self.expect_catalog()?;
         let view = self.view(find.profile.as_deref())?;
         let mut request = find.session.request(find.request.clone());
         let mut context = request.context.take().unwrap_or_default();
