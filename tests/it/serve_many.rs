@@ -1,4 +1,4 @@
-//! `POST /v1/select` with many prompts and with tools of its own.
+//! `POST /v1/select` with many prompts and with tools of its own, and the two names of a prompt.
 
 use serde_json::{Value, json};
 
@@ -103,4 +103,40 @@ fn tools_of_a_request_are_ranked_as_if_they_were_the_catalog() {
     ]);
     let body = json!({"prompt": "water the orchids", "tools": tools, "limit": 1});
     assert_eq!(ids(&post(server.port, "/v1/select", &body).ok()), ["water"]);
+}
+
+#[test]
+fn a_prompt_has_two_names_and_one_text() {
+    let sandbox = Sandbox::new();
+    let server = serve(&sandbox);
+    let port = server.port;
+    let rerank = json!({"texts": ["a song", "rain today"]});
+    let tool = json!({"tool": "mail__send_email"});
+    for (path, body) in [
+        ("/v1/select", json!({"limit": 1})),
+        ("/v1/analyze", json!({})),
+        ("/v1/arguments", tool),
+        ("/rerank", rerank),
+    ] {
+        let with = |members: Value| {
+            let mut body = body.clone();
+            body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            post(port, path, &body)
+        };
+        let prompt = with(json!({"prompt": "send rain"})).ok();
+        assert_eq!(with(json!({"query": "send rain"})).ok(), prompt, "{path}");
+        assert_eq!(with(json!({"query": "send rain", "prompt": "send rain"})).ok(), prompt);
+        let two = with(json!({"query": "send rain", "prompt": "send snow"}));
+        assert_eq!(two.error(), (400, "invalid_request".to_owned()));
+        assert!(two.text().contains("both with different texts"), "{}", two.text());
+        assert_eq!(with(json!({"query": "x", "prompt": 5})).error().0, 400);
+    }
+    let document = get(port, "/openapi.json").ok();
+    for (schema, names) in [("SelectBody", 3), ("RunBody", 2), ("RerankBody", 2)] {
+        let schema = &document["components"]["schemas"][schema];
+        assert_eq!(schema["anyOf"].as_array().unwrap().len(), names, "{schema}");
+        assert!(
+            schema["properties"]["query"].is_object() && schema["properties"]["prompt"].is_object()
+        );
+    }
 }
