@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::{Server, get, post};
+use crate::http::{Server, get, post, post_text, post_with};
 use crate::support::{Sandbox, ids, samples};
 
 fn serve(sandbox: &Sandbox) -> Server {
@@ -139,4 +139,49 @@ fn a_prompt_has_two_names_and_one_text() {
             schema["properties"]["query"].is_object() && schema["properties"]["prompt"].is_object()
         );
     }
+}
+
+#[test]
+fn the_filter_ranks_for_a_prompt_beside_the_messages_and_says_the_scores() {
+    let sandbox = Sandbox::new();
+    let server = serve(&sandbox);
+    let cut = |body: &str, limit: &str| {
+        let path = format!("/v1/tools/filter?limit={limit}&report=body");
+        post_text(server.port, &path, body.as_bytes())
+    };
+    let body = r#"{"messages":[{"role":"user","content":"play some music"}],
+        "tools":[{"type":"web_search"},{"name":"mail","description":"Sends an email","input_schema":{}},
+        {"name":"rain","description":"The weather of a city","input_schema":{}},
+        {"name":"song","description":"Plays music","input_schema":{}}]MORE}"#;
+    let kept = |more: &str| cut(&body.replace("MORE", more), "1").ok()["tools"][1]["name"].clone();
+    assert_eq!(kept(""), "song");
+    assert_eq!(kept(r#","prompt":"send an email to Dana""#), "mail");
+    assert_eq!(kept(r#","query":"the weather in Paris""#), "rain");
+    assert_eq!(kept(r#","query":"the weather in Paris","prompt":"the weather in Paris""#), "rain");
+    assert_eq!(kept(r#","prompt":{"id":"pmpt_1"}"#), "song", "a template of the provider");
+    let two = cut(&body.replace("MORE", r#","prompt":"a","query":"b""#), "1");
+    assert_eq!(two.error(), (400, "invalid_request".to_owned()));
+
+    let report = cut(&body.replace("MORE", ""), "1").ok()["toolroute"].clone();
+    let scores = report["scores"].as_array().unwrap();
+    let named: Vec<_> = scores.iter().map(|one| (&one["name"], &one["kept"])).collect();
+    let [no, yes] = [json!(false), json!(true)];
+    assert_eq!(named, [(&json!("mail"), &no), (&json!("rain"), &no), (&json!("song"), &yes)]);
+    let song = scores[2]["score"].as_f64().unwrap();
+    assert!(song > scores[0]["score"].as_f64().unwrap_or(0.0), "{report}");
+    let select = json!({"prompt": "play some music", "limit": 1, "tools": [
+        {"name": "mail", "description": "Sends an email"},
+        {"name": "rain", "description": "The weather of a city"},
+        {"name": "song", "description": "Plays music"}]});
+    let select = post(server.port, "/v1/select", &select).ok();
+    assert_eq!(select["tools"][0]["score"], scores[2]["score"], "the same digits as a selection");
+    let all = cut(&body.replace("MORE", ""), "3").ok()["toolroute"].clone();
+    assert!(all.get("scores").is_none() && all["untouched"].is_string(), "{all}");
+    let counts = post_with(
+        server.port,
+        "/v1/tools/filter?limit=1&report=headers",
+        &[],
+        &serde_json::from_str(&body.replace("MORE", "")).unwrap(),
+    );
+    assert_eq!(counts.header("x-toolroute-kept"), Some("2"));
 }

@@ -29,7 +29,7 @@ use super::http::{
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),
-    components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn)),
+    components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn, filter::CutReportDoc)),
     modifiers(&Token),
     tags(
         (name = "tools", description = "finding, changing and calling tools"),
