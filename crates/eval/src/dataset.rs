@@ -51,7 +51,7 @@ struct QueryMembers {
     #[serde(default)]
     id: RowId,
     query: Option<String>,
-    /// Beside a `query` it may be anything.
+    /// Beside a `query` the same text, or anything that is no text.
     prompt: Option<serde_json::Value>,
     #[serde(default)]
     gold: Option<Vec<String>>,
@@ -66,6 +66,9 @@ impl TryFrom<QueryMembers> for Query {
 
     fn try_from(row: QueryMembers) -> Result<Self, Self::Error> {
         let query = match (row.query, row.prompt) {
+            (Some(query), Some(serde_json::Value::String(prompt))) if prompt != query => {
+                return Err("`query` and `prompt` are not the same text");
+            }
             (Some(query), _) | (None, Some(serde_json::Value::String(query))) => query,
             (None, Some(_)) => return Err("`prompt` is not a text"),
             (None, None) => return Err("missing field `query`"),
@@ -237,6 +240,20 @@ mod tests {
             assert_eq!((id(&query), &query.candidates), (kept, &None));
         }
         assert_eq!(id(&parse_query(br#"{"query": "x"}"#, 1).unwrap()), "null");
+    }
+
+    #[test]
+    fn a_row_names_its_prompt_by_either_name() {
+        for row in [
+            r#"{"query": "x"}"#,
+            r#"{"prompt": "x"}"#,
+            r#"{"query": "x", "prompt": "x"}"#,
+            r#"{"query": "x", "prompt": null}"#,
+        ] {
+            assert_eq!(parse_query(row.as_bytes(), 1).unwrap().query, "x", "{row}");
+        }
+        let two = parse_query(br#"{"query": "x", "prompt": "y"}"#, 1).unwrap_err();
+        assert!(two.error.contains("not the same text"), "{}", two.error);
     }
 
     #[test]

@@ -87,6 +87,9 @@ pub struct Assembly {
     /// The tools at the start: those of files, and those that the servers listed last time. Tools of
     /// `servers` that permissions or pins forbid are taken out.
     pub catalog: Catalog,
+    /// Whether no source of tools was named. Then an empty catalog is no fault: it is ready, and requests that
+    /// need a catalog get [`Error::NoCatalog`].
+    pub without_sources: bool,
     /// Changes that clients made to the catalog over HTTP in an earlier run.
     pub changes: Changes,
     pub config: EngineConfig,
@@ -186,6 +189,7 @@ pub(crate) struct Parts {
     model: Option<Arc<dyn Embedder>>,
     usage: Option<(PathBuf, u64, Option<SystemTime>)>,
     servers: Option<(BTreeMap<String, String>, String)>,
+    without_sources: bool,
 }
 
 impl PartialEq for Parts {
@@ -194,7 +198,8 @@ impl PartialEq for Parts {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
             (own, other) => own.is_none() && other.is_none(),
         };
-        is_same_model && self.usage == other.usage && self.servers == other.servers
+        let is_same_kind = self.without_sources == other.without_sources;
+        is_same_model && is_same_kind && self.usage == other.usage && self.servers == other.servers
     }
 }
 
@@ -245,6 +250,7 @@ impl Assembly {
             sessions: sessions
                 .unwrap_or_else(|| Arc::new(Sessions::new(self.session_limits.clone()))),
             changes: changes.unwrap_or_else(|| Arc::new(Mutex::new(self.changes.clone()))),
+            without_sources: self.without_sources,
             parts: self.parts(),
             first_lists: self.first_lists(),
             ..self.screening_options()
@@ -336,7 +342,8 @@ impl Assembly {
         let servers = self.servers.as_ref();
         let servers =
             servers.map(|servers| (servers.file.fingerprints.clone(), servers.revision.clone()));
-        Parts { model: self.model.clone(), usage, servers }
+        let without_sources = self.without_sources;
+        Parts { model: self.model.clone(), usage, servers, without_sources }
     }
 
     fn first_lists(&self) -> FirstLists {

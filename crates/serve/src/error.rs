@@ -30,6 +30,12 @@ pub enum Error {
     #[error("no server `{}`; expected one of {}", cut(.name), listed(.known))]
     UnknownServer { name: String, known: Vec<String> },
 
+    #[error(
+        "this server has no catalog; expected one at its start, as with --tools PATH or --servers FILE, or \
+         tools by POST /v1/tools; POST /v1/select also takes `tools` in its body"
+    )]
+    NoCatalog,
+
     #[error("tools cannot be called here; expected a servers file, as with --servers FILE")]
     NoExecutor,
 

@@ -3,7 +3,8 @@
 //! It reads request bodies of OpenAI (chat completions, responses) and Anthropic (messages). Only functions
 //! of the caller are removed. Tools that the provider runs, that the request forces or that the conversation
 //! has used stay, and so does every element that is not understood. All remaining bytes stay as they are,
-//! because the providers' caches and signatures depend on them.
+//! because the providers' caches and signatures depend on them. A text `prompt` beside the messages is ranked
+//! for in the place of the user's last message.
 
 mod body;
 mod conversation;
@@ -11,7 +12,7 @@ mod element;
 mod skip_reason;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use element::ListElement;
 use serde::Serialize;
@@ -19,17 +20,18 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use thiserror::Error as ThisError;
 use toolroute_catalog::{Catalog, Tool};
-use toolroute_rank::engine::{self, Context, Engine, SelectRequest};
+use toolroute_rank::engine::{self, Context, Engine, SelectRequest, Selection};
 
 use body::Outline;
 pub use conversation::Conversation;
+use conversation::own_prompt;
 pub use skip_reason::SkipReason;
 
 /// The default number of tools to keep.
 pub const DEFAULT_KEEP: usize = 10;
 
 /// The longest list of tools that is ranked. Ranking more would take longer than the model does.
-const MOST_TOOLS: usize = 4_096;
+pub(crate) const MOST_TOOLS: usize = 4_096;
 
 /// The members that may hold the list; OpenAI first called it `functions`.
 const LISTS: [&str; 2] = ["tools", "functions"];
@@ -42,7 +44,7 @@ pub struct FilteredBody<'a> {
 }
 
 /// How many tools were removed, and which.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FilterReport {
     /// The number of tools before.
     pub tools: usize,
@@ -53,6 +55,20 @@ pub struct FilterReport {
     /// Why the tools were not ranked, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untouched: Option<SkipReason>,
+    /// The functions that were ranked for, in their order, where [`filter_with_scores`] was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Vec<ToolScore>>,
+}
+
+/// How well a function of a request fits its prompt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolScore {
+    pub name: String,
+    /// The score of a selection; `None` where nothing of the tool matches the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+    /// Whether the tool stays.
+    pub kept: bool,
 }
 
 #[derive(Debug, ThisError)]
@@ -61,6 +77,9 @@ pub enum FilterError {
     #[error("expected a request body, a JSON object; {0}")]
     NotARequest(String),
 
+    #[error("expected `prompt` or `query`, found both with different texts")]
+    TwoPrompts,
+
     #[error(transparent)]
     Engine(#[from] engine::Error),
 }
@@ -68,29 +87,53 @@ pub enum FilterError {
 /// Filters a body: at most `keep` tools stay, in addition to those that must stay.
 ///
 /// # Errors
-/// A body that is not a JSON object, and the errors of a selection.
+/// A body that is not a JSON object or has two prompts, and the errors of a selection.
 pub fn filter<'a>(
     engine: &Engine,
     body: &'a [u8],
     keep: usize,
+) -> Result<FilteredBody<'a>, FilterError> {
+    filtered(engine, body, keep, false)
+}
+
+/// [`filter`], with the score of each function in the report.
+///
+/// # Errors
+/// As [`filter`].
+pub fn filter_with_scores<'a>(
+    engine: &Engine,
+    body: &'a [u8],
+    keep: usize,
+) -> Result<FilteredBody<'a>, FilterError> {
+    filtered(engine, body, keep, true)
+}
+
+fn filtered<'a>(
+    engine: &Engine,
+    body: &'a [u8],
+    keep: usize,
+    with_scores: bool,
 ) -> Result<FilteredBody<'a>, FilterError> {
     let text = std::str::from_utf8(body);
     let text =
         text.map_err(|_| FilterError::NotARequest("found bytes that are no UTF-8".into()))?;
     let outline = Outline::parse(text);
     let outline = outline.map_err(|error| FilterError::NotARequest(body::place_of(&error)))?;
+    let prompt = own_prompt(&outline)?;
     let Some(list) = LISTS.iter().find_map(|name| outline.list(name)) else {
         return Ok(untouched(body, 0, SkipReason::NoTools));
     };
-    match cut(engine, &outline, &list, keep.max(1))? {
+    let wanted = CutRequest { prompt, keep: keep.max(1), with_scores };
+    match cut(engine, &outline, &list, wanted)? {
         Err(because) => Ok(untouched(body, list.len(), because)),
-        Ok(Cut { rows, names }) => {
+        Ok(Cut { rows, names, scores }) => {
             let text = body::without(text, &list, &rows);
             let report = FilterReport {
                 tools: list.len(),
                 kept: list.len() - rows.len(),
                 dropped: names,
                 untouched: None,
+                scores,
             };
             Ok(FilteredBody { body: Cow::Owned(text.into_bytes()), report })
         }
@@ -98,8 +141,17 @@ pub fn filter<'a>(
 }
 
 fn untouched<'a>(body: &'a [u8], tools: usize, because: SkipReason) -> FilteredBody<'a> {
-    let report = FilterReport { tools, kept: tools, dropped: Vec::new(), untouched: Some(because) };
+    let untouched = Some(because);
+    let report = FilterReport { tools, kept: tools, untouched, ..FilterReport::default() };
     FilteredBody { body: Cow::Borrowed(body), report }
+}
+
+/// What a request is ranked for.
+struct CutRequest {
+    /// The text to rank for, where the last message of the user is not.
+    prompt: Option<String>,
+    keep: usize,
+    with_scores: bool,
 }
 
 /// The elements to remove.
@@ -107,6 +159,7 @@ struct Cut {
     /// Their positions in the list.
     rows: BTreeSet<usize>,
     names: Vec<String>,
+    scores: Option<Vec<ToolScore>>,
 }
 
 /// The elements to remove, or the reason why all stay.
@@ -114,7 +167,7 @@ fn cut(
     engine: &Engine,
     outline: &Outline<'_>,
     list: &[&RawValue],
-    keep: usize,
+    CutRequest { prompt, keep, with_scores }: CutRequest,
 ) -> Result<Result<Cut, SkipReason>, engine::Error> {
     if list.len() > MOST_TOOLS {
         return Ok(Err(SkipReason::ManyTools));
@@ -126,13 +179,17 @@ fn cut(
         return Ok(Err(SkipReason::FewTools));
     }
     let conversation = Conversation::read(outline);
-    let Some(prompt) = conversation.prompt() else {
+    let (prompt, conversation_before) = match prompt {
+        Some(prompt) => (Some(prompt.clone()), conversation.before(&prompt)),
+        None => (conversation.prompt(), conversation.history()),
+    };
+    let Some(prompt) = prompt else {
         return Ok(Err(SkipReason::NoPrompt));
     };
-    let context = Context { conversation: conversation.history(), ..Context::default() };
+    let context = Context { conversation: conversation_before, ..Context::default() };
     let request = SelectRequest::new(prompt).limit(keep).adaptive(false).context(context);
-    let tools = || tools(list, &listed);
-    let selection = engine.select_among(&key(list, &listed), tools, &request)?;
+    let (key, tools) = (key(list, &listed), || tools(list, &listed));
+    let selection = engine.select_among(&key, tools, &request)?;
     if selection.degraded == Some(engine::Degradation::UnreadLanguage) {
         return Ok(Err(SkipReason::Language));
     }
@@ -142,7 +199,28 @@ fn cut(
     let rows = listed.iter().enumerate();
     let gone = rows.filter_map(|(row, tool)| tool.function().filter(goes).map(|name| (row, name)));
     let (rows, names) = gone.map(|(row, name)| (row, name.to_owned())).unzip();
-    Ok(Ok(Cut { rows, names }))
+    let scores = match with_scores {
+        // Apart from the answer, whose limit decides how it is divided among what a prompt asks for.
+        true => {
+            let all = engine.select_among(&key, tools, &request.limit(functions.len()))?;
+            Some(scores(&all, &listed, |name| !goes(&name)))
+        }
+        false => None,
+    };
+    Ok(Ok(Cut { rows, names, scores }))
+}
+
+/// The functions of a list with the scores of a selection among all of them.
+fn scores(all: &Selection, listed: &[ListElement], stays: impl Fn(&str) -> bool) -> Vec<ToolScore> {
+    let found = all.tools.iter().map(|found| (found.tool.name.as_str(), found.score));
+    let found: BTreeMap<&str, f32> = found.collect();
+    let functions = listed.iter().filter_map(ListElement::function);
+    let score = |name: &str| ToolScore {
+        name: name.to_owned(),
+        score: found.get(name).copied(),
+        kept: stays(name),
+    };
+    functions.map(score).collect()
 }
 
 /// The number of tools to keep for the model that the request names: a small model gets fewer.

@@ -56,7 +56,11 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
             true => Ok(()),
             false => Err("servers are asked for their tools for the first time".to_owned()),
         };
-        service.engine().health().with("servers", listed).report()
+        let health = service.engine().health().with("servers", listed);
+        match service.is_without_sources() {
+            true => health.with("catalog", || Ok(())).report(),
+            false => health.report(),
+        }
     });
     let report: HealthReport = checking.await.map_err(|error| ApiError::internal(&error))?;
     let status = if report.healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

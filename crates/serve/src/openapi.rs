@@ -29,7 +29,7 @@ use super::http::{
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),
-    components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn)),
+    components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn, filter::CutReportDoc)),
     modifiers(&Token),
     tags(
         (name = "tools", description = "finding, changing and calling tools"),
@@ -57,8 +57,36 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
             *known = schema;
         }
     }
+    for (body, name, other) in PROMPT_NAMES {
+        if let Some(schema) = document.pointer_mut(&format!("/components/schemas/{body}")) {
+            describe_names(schema, name, other);
+        }
+    }
     document.to_string()
 });
+
+/// The bodies that take their prompt under two names.
+const PROMPT_NAMES: [(&str, &str, &str); 5] = [
+    ("SelectBody", "prompt", "query"),
+    ("AnalyzeBody", "prompt", "query"),
+    ("ArgumentsBody", "prompt", "query"),
+    ("RunBody", "prompt", "query"),
+    ("RerankBody", "query", "prompt"),
+];
+
+/// Describes that a body takes its prompt under either name.
+fn describe_names(schema: &mut Value, name: &str, other: &str) {
+    let mut second = schema["properties"][name].clone();
+    second["description"] = format!("The same as `{name}`; beside it, the same text.").into();
+    schema["properties"][other] = second;
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|member| member != name);
+    }
+    let mut names = vec![name, other];
+    names.extend(schema["properties"].get("prompts").map(|_| "prompts"));
+    let names = names.iter().map(|name| json!({"required": [name]}));
+    schema["anyOf"] = names.collect();
+}
 
 /// Schemas that the macros cannot express, by their place in the document.
 fn precise() -> [(&'static str, Value); 4] {

@@ -32,6 +32,7 @@ use crate::{Error, Profile, Profiles};
 pub use about::About;
 pub use call::CallRequest;
 pub use changes::Changes;
+pub(crate) use find::ManyResults;
 pub use find::{FindRequest, FindResult, UnavailableServer};
 pub use recent::RecentSelection;
 pub use run::RunRequest;
@@ -65,6 +66,8 @@ pub(crate) struct ServiceOptions {
     pub changes: Arc<Mutex<Changes>>,
     pub parts: Parts,
     pub first_lists: FirstLists,
+    /// Whether no source of tools was named.
+    pub without_sources: bool,
 }
 
 /// A change that clients may want to know of.
@@ -149,12 +152,27 @@ impl Service {
         self.engine.catalog()
     }
 
+    /// Whether the catalog may be empty, because no source of tools was named.
+    pub(crate) fn is_without_sources(&self) -> bool {
+        self.options.without_sources
+    }
+
+    /// # Errors
+    /// [`Error::NoCatalog`] where no source of tools was named and no client has added a tool.
+    pub(crate) fn expect_catalog(&self) -> Result<(), Error> {
+        match self.options.without_sources && self.engine.catalog().is_empty() {
+            true => Err(Error::NoCatalog),
+            false => Ok(()),
+        }
+    }
+
     /// The tool with this id, `server:tool`, or name if only one tool has it.
     ///
     /// # Errors
     /// [`Error::UnknownTool`] with similar ids; [`Error::HeldBack`] and [`Error::NotListed`], which say why
-    /// the tool is missing; [`Error::UnknownProfile`].
+    /// the tool is missing; [`Error::NoCatalog`]; [`Error::UnknownProfile`].
     pub fn describe(&self, id: &str, profile: Option<&str>) -> Result<Arc<Tool>, Error> {
+        self.expect_catalog()?;
         let view = self.view(profile)?;
         let catalog = self.engine.catalog();
         let found = catalog.row(id).map(|row| &catalog.tools()[row as usize]);

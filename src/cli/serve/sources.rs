@@ -7,11 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::super::args::{Global, LimitArgs, ServeArgs};
 use super::super::lists::Lists;
 use super::super::setup::{self, Wanted};
-use super::super::{call, mcp, models, servers, stamp};
+use super::super::{call, mcp, models, render, servers, stamp};
 use toolroute_catalog::{Catalog, LoadOptions, Problem};
 use toolroute_run::execution::ServersFile;
-use toolroute_serve::{Assembly, Service, Sources, Upstreams};
+use toolroute_serve::{Assembly, Service, Sources, Upstreams, VectorFile};
 use toolroute_vectors::embedding::Embedder;
+
+/// Said once at a start without a catalog.
+const NO_CATALOG: &str = "no catalog: what comes with a request is ranked (/v1/select with `tools`, /v1/tools/filter, \
+                          /v1/embeddings, /v1/rerank); --tools PATH or --servers FILE gives a catalog";
 
 /// The files, and what need not be read again while they stay the same.
 pub struct SourceFiles {
@@ -80,7 +84,13 @@ fn assembly(
     global: &Global,
 ) -> anyhow::Result<(Assembly, LastRead)> {
     let from = &args.catalog;
-    setup::expect_sources(from)?;
+    let without_sources = !setup::names_sources(from);
+    if without_sources && (args.engine.index.is_some() || !from.overlay.is_empty()) {
+        setup::expect_sources(from)?;
+    }
+    if without_sources && before.is_none() {
+        render::warn(global, NO_CATALOG);
+    }
     let file = from.live.servers().map(|path| servers::read(path)).transpose()?;
     let lists = file.as_ref().map(|file| Lists::of(file, from.live.refresh)).unwrap_or_default();
     let paths: Vec<PathBuf> = from.tools.iter().cloned().chain(lists.there()).collect();
@@ -89,7 +99,7 @@ fn assembly(
     let loaded = Catalog::load(&paths, &options)?;
     let broken = broken(&loaded.problems, &from.overlay, before.map(|before| &before.broken))?;
     setup::tell_problems(&loaded.problems, global);
-    if lists.stale.is_empty() {
+    if lists.stale.is_empty() && !without_sources {
         setup::tell_empty(from, &loaded.catalog, global);
     }
     let model_key = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
@@ -105,7 +115,11 @@ fn assembly(
         catalog: loaded.catalog,
         config: setup::config(&args.engine, &wanted, global),
         model: model.clone(),
-        vectors: super::vectors(from, &args.engine),
+        without_sources,
+        vectors: match without_sources {
+            true => VectorFile::None,
+            false => super::vectors(from, &args.engine),
+        },
         usage: wanted.usage,
         executor: call::options(rights, file.as_ref().unwrap_or(&ServersFile::default()))?,
         servers: file.map(|file| {

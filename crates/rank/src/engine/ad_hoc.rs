@@ -56,7 +56,7 @@ impl Engine {
         tools: impl FnOnce() -> Vec<Tool>,
         request: &SelectRequest,
     ) -> Result<Selection, Error> {
-        let (start, state) = (Instant::now(), self.ad_hoc_state(key, tools)?);
+        let (start, state) = (Instant::now(), self.ad_hoc_state(key, || Ok::<_, Error>(tools()))?);
         let all = state.catalog.iter().map(|tool| tool.id.to_string()).collect();
         let request = SelectRequest {
             candidates: Some(all),
@@ -68,11 +68,39 @@ impl Engine {
         answer
     }
 
-    fn ad_hoc_state(
+    /// [`Engine::select_many`] among tools that belong to no catalog, with what the requests and the
+    /// configuration say, as if they were the catalog. `key` is as for [`Engine::select_among`], of which
+    /// a list has a key of its own. An error of `tools` is returned, and the list is not kept.
+    ///
+    /// ```
+    /// use toolroute_catalog::{Catalog, Tool};
+    /// use toolroute_rank::engine::{Engine, Error, SelectRequest};
+    ///
+    /// let engine = Engine::builder(Catalog::default()).build()?;
+    /// let tools = || Ok::<_, Error>(vec![Tool::new(None, "send", "Sends a mail")]);
+    /// let requests = ["send a mail", ""].map(SelectRequest::new);
+    /// let answers = engine.select_many_among("my tools", tools, &requests)?;
+    /// assert!(answers[0].is_ok() && answers[1].is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// That of `tools`, and those of the embedder that concern the tools.
+    pub fn select_many_among<E: From<Error>>(
         &self,
         key: &str,
-        tools: impl FnOnce() -> Vec<Tool>,
-    ) -> Result<Arc<State>, Error> {
+        tools: impl FnOnce() -> Result<Vec<Tool>, E>,
+        requests: &[SelectRequest],
+    ) -> Result<Vec<Result<Selection, Error>>, E> {
+        let state = self.ad_hoc_state(key, tools)?;
+        Ok(self.select_many_in(&state, requests))
+    }
+
+    fn ad_hoc_state<E: From<Error>>(
+        &self,
+        key: &str,
+        tools: impl FnOnce() -> Result<Vec<Tool>, E>,
+    ) -> Result<Arc<State>, E> {
         let slot = {
             let mut catalogs = self.ad_hoc.0.lock().unwrap_or_else(PoisonError::into_inner);
             catalogs.get_or_insert_ref(key, Slot::default).clone()
@@ -83,13 +111,13 @@ impl Engine {
             return Ok(known.clone());
         }
         let present = self.state();
-        let catalog = Catalog::from_tools(tools()).catalog;
+        let catalog = Catalog::from_tools(tools()?).catalog;
         let index = match present.embedder.as_deref() {
             Some(model) => Some(index_tools(&self.texts, model, &catalog)?),
             None => None,
         };
-        // Usage that was learned of the engine's tools does not apply to these.
-        let parts = EngineParts { usage: None, ..present.parts() };
+        // What was learned of the engine's tools, and which are held back, does not apply to these.
+        let parts = EngineParts { usage: None, held: Arc::default(), ..present.parts() };
         let words = KeywordRetriever::new(catalog.tools());
         let state = Arc::new(State::new(parts, catalog, (index, words), 0));
         *slot = Some(state.clone());
@@ -126,5 +154,16 @@ mod tests {
         let again = engine.select_among("a", || panic!("the list is known"), &request).unwrap();
         assert_eq!(again.tools[0].score, first.tools[0].score);
         assert!(engine.catalog().is_empty());
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_read_is_not_kept() {
+        let engine = Engine::builder(Catalog::default()).build().unwrap();
+        let requests = [SelectRequest::new("send a mail").limit(1)];
+        let unread = || Err(Error::EmptyPrompt);
+        assert!(engine.select_many_among("a", unread, &requests).is_err());
+        let answers = engine.select_many_among("a", || Ok::<_, Error>(tools()), &requests);
+        let answers = answers.unwrap();
+        assert_eq!(answers[0].as_ref().unwrap().tools[0].tool.id.as_str(), "send");
     }
 }

@@ -239,12 +239,20 @@ impl Engine {
     /// ```
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
         self.refresh_inputs();
-        let state = self.state();
+        self.select_many_in(&self.state(), requests)
+    }
+
+    /// [`Engine::select_many`] in the catalog of a state.
+    pub(super) fn select_many_in(
+        &self,
+        state: &State,
+        requests: &[SelectRequest],
+    ) -> Vec<Result<Selection, Error>> {
         let wants_analysis =
             |request: &SelectRequest| request.context.as_ref().is_some_and(Context::wants_analysis);
         let answers = match requests.iter().any(wants_analysis) {
             // Each request has files of its own, which are analysed with its prompt.
-            true => requests.iter().map(|one| self.select_analyzed(&state, one)).collect(),
+            true => requests.iter().map(|one| self.select_analyzed(state, one)).collect(),
             false => {
                 let mut answers = state.select_many(requests);
                 state.name_held(requests, &mut answers);

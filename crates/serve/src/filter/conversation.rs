@@ -63,6 +63,14 @@ impl Conversation {
         self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
     }
 
+    /// The turns before a prompt that the request gives beside them. Where the last of them is the prompt
+    /// itself, it is not one of these.
+    pub(super) fn before(&self, prompt: &str) -> Vec<Turn> {
+        let is_prompt = |turn: &Turn| turn.role == Speaker::User && turn.text == prompt;
+        let end = self.turns.len() - usize::from(self.turns.last().is_some_and(is_prompt));
+        self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
+    }
+
     /// Whether the conversation used a tool of this name, or the request forces it.
     pub fn needs(&self, name: &str) -> bool {
         self.needed.contains(name)
@@ -157,6 +165,20 @@ impl Conversation {
             _ => {}
         }
     }
+}
+
+/// The text to rank for, which a request may give beside its messages as `prompt` or `query`. Anything else
+/// under these names is a provider's own, such as OpenAI's templates of prompts.
+///
+/// # Errors
+/// [`FilterError::TwoPrompts`].
+pub(super) fn own_prompt(body: &Outline<'_>) -> Result<Option<String>, FilterError> {
+    let text = |name| serde_json::from_str::<String>(body.get(name)?.get()).ok();
+    let text = match (text("prompt"), text("query")) {
+        (Some(prompt), Some(query)) if prompt != query => return Err(FilterError::TwoPrompts),
+        (prompt, query) => prompt.or(query),
+    };
+    Ok(text.map(|text| shortened(text.trim())).filter(|text| !text.is_empty()))
 }
 
 fn shortened(text: &str) -> String {

@@ -75,7 +75,8 @@ pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
 #[utoipa::path(post, path = "/v1/arguments", tag = "tools", request_body = ArgumentsBody, responses(
     (status = 200, body = ArgumentsDoc), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool or profile", body = ErrorBody),
-    (status = 408, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
+    (status = 408, body = ErrorBody), (status = 409, description = "there is no catalog", body = ErrorBody),
+    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]
 pub async fn arguments(
     State(app): State<Arc<App>>,
     headers: HeaderMap,

@@ -77,6 +77,7 @@ pub async fn conduct(
         let said = "obligations are not taken here; start with --conduct";
         return Err(ApiError::not_configured(said));
     };
+    app.service().expect_catalog()?;
     parse::<serde::de::IgnoredAny>(&body)?;
     let document = String::from_utf8(body.to_vec());
     let document = document.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;

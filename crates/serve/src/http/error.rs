@@ -57,6 +57,12 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }
 
+    /// The same error, with the place in the body that it concerns.
+    #[must_use]
+    pub(super) fn at(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
@@ -107,6 +113,7 @@ impl From<Error> for ApiError {
             | Error::UnknownProfile { .. }
             | Error::UnknownServer { .. } => Self::not_found(error.to_string()),
             Error::BadSession { .. } => Self::bad_request(error.to_string()),
+            Error::NoCatalog => Self::not_configured(error.to_string()),
             Error::NoExecutor => {
                 Self::not_configured("tools cannot be called here; start with --servers FILE")
             }

@@ -1,5 +1,6 @@
 //! Extractors of bodies and parameters whose errors are answers in JSON.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 
 use axum::body::Bytes;
@@ -10,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::ApiError;
 
@@ -55,7 +57,32 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         if bytes.trim_ascii_start().starts_with(b"[") {
             return Err(ApiError::bad_request("expected a body that is an object, found a list"));
         }
-        parse(&bytes).map(Self)
+        parse_prompt(&bytes).map(Self)
+    }
+}
+
+/// As [`parse`], for bodies that take their prompt as `prompt` or as `query`: both at once must be the same
+/// text. To serde they are one member that is there twice.
+fn parse_prompt<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let failed = match serde_json::from_slice(bytes) {
+        Ok(read) => return Ok(read),
+        Err(error) => ApiError::bad_request(message_of(&error)),
+    };
+    let Ok(mut members) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(bytes) else {
+        return Err(failed);
+    };
+    let text = |name: &str| serde_json::from_str::<String>(members.get(name)?.get()).ok();
+    match (text("prompt"), text("query")) {
+        (Some(prompt), Some(query)) if prompt == query => {
+            members.remove("query");
+            let once = serde_json::to_vec(&members).map_err(|error| ApiError::internal(&error))?;
+            parse(&once)
+        }
+        (Some(_), Some(_)) => {
+            let said = "expected `prompt` or `query`, found both with different texts";
+            Err(ApiError::bad_request(said))
+        }
+        _ => Err(failed),
     }
 }
 

@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson};
@@ -21,7 +20,8 @@ pub struct FilterParams {
     /// says the same.
     #[param(minimum = 1)]
     limit: Option<usize>,
-    /// Where the answer says what was cut: `headers`, or `body` as a member `toolroute`.
+    /// Where the answer says what was cut: `headers`, or `body` as a member `toolroute`, which also has the
+    /// scores (`CutReport`).
     report: Option<ReportIn>,
 }
 
@@ -32,11 +32,42 @@ pub enum ReportIn {
     Body,
 }
 
+/// The member `toolroute` of an answer, with `report=body`.
+#[derive(ToSchema)]
+#[schema(as = CutReport)]
+#[allow(dead_code, reason = "documents `FilterReport`")]
+pub struct CutReportDoc {
+    /// The number of tools before.
+    tools: usize,
+    /// The number of tools after.
+    kept: usize,
+    /// Names of the removed tools, in their order.
+    dropped: Vec<String>,
+    /// Why the tools were not ranked, where they were not.
+    #[schema(required = false, nullable = false)]
+    untouched: Option<String>,
+    /// Each function of the request in its order, where they were ranked.
+    #[schema(required = false, nullable = false)]
+    scores: Option<Vec<ScoreDoc>>,
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents `ToolScore`")]
+struct ScoreDoc {
+    name: String,
+    /// Absent where nothing of the tool matches the prompt.
+    #[schema(required = false, nullable = false)]
+    score: Option<f32>,
+    kept: bool,
+}
+
 impl From<FilterError> for ApiError {
     fn from(error: FilterError) -> Self {
         match error {
             FilterError::Engine(error) => error.into(),
-            FilterError::NotARequest(_) => Self::bad_request(error.to_string()),
+            FilterError::NotARequest(_) | FilterError::TwoPrompts => {
+                Self::bad_request(error.to_string())
+            }
         }
     }
 }
@@ -44,7 +75,8 @@ impl From<FilterError> for ApiError {
 /// Takes the body of an OpenAI (chat completions, responses) or Anthropic (messages) request and
 /// gives it back with those tools that the messages need. No other byte changes.
 #[utoipa::path(post, path = "/v1/tools/filter", tag = "drop-in", params(FilterParams),
-    request_body(content = Object, description = "the body of a request to a language model"),
+    request_body(content = Object, description = "the body of a request to a language model; a text `prompt` (or \
+        `query`) beside its messages is what the tools are ranked for, and the messages are the conversation before"),
     responses((status = 200, description = "the body, cut", body = Object), (status = 400, body = ErrorBody),
         (status = 408, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
         (status = 503, body = ErrorBody)))]
@@ -61,13 +93,16 @@ pub async fn filter(
     if keep == 0 {
         return Err(ApiError::bad_request("expected a limit of at least 1 tool"));
     }
-    let service = app.service();
+    let (service, with_scores) = (app.service(), params.report == Some(ReportIn::Body));
     let filtering = app.work(move || {
-        let filtered = filter::filter(service.engine(), &body, keep)?;
+        let filtered = match with_scores {
+            true => filter::filter_with_scores(service.engine(), &body, keep)?,
+            false => filter::filter(service.engine(), &body, keep)?,
+        };
         Ok::<_, FilterError>((filtered.body.into_owned(), filtered.report))
     });
     let (mut body, report) = filtering.await??;
-    if params.report == Some(ReportIn::Body) {
+    if with_scores {
         body = with_report(body, &report);
     }
     let mut response = json_text(body);
@@ -103,7 +138,9 @@ fn with_report(mut body: Vec<u8>, report: &FilterReport) -> Vec<u8> {
     let Some(end) = body.iter().rposition(|byte| *byte == b'}') else { return body };
     let is_empty = body[..end].iter().rfind(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let comma = if is_empty { "" } else { "," };
-    let member = format!("{comma}\"toolroute\":{}", json!(report));
+    // As text, because a `Value` widens each f32.
+    let report = serde_json::to_string(report).expect("a report has texts as keys. This is a bug.");
+    let member = format!("{comma}\"toolroute\":{report}");
     body.splice(end..end, member.into_bytes());
     body
 }

@@ -59,7 +59,7 @@ struct PointDoc {
 /// Where the tools lie by their two principal components, and the prompt.
 #[utoipa::path(get, path = "/v1/map", tag = "watching", params(MapParams), responses(
     (status = 200, body = MapDoc), (status = 400, body = ErrorBody),
-    (status = 409, description = "there is no model", body = ErrorBody), (status = 503, body = ErrorBody)))]
+    (status = 409, description = "there is no catalog or no model", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn map(
     State(app): State<Arc<App>>,
     Params(MapParams { prompt, prompt_only }): Params<MapParams>,
@@ -68,6 +68,7 @@ pub async fn map(
     let mapping = Arc::clone(&app);
     let made = app.work(move || {
         let service = mapping.service();
+        service.expect_catalog()?;
         let map = mapping.map(service.engine())?;
         let place = |prompt: String| map.place(service.engine(), &prompt);
         let [x, y] = match prompt.map(place).transpose()? {

@@ -1,18 +1,21 @@
 //! `POST /v1/select`: the tools for a prompt, as `toolroute route --json` answers.
 
+mod many;
+
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolroute_conduct::session::Session;
 use toolroute_rank::engine::{Context, Policy, SelectRequest, Strategy, Timings};
 use utoipa::ToSchema;
 
 use super::extract::{Body, object};
-use super::{ApiError, App, ErrorBody, json};
+use super::{ApiError, App, ErrorBody, json_text};
 use crate::{FindRequest, FindResult};
 
 /// What is wanted.
@@ -21,7 +24,14 @@ use crate::{FindRequest, FindResult};
 pub struct SelectBody {
     #[schema(min_length = 1, pattern = r"\S", example = "send an email to Dana")]
     #[serde(alias = "query")]
-    prompt: String,
+    prompt: Option<String>,
+    /// Up to 1,000 prompts in the place of `prompt`: the answer is `{"results": […]}`, one selection for each in
+    /// their order.
+    #[schema(min_items = 1, max_items = 1000)]
+    prompts: Option<Vec<String>>,
+    /// Tools to rank in the place of the catalog's, 4,096 at most, in any format that `POST /v1/tools` takes.
+    #[schema(value_type = Option<Vec<Object>>, min_items = 1, max_items = 4096)]
+    tools: Option<Box<RawValue>>,
     /// Tools at most, or `auto`: as many as the prompt needs, up to 10.
     limit: Option<Limit>,
     #[schema(value_type = Option<StrategyName>)]
@@ -310,6 +320,21 @@ struct ExcludedDoc {
     because: String,
 }
 
+/// The answer to `prompt`, or to `prompts`.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "documents the answer")]
+pub enum SelectAnswerDoc {
+    One(Box<SelectionDoc>),
+    Many(ResultsDoc),
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "documents the answer")]
+pub struct ResultsDoc {
+    results: Vec<SelectionDoc>,
+}
+
 /// Members in the order of `toolroute route --json`.
 #[derive(Serialize)]
 struct Answer {
@@ -322,11 +347,11 @@ struct Answer {
 
 /// The tools for a prompt, best first.
 #[utoipa::path(post, path = "/v1/select", tag = "tools", request_body = SelectBody, responses(
-    (status = 200, body = SelectionDoc),
+    (status = 200, body = SelectAnswerDoc),
     (status = 400, description = "the request is wrong", body = ErrorBody),
     (status = 404, description = "no such profile or server", body = ErrorBody),
     (status = 408, description = "no answer in time", body = ErrorBody),
-    (status = 409, description = "a strategy that needs a model, and none is there", body = ErrorBody),
+    (status = 409, description = "no catalog, or a strategy that needs a model, and none is there", body = ErrorBody),
     (status = 413, description = "the body is too large", body = ErrorBody),
     (status = 415, description = "the body is not labelled as JSON", body = ErrorBody),
     (status = 503, description = "more is asked than can be answered", body = ErrorBody)))]
@@ -335,35 +360,60 @@ pub async fn select(
     headers: HeaderMap,
     Body(asked): Body<SelectBody>,
 ) -> Result<Response, ApiError> {
-    let SelectBody { explain, excluded, timings, .. } = asked;
-    let prompt = asked.prompt.clone();
+    if asked.tools.is_some() || asked.prompts.is_some() {
+        return many::select(&app, asked).await;
+    }
+    let (shown, prompt) = (asked.shown(), asked.prompt.clone());
+    let said = "expected `prompt`, what tools are wanted for, or `prompts`, a list of such texts";
+    let prompt = prompt.ok_or_else(|| ApiError::bad_request(said))?;
     let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
-    let found = app.find(asked.find(session)?).await?;
-    let timings = timings.then(|| stages(&found.selection.timings, found.took_ms));
-    let answer = Answer { prompt, found, timings };
-    if explain && excluded {
-        return Ok(json(answer));
-    }
-    // Through text, because `to_value` widens each f32: 0.478 would become 0.4779999852180481.
-    let text = serde_json::to_string(&answer).map_err(|error| ApiError::internal(&error))?;
-    let mut answer: Value =
-        serde_json::from_str(&text).map_err(|error| ApiError::internal(&error))?;
-    let without = |from: &mut Value, name| from.as_object_mut().and_then(|from| from.remove(name));
-    if !excluded {
-        without(&mut answer, "excluded");
-    }
-    if !explain {
-        for tool in answer["tools"].as_array_mut().into_iter().flatten() {
-            without(tool, "explanation");
+    let found = app.find(asked.find(prompt.clone(), session)?).await?;
+    Ok(json_text(shown.text(prompt, found)?))
+}
+
+/// The parts of an answer that the client wants.
+#[derive(Clone, Copy)]
+struct ShownParts {
+    explain: bool,
+    excluded: bool,
+    timings: bool,
+}
+
+impl ShownParts {
+    /// An answer as JSON.
+    fn text(self, prompt: String, found: FindResult) -> Result<String, ApiError> {
+        let timings = self.timings.then(|| stages(&found.selection.timings, found.took_ms));
+        let failed = |error: serde_json::Error| ApiError::internal(&error);
+        // Through text, because `to_value` widens each f32: 0.478 would become 0.4779999852180481.
+        let text = serde_json::to_string(&Answer { prompt, found, timings }).map_err(failed)?;
+        if self.explain && self.excluded {
+            return Ok(text);
         }
+        let mut answer: Value = serde_json::from_str(&text).map_err(failed)?;
+        let without =
+            |from: &mut Value, name| from.as_object_mut().and_then(|from| from.remove(name));
+        if !self.excluded {
+            without(&mut answer, "excluded");
+        }
+        if !self.explain {
+            for tool in answer["tools"].as_array_mut().into_iter().flatten() {
+                without(tool, "explanation");
+            }
+        }
+        Ok(answer.to_string())
     }
-    Ok(json(answer))
 }
 
 impl SelectBody {
-    fn find(self, session: Arc<Session>) -> Result<FindRequest, ApiError> {
+    fn shown(&self) -> ShownParts {
+        let &Self { explain, excluded, timings, .. } = self;
+        ShownParts { explain, excluded, timings }
+    }
+
+    /// The request for a prompt of the body.
+    fn find(self, prompt: String, session: Arc<Session>) -> Result<FindRequest, ApiError> {
         if let Some(context) = &self.context {
-            let is_good = context.agrees_with(&self.prompt).and_then(|()| context.check());
+            let is_good = context.agrees_with(&prompt).and_then(|()| context.check());
             is_good.map_err(|error| ApiError::bad_request(error.to_string()))?;
         }
         let (limit, sized) = match self.limit {
@@ -374,7 +424,7 @@ impl SelectBody {
         Ok(FindRequest {
             session,
             request: SelectRequest {
-                prompt: self.prompt,
+                prompt,
                 strategy: self.strategy,
                 limit,
                 adaptive: self.adaptive.or(sized),

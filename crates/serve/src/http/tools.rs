@@ -95,7 +95,8 @@ struct Page<'a> {
 /// One tool in full, its schema byte for byte.
 #[utoipa::path(get, path = "/v1/tools/{id}", tag = "tools",
     params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
-    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+    responses((status = 200, body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
+        (status = 409, description = "there is no catalog", body = ErrorBody)))]
 pub async fn show(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
     let tool = app.service().describe(&id, None)?;
     Ok(json(&*tool))
@@ -144,7 +145,7 @@ pub async fn update(
 #[utoipa::path(delete, path = "/v1/tools/{id}", tag = "tools",
     params(("id" = String, Path, description = "the id, `server:tool`, or a name that only one tool has")),
     responses((status = 200, body = ChangeSummary), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody),
-        (status = 503, body = ErrorBody)))]
+        (status = 409, description = "there is no catalog", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Response, ApiError> {
     let tool = app.service().describe(&id, None)?;
     let changed = app.change(vec![Change::Remove(tool.id.to_string())], Vec::new()).await?;
@@ -152,7 +153,7 @@ pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respo
 }
 
 /// The tools of a body, and problems that look like mistakes. One tool that is not usable refuses all.
-fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
+pub(super) fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
     // The catalog also reads other syntaxes, but the body must be JSON.
     super::extract::parse::<serde::de::IgnoredAny>(body)?;
     let text = std::str::from_utf8(body);

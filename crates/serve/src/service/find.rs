@@ -4,12 +4,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
-use toolroute_catalog::ToolId;
+use toolroute_catalog::{Tool, ToolId};
 use toolroute_conduct::session::Session;
-use toolroute_rank::engine::{Fit, NoTools, SelectRequest, Selection};
+use toolroute_rank::engine::{self, Fit, NoTools, SelectRequest, Selection};
 
 use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};
+use crate::profile::View;
 
 /// A request for the tools that fit a prompt.
 #[derive(Clone, Debug, Default)]
@@ -53,12 +54,19 @@ pub struct UnavailableServer {
     pub is_starting: bool,
 }
 
+/// The prompts that are ranked together: each has a copy of the request's context.
+const PROMPTS_AT_A_TIME: usize = 64;
+
+/// A result for each of many prompts, in their order. An error concerns its own prompt alone.
+pub(crate) type ManyResults = Vec<Result<FindResult, engine::Error>>;
+
 impl Service {
     /// Selects tools within a profile, on the runtime's blocking pool.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of [`Engine::select`](toolroute_rank::engine::Engine::select).
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
+        self.expect_catalog()?;
         let began = Instant::now();
         let unavailable = self.unavailable(&find)?;
         let service = Arc::clone(self);
@@ -77,6 +85,61 @@ impl Service {
     /// # Errors
     /// As [`Service::find`].
     pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
+        let mut selection = self.engine.select(&self.narrowed(find)?)?;
+        hide_needs(&mut selection, self.view(find.profile.as_deref())?);
+        leave_out(&mut selection, find.min_score);
+        find.session.note_selection(&find.request.prompt, &selection);
+        Ok(selection)
+    }
+
+    /// As [`Service::find`] for each of many prompts, on the calling thread and without a trace. The prompts
+    /// belong to no session.
+    ///
+    /// # Errors
+    /// As [`Service::find`], where the error concerns all prompts.
+    pub(crate) fn find_many(
+        &self,
+        find: &FindRequest,
+        prompts: &[String],
+    ) -> Result<ManyResults, Error> {
+        let unavailable = self.unavailable(find)?;
+        let request = self.narrowed(find)?;
+        let mut results = Vec::with_capacity(prompts.len());
+        for prompts in prompts.chunks(PROMPTS_AT_A_TIME) {
+            let began = Instant::now();
+            let answers = self.engine.select_many(&with_prompts(&request, prompts));
+            results.extend(results_of(answers, (find, &unavailable), began));
+        }
+        let view = self.view(find.profile.as_deref())?;
+        for found in results.iter_mut().flatten() {
+            hide_needs(&mut found.selection, view);
+        }
+        Ok(results)
+    }
+
+    /// As [`Service::find_many`] among tools that come with the request, which `key` identifies. They are
+    /// ranked as if they were the catalog, without a profile.
+    ///
+    /// # Errors
+    /// That of `tools`, and what [`Engine::select_many_among`](engine::Engine::select_many_among) may raise.
+    pub(crate) fn find_among<E: From<engine::Error>>(
+        &self,
+        find: &FindRequest,
+        prompts: &[String],
+        (key, tools): (&str, impl Fn() -> Result<Vec<Tool>, E>),
+    ) -> Result<ManyResults, E> {
+        let mut results = Vec::with_capacity(prompts.len());
+        for prompts in prompts.chunks(PROMPTS_AT_A_TIME) {
+            let (began, requests) = (Instant::now(), with_prompts(&find.request, prompts));
+            let answers = self.engine.select_many_among(key, &tools, &requests)?;
+            results.extend(results_of(answers, (find, &[]), began));
+        }
+        Ok(results)
+    }
+
+    /// The engine's request: within the profile and the server, with what the session knows.
+    fn narrowed(&self, find: &FindRequest) -> Result<SelectRequest, Error> {
+        self.expect_catalog()?;
         let view = self.view(find.profile.as_deref())?;
         let mut request = find.session.request(find.request.clone());
         let mut context = request.context.take().unwrap_or_default();
@@ -87,23 +150,7 @@ impl Service {
         view.narrow(&mut context, find.server.as_deref(), known)?;
         request.context = Some(context);
         request.limit = request.limit.or(view.profile.limit);
-        let mut selection = self.engine.select(&request)?;
-        for found in &mut selection.tools {
-            let server = found.tool.server.as_deref().unwrap_or_default();
-            let is_visible = |id: &ToolId| view.admits_id(server, id.as_str());
-            found.needs.iter_mut().for_each(|need| need.from.retain(is_visible));
-            found.needs.retain(|need| !need.from.is_empty());
-        }
-        if let Some(least) = find.min_score {
-            selection.tools.retain(|found| found.score >= least);
-            selection.held_back.retain(|found| found.score >= least);
-            if selection.tools.is_empty() {
-                selection.no_tools = selection.no_tools.or(Some(NoTools::Filtered));
-                selection.fit = Fit::None;
-            }
-        }
-        find.session.note_selection(&find.request.prompt, &selection);
-        Ok(selection)
+        Ok(request)
     }
 
     /// The servers that the result has to name.
@@ -150,4 +197,45 @@ impl Service {
         };
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).push(recent);
     }
+}
+
+/// Leaves tools that a view does not have out of what the tools of a selection need.
+fn hide_needs(selection: &mut Selection, view: &View) {
+    for found in &mut selection.tools {
+        let server = found.tool.server.as_deref().unwrap_or_default();
+        let is_visible = |id: &ToolId| view.admits_id(server, id.as_str());
+        found.needs.iter_mut().for_each(|need| need.from.retain(is_visible));
+        found.needs.retain(|need| !need.from.is_empty());
+    }
+}
+
+/// Leaves out tools that score less than the request admits.
+fn leave_out(selection: &mut Selection, min_score: Option<f32>) {
+    let Some(least) = min_score else { return };
+    selection.tools.retain(|found| found.score >= least);
+    selection.held_back.retain(|found| found.score >= least);
+    if selection.tools.is_empty() {
+        selection.no_tools = selection.no_tools.or(Some(NoTools::Filtered));
+        selection.fit = Fit::None;
+    }
+}
+
+/// The same request for each prompt.
+fn with_prompts(request: &SelectRequest, prompts: &[String]) -> Vec<SelectRequest> {
+    let with = |prompt: &String| SelectRequest { prompt: prompt.clone(), ..request.clone() };
+    prompts.iter().map(with).collect()
+}
+
+fn results_of(
+    answers: Vec<Result<Selection, engine::Error>>,
+    (find, unavailable): (&FindRequest, &[UnavailableServer]),
+    began: Instant,
+) -> impl Iterator<Item = Result<FindResult, engine::Error>> {
+    let took_ms = began.elapsed().as_secs_f64() * 1_000.0;
+    let (min_score, unavailable) = (find.min_score, unavailable.to_vec());
+    let result = move |mut selection: Selection| {
+        leave_out(&mut selection, min_score);
+        FindResult { selection, unavailable: unavailable.clone(), took_ms }
+    };
+    answers.into_iter().map(move |answer| answer.map(&result))
 }
