@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::analysis::READABLE;
 use super::certainty::withhold;
 use super::context;
-use super::judge::{Judge, RequestRows, read_as};
+use super::judge::{Gate, Judge, RequestRows, read_as};
 use super::ranking::{Ranking, fits};
 use super::request::{
     Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
@@ -221,16 +221,10 @@ impl State {
         };
         let answer = self.rank(retriever, &prompt, &judge, self.size_rules(request))?;
         let start = Instant::now();
-        let AnswerParts { ranking, assessed, times, policy: policy_time, .. } = answer;
+        let tools = self.selected_tools(retriever, reading, &answer);
+        let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
         let AnswerParts { abstained, evidence, background, confidence, .. } = answer;
         let AnswerParts { fit: (fit, fit_reason), no_tools, .. } = answer;
-        let best = ranking.best();
-        let tools = ranking.chosen.iter().map(|found| {
-            let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
-            let supply = self.supply_of(&ranking.supplied, found.row);
-            let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
-            self.selected(retriever, &reading.text, found, beyond)
-        });
         let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
@@ -240,7 +234,7 @@ impl State {
             read_as: None,
             left_out: Vec::new(),
             analysis: None,
-            tools: tools.collect(),
+            tools,
             fit,
             fit_reason,
             evidence,
@@ -254,6 +248,24 @@ impl State {
             cached: false,
             timings,
         })
+    }
+
+    fn selected_tools(
+        &self,
+        retriever: &dyn Retriever,
+        reading: &Reading,
+        answer: &AnswerParts<'_>,
+    ) -> Vec<SelectedTool> {
+        let AnswerParts { ranking, assessed, confidence, .. } = answer;
+        let best = ranking.best();
+        let tool = |found: &Candidate| {
+            let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
+            let supply = self.supply_of(&ranking.supplied, found.row);
+            let confidence = *confidence;
+            let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
+            self.selected(retriever, &reading.text, found, beyond)
+        };
+        ranking.chosen.iter().map(tool).collect()
     }
 
     fn size_rules<'a>(&self, request: &'a SelectRequest) -> SizeRules<'a> {
@@ -372,12 +384,7 @@ impl State {
         let kept_out = ranking.excluded.iter().any(|(_, why)| is_kept_out(why));
         let starved = ranking.chosen.len() < limit && kept_out;
         if starved && self.is_approximate() && matches!(rows, Rows::All) {
-            let rows = 0..self.catalog.len() as u32;
-            let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();
-            let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
-            let mut all = retriever.retrieve(&prompt)?.candidates;
-            judge.assess(&mut all, prompt.rows);
-            let exact = judge.rank(all, limit, &gate);
+            let exact = self.rank_admitted(retriever, prompt, judge, &gate)?;
             (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
         }
         if size.adaptive {
@@ -411,6 +418,22 @@ impl State {
             abstained,
             no_tools,
         })
+    }
+
+    /// Ranks all tools that the gate admits, each one scored.
+    fn rank_admitted<'a>(
+        &self,
+        retriever: &dyn Retriever,
+        prompt: &Prompt<'_>,
+        judge: &'a Judge<'a>,
+        gate: &Gate<'_>,
+    ) -> Result<Ranking, Error> {
+        let rows = 0..self.catalog.len() as u32;
+        let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();
+        let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
+        let mut all = retriever.retrieve(&prompt)?.candidates;
+        judge.assess(&mut all, prompt.rows);
+        Ok(judge.rank(all, prompt.limit, gate))
     }
 
     /// Leaves out tools whose definitions exceed the budget of tokens; the best tool always stays.

@@ -319,7 +319,7 @@ mod tests {
             ("| room | watts |\n|---|---|\n| hall | 6 |".into(), "table"),
             (" id | status | total\n----+--------+------\n  1 | late   | 9.50".into(), "table"),
             ("fn main() {\n    let a = b();\n}".into(), "code"),
-            (format!("[{}]", vec!["{\"id\": 1, \"note\": \"leave it\"}"; 6].join(", ")), "code"),
+            (format!("[{}]", ["{\"id\": 1, \"note\": \"leave it\"}"; 6].join(", ")), "code"),
             ("<ul>\n  <li>Front door</li>\n</ul>".into(), "code"),
             ("> Hi all,\n> please book by Friday".into(), "mail"),
             ("From: Tom\nSubject: invoice\n\nHello Dana,\n\nit is wrong.\n\nRegards,\nTom".into(), "mail"),
