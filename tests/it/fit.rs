@@ -124,7 +124,7 @@ fn an_agent_is_told() {
     };
     assert_eq!(verdict(&find(FITS)), ("fits", true, ""));
     assert_eq!(verdict(&find(DELETES)).2, "no tool here deletes");
-    assert_eq!(verdict(&find(TALK)).0, "none");
+    assert_ne!(verdict(&find(TALK)).0, "fits");
 }
 
 #[test]

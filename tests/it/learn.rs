@@ -197,7 +197,9 @@ fn past_prompts_help_on_public_sets() {
         let eval = ["eval", "--all", "--tools", text(&tools), "--queries", text(&queries)];
         let ndcg = |more: &[&str]| {
             let report = sandbox.json(&[&eval[..], &["--model", model], more].concat());
-            [1, 2].map(|at| report["results"][at]["ndcg@5"].as_f64().unwrap())
+            let semantic = &report["results"][1]["ndcg@5"];
+            let hybrid = &report["results"][2]["without_abstention"]["ndcg@5"];
+            [semantic, hybrid].map(|mean| mean.as_f64().unwrap())
         };
         let usage = sandbox.path(model);
         let learn = ["learn", "--tools", text(&tools), text(&past), "-o", text(&usage), "-q"];

@@ -202,16 +202,16 @@ fn every_signal_helps_on_its_own_set_or_is_off() {
 }
 
 #[test]
-fn categories_find_tools_where_nothing_else_reads_the_prompt() {
+fn categories_say_nothing_of_prompts_that_are_read() {
     let report = measured("categories", 0.0);
     let scores = report.signals.iter().find(|scores| scores.signal == "category").unwrap();
-    keeps_what_it_promises(scores);
-    assert!(scores.own[1].ndcg_at_5 > scores.own[0].ndcg_at_5 + 0.4, "{scores:#?}");
-    assert_eq!(scores.control[0], scores.control[1], "they say nothing of English prompts");
+    assert!(scores.own[0].ndcg_at_5 > 0.93, "prompts in Hebrew are read in English: {scores:#?}");
+    assert_eq!(scores.own[0], scores.own[1], "{scores:#?}");
+    assert_eq!(scores.control[0], scores.control[1], "{scores:#?}");
 }
 
 #[test]
-fn a_prompt_in_hebrew_is_answered_by_categories_and_one_for_nothing_is_not() {
+fn a_prompt_in_hebrew_is_answered_and_one_in_greek_by_categories() {
     let sandbox = Sandbox::new();
     let folder = repo("tests/data/categories");
     let tools = folder.join("tools.jsonl");
@@ -236,14 +236,14 @@ fn a_prompt_in_hebrew_is_answered_by_categories_and_one_for_nothing_is_not() {
     };
     let count = |rows: &[Value], at: usize| rows.iter().filter(|row| row[at] == true).count();
     let hebrew = batch("prompts.jsonl", &[]);
-    assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 39, 38));
-    assert_eq!(count(&batch("prompts.jsonl", &["--signal", "category=0"]), 0), 0);
+    assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 41, 41));
     let strange = batch("offtopic.jsonl", &[]);
-    assert_eq!((strange.len(), count(&strange, 0)), (24, 3));
+    // Half of those for nothing here; no more than that is certain of a text read word by word.
+    assert_eq!((strange.len(), count(&strange, 0)), (24, 12));
     // A word of one's own for a category of one's own.
-    let ask = ["route", "--tools", tools.to_str().unwrap(), "אני צריך יום חופש ביום חמישי"];
+    let ask = ["route", "--tools", tools.to_str().unwrap(), "χρειάζομαι άδεια την Πέμπτη"];
     assert!(ids(&sandbox.json(&ask)).is_empty());
-    let config = sandbox.write("words.toml", "[category_words]\nhr = [\"חופש\"]\n");
+    let config = sandbox.write("words.toml", "[category_words]\nhr = [\"άδεια\"]\n");
     let with_words = sandbox.json(&[&ask[..], &["--config", config.to_str().unwrap()]].concat());
     assert!(ids(&with_words).contains(&"people__request_leave"), "{with_words}");
     let part = &with_words["tools"][0]["explanation"]["parts"];
