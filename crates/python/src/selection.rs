@@ -47,6 +47,11 @@ impl NativeSelection {
     }
 
     #[getter]
+    fn fit(&self) -> &'static str {
+        self.selection.fit.as_str()
+    }
+
+    #[getter]
     fn confidence(&self) -> Option<f64> {
         self.selection.confidence.map(shortest)
     }
@@ -56,11 +61,13 @@ impl NativeSelection {
         self.selection.read_as.as_deref()
     }
 
-    /// Why there is no tool, or why the answer is worse than it could be.
+    /// Why there is no tool, why it is unsure that one fits, or why the answer is worse than it could be.
     #[getter]
     fn reason(&self) -> Option<String> {
         let degraded = self.selection.degraded.map(|because| because.to_string());
-        degraded.or_else(|| self.selection.no_tools.map(|because| because.to_string()))
+        let none = || self.selection.no_tools.map(|because| because.to_string());
+        let unfit = || self.selection.fit_reason.as_ref().map(|because| because.to_string());
+        degraded.or_else(none).or_else(unfit)
     }
 
     /// The id, the score and the reason of each tool, best first.

@@ -162,8 +162,15 @@ pub fn words(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
+/// Words that end in `ie` in the singular, unlike `company`.
+const END_IN_IE: [&str; 9] =
+    ["movie", "cookie", "calorie", "pie", "tie", "selfie", "zombie", "genie", "rookie"];
+
 /// The singular of an English noun, as far as its ending shows it.
 pub fn singular(word: &str) -> String {
+    if let Some(stem) = word.strip_suffix('s').filter(|stem| END_IN_IE.contains(stem)) {
+        return stem.to_owned();
+    }
     if word.len() > 4
         && let Some(stem) = word.strip_suffix("ies")
     {

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         @property
         def abstained(self) -> bool: ...
         @property
+        def fit(self) -> str: ...
+        @property
         def confidence(self) -> Optional[float]: ...
         @property
         def read_as(self) -> Optional[str]: ...
@@ -87,8 +89,8 @@ class Selection(Sequence["Hit[T]"]):
     >>> selection = router.select("open the file notes.txt")
     >>> [hit.id for hit in selection]
     ['read_file']
-    >>> selection.abstained
-    False
+    >>> selection.fit
+    'fits'
     >>> router.select("translate this into French").reason
     'no tool fits the prompt'
     """
@@ -138,13 +140,18 @@ class Selection(Sequence["Hit[T]"]):
         return self._answer.abstained
 
     @property
+    def fit(self) -> str:
+        """Whether the tools fit: `fits`, `unsure` (the nearest tools) or `none` (no tool)."""
+        return self._answer.fit
+
+    @property
     def confidence(self) -> Optional[float]:
         """The probability that any tool fits, 0 to 1; `None` where it is unknown."""
         return self._answer.confidence
 
     @property
     def reason(self) -> Optional[str]:
-        """Why there is no tool, or why the answer is worse than it could be."""
+        """Why there is no tool, why it is unsure that one fits, or what makes the answer worse."""
         return self._answer.reason
 
     @property
@@ -204,6 +211,7 @@ class Selection(Sequence["Hit[T]"]):
             session=answer.session,
             strategy=answer.strategy,
             abstained=answer.abstained,
+            fit=answer.fit,
             confidence=answer.confidence,
             read_as=answer.read_as,
             reason=answer.reason,
@@ -223,6 +231,7 @@ class CopiedAnswer:
     session: Optional[str]
     strategy: str
     abstained: bool
+    fit: str
     confidence: Optional[float]
     read_as: Optional[str]
     reason: Optional[str]

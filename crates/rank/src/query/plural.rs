@@ -29,6 +29,9 @@ fn is_plural(word: &str, noun: &str) -> bool {
 /// The singular of a word in lower case.
 pub fn singular(word: &str) -> std::borrow::Cow<'_, str> {
     const HISSING: [&str; 5] = ["ses", "xes", "zes", "ches", "shes"];
+    if matches!(word, "movies" | "cookies" | "calories") {
+        return word[..word.len() - 1].into();
+    }
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| !stem.is_empty()) {
         return format!("{stem}y").into();
     }
