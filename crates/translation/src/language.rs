@@ -85,12 +85,20 @@ impl Language {
             return None;
         }
         let words: Vec<String> = plain_words(text).collect();
-        let english = |word: &&String| ENGLISH_WORDS.contains(word.as_str());
+        let english = |word: &&String| {
+            let plural_of = word.strip_suffix('s').filter(|one| ENGLISH_WORDS.contains(one));
+            plural_of.is_some() || ENGLISH_WORDS.contains(word.as_str())
+        };
         let count = |language: Self| {
             let lexicon = Lexicon::of(language);
-            // A single letter is a variable or a part of a word as often as an article.
-            let has = |word: &&String| word.chars().count() > 1 && lexicon.exact(word).is_some();
-            let own = words.iter().filter(|word| has(word) && !english(word)).count();
+            let has = |word: &&String| lexicon.exact(word).is_some();
+            let mut own = words.iter().filter(|word| has(word) && !english(word)).count();
+            let letters = words.iter().filter(|word| word.chars().count() == 1 && has(word));
+            let letters = letters.filter(|word| !english(word)).count();
+            // A single letter is a variable as often as an article: alone it says nothing.
+            if own == letters {
+                own = 0;
+            }
             let not = words.iter().filter(|word| english(word) && !has(word)).count();
             (own, not)
         };

@@ -112,7 +112,9 @@ fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
     let mut rest = chunk;
     while let Some(first) = rest.chars().next() {
         let taken = if !is_chinese(first) {
-            let end = rest.find(|c: char| is_chinese(c) || mark(c).is_some());
+            // A full stop in `notes.txt` ends nothing.
+            let ends = |c: char| is_chinese(c) || (!c.is_ascii() && mark(c).is_some());
+            let end = rest.find(ends);
             let end = end.unwrap_or(rest.len()).max(first.len_utf8());
             match mark(first) {
                 Some(mark) => words.push(Word::Mark(mark)),
@@ -145,7 +147,9 @@ fn is_chinese(c: char) -> bool {
 pub(super) fn plain_words(text: &str) -> impl Iterator<Item = String> {
     let shouts = !text.contains(char::is_lowercase);
     let chunks = text.split_whitespace();
-    let chunks = chunks.filter(|chunk| !chunk.contains(['/', '@', '_', '\\', '`']));
+    // An option (`-n`) is no word.
+    let chunks = chunks
+        .filter(|chunk| !chunk.contains(['/', '@', '_', '\\', '`']) && !chunk.starts_with('-'));
     let parts = chunks
         .flat_map(|chunk| chunk.split(|c: char| !(c.is_alphabetic() || is_mark_of_letter(c))));
     let is_name =

@@ -232,7 +232,7 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
     let tools = state.catalog.tools();
     let model = state.embedder.clone().unwrap();
     let hybrid = state.retrievers.iter().find(|r| r.strategy() == Strategy::Hybrid).unwrap();
-    for text in ["translate this urgently", "official data on housing", "`files__read`", "מה השעה"]
+    for text in ["translate this urgently", "official data on housing", "`files__read`", "몇 시야"]
     {
         let answer = plain.select(&SelectRequest::new(text)).unwrap();
         let vectors = model.embed(&[text], crate::embedding::Role::Query).unwrap().vectors;
