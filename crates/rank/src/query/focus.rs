@@ -36,11 +36,11 @@ pub(super) struct Focus<'a> {
     pub left_out: Vec<Omission>,
 }
 
-/// With fewer words of prose nothing is chosen among them.
+/// With fewer words of prose beside what was pasted, or in paragraphs, nothing is chosen among them.
 const LEAST_WORDS: usize = 40;
 
-/// A single paragraph has so many words before statements are left out of it. The longest prompts
-/// that people and benchmarks write for one task have about as many.
+/// Prose alone has so many words before anything is left out of it. The longest prompts that people and
+/// benchmarks write for their tasks have about as many, and each line of them may be a request.
 const LONG_PARAGRAPH: usize = 120;
 
 /// The words that are kept of what a short order refers to.
@@ -81,7 +81,10 @@ pub(super) fn focus(prompt: &str) -> Focus<'_> {
         parts(asked).into_iter().partition(|part| part.kind.is_none());
     let has_noise = !noise.is_empty();
     left_out.extend(noise);
-    let kept = choose(prose, has_noise, &mut left_out);
+    // Lines may be one request each, what stands between empty lines is prose.
+    let is_pasted = has_noise || asked.contains("\n\n");
+    let least = if is_pasted { LEAST_WORDS } else { LONG_PARAGRAPH };
+    let kept = choose(prose, (has_noise, least), &mut left_out);
     if left_out.is_empty() {
         return whole();
     }
@@ -116,9 +119,13 @@ fn after_label<'a>(prompt: &'a str, left_out: &mut Vec<Part>) -> &'a str {
 
 /// Chooses the paragraphs that ask among those of prose, and moves the others to what is left out.
 /// Without noise every request is its author's; beside noise it may be part of what was pasted.
-fn choose(prose: Vec<Part>, has_noise: bool, left_out: &mut Vec<Part>) -> Vec<String> {
+fn choose(
+    prose: Vec<Part>,
+    (has_noise, least): (bool, usize),
+    left_out: &mut Vec<Part>,
+) -> Vec<String> {
     let words: usize = prose.iter().map(Part::words).sum();
-    if words < LEAST_WORDS {
+    if words < least {
         return prose.into_iter().map(|part| part.text).collect();
     }
     let (last, mut kept) = (prose.len() - 1, Vec::new());
@@ -213,6 +220,9 @@ mod tests {
     fn a_prompt_without_noise_stays_as_it_is() {
         for prompt in [
             "turn the bedroom down to 18",
+            "Hi, can you delete my alarm at 7:00?\nMy username is JohnDoe.\nYes, and can you add an item to my agenda? \
+             I have to attend a meeting about the budget.\nIt is at the office downtown, at two on the eighteenth of \
+             March, and it takes an hour.",
             "Could you extract the names from this text? Here it is: ```\nLi Lei, Li Li\n```",
             "Do the following:\n1. clone the repo\n2. write a Dockerfile\n3. push it",
             "For breakfast I had a coffee.\n\nFor lunch I had a quesadilla.",

@@ -64,7 +64,7 @@ fn mark_mails(parts: &mut [Part]) {
         let is_quote = |line: &str| line.trim_start().starts_with('>');
         let has_quote = part.text.lines().any(is_quote);
         let is_head = part.kind == Some(NoiseKind::Mail) && !has_quote;
-        if is_head || (part.kind.is_none() && GREETING.is_match(part.text.trim_start())) {
+        if is_head || (part.kind.is_none() && greets(part.text.trim_start())) {
             start.get_or_insert(at);
         }
         let Some(from) = start else { continue };
@@ -92,6 +92,13 @@ fn mark_mails(parts: &mut [Part]) {
             }
         }
     }
+}
+
+/// Whether a paragraph begins as a letter does. "Hi, can you delete the alarm?" is a request.
+fn greets(text: &str) -> bool {
+    let Some(greeting) = GREETING.find(text) else { return false };
+    let line = text[greeting.end()..].lines().next().unwrap_or_default().trim();
+    line.is_empty() || !(is_request(line) || line.contains('?'))
 }
 
 /// Whether a paragraph has closing words, and under them nothing but names.
