@@ -1,17 +1,13 @@
 //! Which language a text is written in, as far as there is a lexicon for it.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::LazyLock;
-
-use serde::Serialize;
 
 use super::lexicon::Lexicon;
 use super::words::plain_words;
 
 /// The languages with a lexicon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     Arabic,
     Chinese,
@@ -131,18 +127,3 @@ static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 
 /// Those of [`ENGLISH`] that other languages have too.
 const NOT_ENGLISH_ALONE: &str = "a am an as at do has her if in is it me no on or so us was will";
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Arabic => "Arabic",
-            Self::Chinese => "Chinese",
-            Self::French => "French",
-            Self::German => "German",
-            Self::Hebrew => "Hebrew",
-            Self::Portuguese => "Portuguese",
-            Self::Russian => "Russian",
-            Self::Spanish => "Spanish",
-        })
-    }
-}

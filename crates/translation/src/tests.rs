@@ -68,12 +68,12 @@ fn english_and_unknown_languages_are_left_alone() {
 #[test]
 fn every_entry_of_a_lexicon_is_a_word_and_its_english() {
     for (language, data) in ALL.iter().map(|language| (*language, Lexicon::of(*language).data())) {
-        assert!(data.lines().count() > 2_500, "{language}");
+        assert!(data.lines().count() > 2_500, "{language:?}");
         for line in data.lines() {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [word, english] = columns[..] else { panic!("{language}: {line}") };
+            let [word, english] = columns[..] else { panic!("{language:?}: {line}") };
             assert!(!word.trim().is_empty() && english.is_ascii() && !english.is_empty(), "{line}");
-            assert_eq!(word, word.to_lowercase(), "{language}: {line}");
+            assert_eq!(word, word.to_lowercase(), "{language:?}: {line}");
         }
     }
 }

@@ -12,7 +12,7 @@ use super::natural_language::{is_foreign, latin_share};
 use super::negation::without_negations;
 use super::requests::command_verbs;
 use super::spelling::{Lexicon, without_typos};
-use toolroute_translation::{Language, in_english};
+use toolroute_translation::in_english;
 
 /// What a prompt says by itself. It is made once per request; later steps (embedding, retrieval,
 /// signals) use it instead of the prompt.
@@ -21,8 +21,8 @@ pub struct Reading {
     /// What the prompt asks, with typos corrected and negations removed, after the earlier prompt that it
     /// refers to where it is a follow-up.
     pub text: String,
-    /// The language that it was read from word by word, and the text in that language.
-    pub original: Option<(Language, String)>,
+    /// The text in the language that it was read from word by word.
+    pub original: Option<String>,
     /// What the prompt has around that: data, logs, quoted mails and the like, one entry a kind.
     pub left_out: Vec<Omission>,
     /// Its requests, one or more.
@@ -52,7 +52,7 @@ impl Reading {
         let mut text = routing_text(&asked.text, said);
         if let Some(found) = translates.then(|| in_english(&text)).flatten() {
             let reading = Self::verbatim(&without_negations(&found.text));
-            let original = Some((found.language, text.into_owned()));
+            let original = Some(text.into_owned());
             return Self { original, left_out: asked.left_out, ..reading };
         }
         if let Some(lexicon) = lexicon {
@@ -81,7 +81,7 @@ impl Reading {
     /// have too.
     pub fn keyword_text(&self) -> Cow<'_, str> {
         match &self.original {
-            Some((_, original)) => Cow::Owned(format!("{} {original}", self.text)),
+            Some(original) => Cow::Owned(format!("{} {original}", self.text)),
             None => Cow::Borrowed(&self.text),
         }
     }
