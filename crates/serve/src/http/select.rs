@@ -239,8 +239,8 @@ pub struct SelectionDoc {
     /// The strategy that was used.
     strategy: String,
     because: String,
-    /// Why the answer is not as good as it could be: `no_model`, or `unread_language` where nothing was found
-    /// for a prompt that the model cannot read.
+    /// Why the answer is not as good as it could be: `no_model`, or `unread_language` where the model cannot
+    /// read the prompt.
     #[schema(required = false, nullable = false)]
     degraded: Option<String>,
     /// What the prompt was read as, where that is something else.
