@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::supply::objects;
-use crate::Tool;
 use crate::row::fields;
 use crate::text::{properties, split_identifier};
+use crate::{Tool, singular};
 
 /// A required parameter that is an id.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,7 +65,8 @@ fn entity(
     let (last, before) = words.split_last()?;
     if ID_WORDS.contains(&last.as_str()) {
         let is_said = |word: &&String| !GENERIC.contains(&word.as_str());
-        let of: Vec<String> = before.iter().filter(is_said).map(|word| singular(word)).collect();
+        let of: Vec<String> =
+            before.iter().filter(is_said).map(|word| singular(word).into_owned()).collect();
         let is_key = last.starts_with("key");
         let is_secret = of.last().is_some_and(|noun| SECRETS.contains(&noun.as_str()));
         return match of.is_empty() {
@@ -78,11 +79,11 @@ fn entity(
         return None;
     }
     if let Some(stem) = last.strip_suffix("id").filter(|stem| stem.len() >= LEAST_STEM) {
-        return Some(vec![singular(stem)]);
+        return Some(vec![singular(stem).into_owned()]);
     }
     let text = description().to_lowercase();
     let says_id = text.split(|c: char| !c.is_alphanumeric()).any(is_id);
-    says_id.then(|| vec![singular(last)])
+    says_id.then(|| vec![singular(last).into_owned()])
 }
 
 fn is_id(word: &str) -> bool {
@@ -95,7 +96,7 @@ fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
     let path = placeholders(&tool.name).find(|(_, found)| *found == name);
     let segments = path.map_or_else(Vec::new, |(before, _)| words(&without_placeholders(before)));
     if let Some(last) = segments.last() {
-        return Some(singular(last));
+        return Some(singular(last).into_owned());
     }
     let text = words(description);
     let is_noun = |word: &&String| {
@@ -111,7 +112,7 @@ fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
             false => text[..at].last().filter(is_noun),
         };
         if let Some(noun) = noun {
-            return Some(singular(noun));
+            return Some(singular(noun).into_owned());
         }
     }
     objects(&words(&tool.name)).into_iter().next()
@@ -160,28 +161,4 @@ pub fn words(text: &str) -> Vec<String> {
     let text = split_identifier(text).to_lowercase();
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
-}
-
-/// Words that end in `ie` in the singular, unlike `company`.
-const END_IN_IE: [&str; 9] =
-    ["movie", "cookie", "calorie", "pie", "tie", "selfie", "zombie", "genie", "rookie"];
-
-/// The singular of an English noun, as far as its ending shows it.
-pub fn singular(word: &str) -> String {
-    if let Some(stem) = word.strip_suffix('s').filter(|stem| END_IN_IE.contains(stem)) {
-        return stem.to_owned();
-    }
-    if word.len() > 4
-        && let Some(stem) = word.strip_suffix("ies")
-    {
-        return format!("{stem}y");
-    }
-    if word.len() > 4
-        && let Some(stem) = word.strip_suffix("es")
-        && ["ss", "x", "ch", "sh", "z"].iter().any(|end| stem.ends_with(end))
-    {
-        return stem.to_owned();
-    }
-    let is_plural = word.len() > 3 && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
-    word.strip_suffix('s').filter(|_| is_plural).unwrap_or(word).to_owned()
 }

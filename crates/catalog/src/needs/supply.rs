@@ -1,9 +1,10 @@
 //! The tools of one server that give ids of an entity.
 
 use super::Supplier;
-use super::entity::{IdParameter, singular, without_placeholders, words};
+use super::entity::{IdParameter, without_placeholders, words};
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
+use crate::singular;
 
 /// A tool that may give ids.
 pub struct Giver<'a> {
@@ -63,7 +64,7 @@ const SEARCHES: [&str; 5] = ["browse", "find", "list", "lookup", "search"];
 pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -> Vec<Giver<'a>> {
     let giver = |((row, tool), requires): (&(u32, &'a Tool), &'a Vec<IdParameter>)| {
         let words = words(&without_placeholders(&tool.name));
-        let name: Vec<String> = words.iter().map(|word| singular(word)).collect();
+        let name: Vec<String> = words.iter().map(|word| singular(word).into_owned()).collect();
         let (kind, gives_id) = (tool.effects().kind, ends_in_id(&name));
         let is_made = kind == EffectKind::Writes && creates(&name);
         let reads = kind == EffectKind::ReadsOnly;
@@ -109,7 +110,7 @@ pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
 /// The nouns that a name says are given: `tv` of `search_tv`, `dashboard` of `dashboard_list`, `tab` of
 /// `get_list_of_open_tabs`. `by` begins what they are found by.
 pub fn objects(name: &[String]) -> Vec<String> {
-    let name: Vec<String> = name.iter().map(|word| singular(word)).collect();
+    let name: Vec<String> = name.iter().map(|word| singular(word).into_owned()).collect();
     let end = name.iter().position(|word| word == "by").unwrap_or(name.len());
     let is_verb = |word: &String| is_reading_verb(word) || word == "create";
     let is_noun = |word: &&String| !is_verb(word) && !FILLERS.contains(&word.as_str());
@@ -128,7 +129,7 @@ fn about(description: &str) -> Vec<String> {
     let end = description.char_indices().nth(ABOUT_CHARS).map_or(description.len(), |(at, _)| at);
     let text = description[..end].trim_start();
     let sentence = text.split(['.', '\n']).next().unwrap_or_default();
-    words(sentence).iter().map(|word| singular(word)).collect()
+    words(sentence).iter().map(|word| singular(word).into_owned()).collect()
 }
 
 fn searches(name: &[String]) -> bool {

@@ -1,6 +1,7 @@
 //! Directions of conversion: "speech to text" or "text to speech".
 
-use super::plural::singular;
+use toolroute_catalog::singular;
+
 use super::requests::is_content;
 
 /// The source and the target of a conversion: single words in lower case and the singular.

@@ -1,5 +1,7 @@
 //! Whether a prompt asks for one thing or for several: "show me the keys".
 
+use toolroute_catalog::singular;
+
 /// How many words at the beginning of a prompt may be a listing verb.
 const BEGINNING: usize = 2;
 
@@ -26,22 +28,6 @@ fn is_plural(word: &str, noun: &str) -> bool {
     word != noun && singular(word) == noun
 }
 
-/// The singular of a word in lower case.
-pub fn singular(word: &str) -> std::borrow::Cow<'_, str> {
-    const HISSING: [&str; 5] = ["ses", "xes", "zes", "ches", "shes"];
-    if matches!(word, "movies" | "cookies" | "calories") {
-        return word[..word.len() - 1].into();
-    }
-    if let Some(stem) = word.strip_suffix("ies").filter(|stem| !stem.is_empty()) {
-        return format!("{stem}y").into();
-    }
-    if word.len() > 4 && HISSING.iter().any(|ending| word.ends_with(ending)) {
-        return word[..word.len() - 2].into();
-    }
-    let is_single = word.len() < 4 || ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
-    word.strip_suffix('s').filter(|_| !is_single).unwrap_or(word).into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,12 +47,6 @@ mod tests {
         ] {
             assert!(asks_for_several(prompt, noun), "{prompt}");
         }
-    }
-
-    #[test]
-    fn a_plural_has_a_singular() {
-        let singulars = ["entries", "boxes", "keys", "status"].map(singular);
-        assert_eq!(singulars, ["entry", "box", "key", "status"]);
     }
 
     #[test]

@@ -9,13 +9,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, singular};
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{
-    Direction, Reading, asks_for_several, directions, first_word, is_verb, singular,
-};
+use crate::query::{Direction, Reading, asks_for_several, directions, first_word, is_verb};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [

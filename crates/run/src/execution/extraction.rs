@@ -303,8 +303,8 @@ fn tense(tool: &Tool) -> Tense {
     ];
     const PLANNED: &[&str] = &["event", "meeting", "task", "todo"];
     const CREATING: &[&str] = &["add", "create", "make", "plan", "set", "update"];
-    let words: Vec<String> =
-        text::name_words(&tool.name).into_iter().map(|word| text::singular(&word)).collect();
+    let singular = |word: String| text::singular(&word).into_owned();
+    let words: Vec<String> = text::name_words(&tool.name).into_iter().map(singular).collect();
     let any = |among: &[&str]| words.iter().any(|word| among.contains(&word.as_str()));
     let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
     if is_ahead { Tense::Ahead } else { Tense::Unknown }
@@ -313,7 +313,8 @@ fn tense(tool: &Tool) -> Tense {
 /// What the tool's results are called: the plurals in the first sentence of its description.
 fn tool_nouns(tool: &Tool) -> Vec<String> {
     let first = tool.description.split(". ").next().unwrap_or_default();
-    let plurals =
-        text::words(first).into_iter().map(|word| (text::singular(&word.lower), word.lower));
+    let plurals = text::words(first)
+        .into_iter()
+        .map(|word| (text::singular(&word.lower).into_owned(), word.lower));
     plurals.filter(|(one, many)| one != many).map(|(one, _)| one).collect()
 }

@@ -156,9 +156,10 @@ impl Surroundings<'_> {
         if (is_last && is_introduced) || length > 1 {
             return INTRODUCED;
         }
-        let counted = after.first().map_or(String::new(), |word| singular(&word.lower));
+        let counted = after.first().map_or("".into(), |word| singular(&word.lower));
         let said = self.text[span.clone()].to_lowercase();
-        if self.tool_nouns.contains(&counted) && !ORDINALS.contains(&said.as_str()) {
+        if self.tool_nouns.iter().any(|noun| *noun == counted) && !ORDINALS.contains(&said.as_str())
+        {
             return INTRODUCED;
         }
         if is_listed(&said, COMMON) { 0 } else { BARE }

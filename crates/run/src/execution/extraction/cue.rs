@@ -306,8 +306,8 @@ impl Surroundings<'_> {
         let counted = after.first().filter(|word| {
             let noun = singular(&word.lower);
             noun != word.lower
-                && (RESULTS.contains(&noun.as_str()) && noun != "page"
-                    || self.tool_nouns.contains(&noun))
+                && (RESULTS.contains(&noun.as_ref()) && noun != "page"
+                    || self.tool_nouns.iter().any(|of_tool| *of_tool == noun))
         });
         let end = counted.map_or(mention.span.end, |word| word.span.end);
         // "top 5 reasons" are not five results.

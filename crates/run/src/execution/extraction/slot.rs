@@ -144,7 +144,7 @@ impl Slot {
         let is_max_of_results = self.words.len() == 2
             && matches!(self.words[0].as_str(), "max" | "num" | "page" | "per")
             && matches!(
-                text::singular(&self.words[1]).as_str(),
+                text::singular(&self.words[1]).as_ref(),
                 "result" | "item" | "size" | "page" | "count"
             );
         self.kind.is_number()

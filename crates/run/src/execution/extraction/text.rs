@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+pub(super) use toolroute_catalog::singular;
+
 /// A word of a prompt: where it stands, and in lower case.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
@@ -77,19 +79,6 @@ fn split_compound(word: String) -> Vec<String> {
         _ => return vec![word],
     };
     parts.iter().map(|part| (*part).to_owned()).collect()
-}
-
-/// A noun without the ending of its plural.
-pub(super) fn singular(word: &str) -> String {
-    let plural = word.len() > 3 && word.ends_with('s');
-    if !plural || ["ss", "us", "is"].iter().any(|ending| word.ends_with(ending)) {
-        return word.to_owned();
-    }
-    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
-        return format!("{stem}y");
-    }
-    let hissing = ["sses", "xes", "ches", "shes"].iter().any(|ending| word.ends_with(ending));
-    word[..word.len() - if hissing { 2 } else { 1 }].to_owned()
 }
 
 /// What the forms of a word have in common: `sorting`, `sorted`, `sorts` and `sort`.
