@@ -46,6 +46,7 @@ mod ranking;
 mod recording;
 mod request;
 mod select;
+mod select_many;
 mod state;
 mod texts;
 mod vectors;

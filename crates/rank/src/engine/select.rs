@@ -1,11 +1,8 @@
 //! From a prompt to an answer: reads, embeds, retrieves, ranks and explains.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use rayon::prelude::*;
 
 use super::analysis::READABLE;
 use super::certainty::withhold;
@@ -23,20 +20,22 @@ use crate::index::Rows;
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
     Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
-    Preference, PreferenceReason, Prompt, Retrieval, Retriever, StageTimes, Strategy,
+    Preference, PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
     resolve_strategy,
 };
 
 /// A request, and the reading of its prompt.
-type ReadRequest<'a> = (&'a SelectRequest, &'a Reading);
+pub(super) type ReadRequest<'a> = (&'a SelectRequest, &'a Reading);
 
 /// The vectors of a prompt and its clauses, and the time that they took.
 #[derive(Clone, Copy, Default)]
-struct PromptVectors<'a> {
+pub(super) struct PromptVectors<'a> {
     /// Concatenated, the prompt's first; empty for a strategy without vectors.
-    vectors: &'a [f32],
-    tokenize: Duration,
-    embed: Duration,
+    pub vectors: &'a [f32],
+    /// The cosines of each vector with all rows; empty where they are not computed yet.
+    pub cosines: &'a [Vec<f32>],
+    pub tokenize: Duration,
+    pub embed: Duration,
 }
 
 /// The parts of an answer before its tools are explained.
@@ -80,7 +79,7 @@ impl State {
     }
 
     /// Reads the prompt. The plain blend takes it as it is written.
-    fn read(&self, request: &SelectRequest) -> Reading {
+    pub(super) fn read(&self, request: &SelectRequest) -> Reading {
         if self.config.fusion.is_plain() {
             return Reading::verbatim(&request.prompt);
         }
@@ -88,7 +87,10 @@ impl State {
     }
 
     /// [`State::select`] for a prompt that is already read.
-    fn select_read(&self, (request, reading): ReadRequest<'_>) -> Result<Selection, Error> {
+    pub(super) fn select_read(
+        &self,
+        (request, reading): ReadRequest<'_>,
+    ) -> Result<Selection, Error> {
         let (strategy, ..) = self.effective(request)?;
         if !strategy.needs_vector() {
             return self.answer((request, reading), PromptVectors::default());
@@ -99,61 +101,11 @@ impl State {
         let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
         let vectors = PromptVectors {
             vectors: embedded.vectors.as_slice().unwrap_or_default(),
+            cosines: &[],
             tokenize: embedded.tokenize,
             embed: start.elapsed().saturating_sub(embedded.tokenize),
         };
         self.answer((request, reading), vectors)
-    }
-
-    pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let readings: Vec<Reading> =
-            requests.par_iter().map(|request| self.read(request)).collect();
-        let requests: Vec<ReadRequest<'_>> = requests.iter().zip(&readings).collect();
-        let mut answers = self.select_many_read(&requests);
-        for (answer, (request, reading)) in answers.iter_mut().zip(requests) {
-            if let Ok(answer) = answer {
-                answer.read_as = read_as(request, reading);
-                answer.left_out.clone_from(&reading.left_out);
-            }
-        }
-        answers
-    }
-
-    /// [`State::select_many`] for prompts that are already read.
-    fn select_many_read(&self, requests: &[ReadRequest<'_>]) -> Vec<Result<Selection, Error>> {
-        let texts = requests.par_iter().map(|(request, reading)| match self.effective(request) {
-            Ok((strategy, ..)) if strategy.needs_vector() => {
-                self.texts(reading, strategy).collect()
-            }
-            _ => Vec::new(),
-        });
-        let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
-        let (all, places) = distinct(texts.iter().flatten().map(AsRef::as_ref));
-        let start = Instant::now();
-        let embedded = match &self.embedder {
-            Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),
-            _ => return requests.par_iter().map(|one| self.select_read(*one)).collect(),
-        };
-        let Ok(embedded) = embedded else {
-            // One text may have failed the batch: each request gets its own answer or its own error.
-            return requests.par_iter().map(|one| self.select_read(*one)).collect();
-        };
-        let share = |time: Duration| time / u32::try_from(all.len()).unwrap_or(u32::MAX);
-        let (tokenize, whole) = (share(embedded.tokenize), share(start.elapsed()));
-        let width = embedded.vectors.ncols();
-        let row = |place: &usize| embedded.vectors.row(*place).to_vec();
-        let vectors: Vec<f32> = places.iter().flat_map(row).collect();
-        let mut rest = vectors.as_slice();
-        let mut prompts = Vec::with_capacity(requests.len());
-        for texts in texts.iter().map(Vec::len) {
-            let (vectors, after) = rest.split_at(texts * width);
-            rest = after;
-            let (tokenize, whole) = (tokenize * texts as u32, whole * texts as u32);
-            let embed = whole.saturating_sub(tokenize);
-            prompts.push(PromptVectors { vectors, tokenize, embed });
-        }
-        let requests = requests.par_iter().zip(prompts);
-        requests.map(|(request, vectors)| self.answer(*request, vectors)).collect()
     }
 
     /// The clauses of a prompt that asks for several things, where the strategy ranks them one by one.
@@ -164,7 +116,7 @@ impl State {
     }
 
     /// The strategy for a request, why it is used, and why it is worse than it could be.
-    fn effective(
+    pub(super) fn effective(
         &self,
         request: &SelectRequest,
     ) -> Result<(Strategy, StrategyReason, Option<Degradation>), Error> {
@@ -193,7 +145,7 @@ impl State {
         found.map(AsRef::as_ref).ok_or(Error::NoModel { strategy })
     }
 
-    fn answer(
+    pub(super) fn answer(
         &self,
         (request, reading): ReadRequest<'_>,
         embedded: PromptVectors<'_>,
@@ -204,9 +156,14 @@ impl State {
         // A limit from outside may be any number; it must not exceed the catalog.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
-        let mut vectors = embedded.vectors.chunks_exact(self.dims().max(1));
+        let vectors = embedded.vectors.chunks_exact(self.dims().max(1)).enumerate();
+        let mut vectors = vectors.map(|(at, numbers)| {
+            let cosines = embedded.cosines.get(at).map(Vec::as_slice);
+            QueryVector { numbers, cosines }
+        });
         let vector = vectors.next();
-        let judge = Judge::new(self, (request, reading), &named, (strategy, vector))?;
+        let numbers = vector.map(|vector| vector.numbers);
+        let judge = Judge::new(self, (request, reading), &named, (strategy, numbers))?;
         let clauses = self.clauses(reading, strategy).iter().zip(vectors);
         let clauses: Vec<Clause<'_>> =
             clauses.map(|(text, vector)| Clause { text, vector }).collect();
@@ -308,7 +265,7 @@ impl State {
     }
 
     /// The dimension of the vectors; 0 without a model.
-    fn dims(&self) -> usize {
+    pub(super) fn dims(&self) -> usize {
         self.embedder.as_ref().map_or(0, |embedder| embedder.identity().dimension)
     }
 
@@ -344,7 +301,7 @@ impl State {
 
     /// The texts to embed for a prompt: the prompt, then its clauses. Identifiers are split into words,
     /// as in the texts of tools, and what the model cannot read is left out.
-    fn texts<'a>(
+    pub(super) fn texts<'a>(
         &self,
         reading: &'a Reading,
         strategy: Strategy,
@@ -455,18 +412,4 @@ fn timings(vectors: PromptVectors<'_>, times: StageTimes, policy: Duration) -> T
     let PromptVectors { tokenize, embed, .. } = vectors;
     let StageTimes { search, keyword, fuse } = times;
     Timings { tokenize, embed, search, keyword, fuse, policy }
-}
-
-/// The distinct texts, and the index of each text among them: an evaluation ranks one prompt by several
-/// strategies.
-fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<usize>) {
-    let (mut all, mut known) = (Vec::new(), HashMap::new());
-    let place = |text| {
-        *known.entry(text).or_insert_with(|| {
-            all.push(text);
-            all.len() - 1
-        })
-    };
-    let places = texts.map(place).collect();
-    (all, places)
 }

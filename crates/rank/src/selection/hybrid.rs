@@ -9,7 +9,8 @@ use super::clause_fusion::{mix_clauses, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
 use super::retriever::{
-    Candidate, Clause, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
+    Strategy,
 };
 use super::semantic::{NEAREST, SemanticRetriever};
 use super::usage_weighting::{learned_share, shift_to_meaning};
@@ -102,7 +103,7 @@ impl HybridRetriever {
         scores
     }
 
-    fn pool(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
+    fn pool(&self, vector: QueryVector<'_>, prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
         let mut rows = Vec::new();
         let whole = Clause { text: prompt.text(), vector };
         for Clause { text, vector } in prompt.clauses.iter().copied().chain([whole]) {

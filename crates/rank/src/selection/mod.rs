@@ -53,7 +53,8 @@ pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
 pub use policy::{Exclusion, NEAR_BEST, OpenBreakers, Policy, Undeclared};
 pub use retriever::{
-    Candidate, Clause, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
+    Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
+    Strategy,
 };
 pub use semantic::{NEAREST, SemanticRetriever};
 pub use signals::{Assessment, Intent, SIGNALS, Signal, SignalInputs, SignalWeights, Signals};

@@ -88,8 +88,8 @@ pub enum Error {
 #[derive(Clone, Copy)]
 pub struct Prompt<'a> {
     pub reading: &'a Reading,
-    /// The unit vector of its text; the keyword strategy needs none.
-    pub vector: Option<&'a [f32]>,
+    /// The vector of its text; the keyword strategy needs none.
+    pub vector: Option<QueryVector<'a>>,
     /// The requests of a prompt with several; empty for a prompt with one.
     pub clauses: &'a [Clause<'a>],
     /// How much of the prompt's script the encoder can read, 0 to 1.
@@ -107,8 +107,23 @@ pub struct Prompt<'a> {
 #[derive(Clone, Copy)]
 pub struct Clause<'a> {
     pub text: &'a str,
-    /// The unit vector of `text`.
-    pub vector: &'a [f32],
+    /// The vector of `text`.
+    pub vector: QueryVector<'a>,
+}
+
+/// The vector of a prompt or of a clause.
+#[derive(Clone, Copy)]
+pub struct QueryVector<'a> {
+    /// Of length one.
+    pub numbers: &'a [f32],
+    /// Its cosines with all rows, where a batch of prompts has them already.
+    pub cosines: Option<&'a [f32]>,
+}
+
+impl<'a> From<&'a [f32]> for QueryVector<'a> {
+    fn from(numbers: &'a [f32]) -> Self {
+        Self { numbers, cosines: None }
+    }
 }
 
 impl<'a> Prompt<'a> {
@@ -116,7 +131,7 @@ impl<'a> Prompt<'a> {
     pub fn new(reading: &'a Reading, vector: Option<&'a [f32]>, limit: usize) -> Self {
         Self {
             reading,
-            vector,
+            vector: vector.map(QueryVector::from),
             clauses: &[],
             trust: 1.0,
             semantic_share: None,
@@ -129,7 +144,7 @@ impl<'a> Prompt<'a> {
         &self.reading.text
     }
 
-    pub(super) fn vector_for(&self, strategy: Strategy) -> Result<&'a [f32], Error> {
+    pub(super) fn vector_for(&self, strategy: Strategy) -> Result<QueryVector<'a>, Error> {
         self.vector.ok_or(Error::NoVector { strategy })
     }
 }

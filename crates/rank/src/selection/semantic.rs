@@ -6,7 +6,7 @@ use std::time::Instant;
 use toolroute_vectors::index::{Hit, Rows, VectorIndex};
 
 use super::retriever::{
-    Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
+    Candidate, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 use crate::feedback::UsageRows;
 
@@ -38,8 +38,11 @@ impl SemanticRetriever {
     }
 
     /// Scores of the given rows, in their order: cosines, adjusted for learned rows.
-    pub(super) fn score(&self, vector: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
-        let mut scores = self.index.score(vector, rows)?;
+    pub(super) fn score(&self, vector: QueryVector<'_>, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        let mut scores = match (rows, vector.cosines) {
+            (Rows::All, Some(cosines)) => cosines.to_vec(),
+            _ => self.index.score(vector.numbers, rows)?,
+        };
         if let Some(usage) = &self.usage {
             for (at, score) in scores.iter_mut().enumerate() {
                 let row = if let Rows::Only(rows) = rows { rows[at] } else { at as u32 };
@@ -51,15 +54,15 @@ impl SemanticRetriever {
 
     /// Scores of a sample of evenly spaced rows: at least [`SAMPLE`] and less than twice as many of a large
     /// catalog.
-    pub(super) fn sample(&self, vector: &[f32]) -> Result<Vec<f32>, Error> {
+    pub(super) fn sample(&self, vector: QueryVector<'_>) -> Result<Vec<f32>, Error> {
         let rows = self.index.len() as u32;
         let some: Vec<u32> = (0..rows).step_by((rows / SAMPLE).max(1) as usize).collect();
         self.score(vector, Rows::Only(&some))
     }
 
     /// The nearest rows, as far as the index finds them.
-    pub(super) fn nearest(&self, vector: &[f32], limit: usize) -> Result<Vec<Hit>, Error> {
-        let mut hits = self.index.search(vector, limit.max(NEAREST))?;
+    pub(super) fn nearest(&self, vector: QueryVector<'_>, limit: usize) -> Result<Vec<Hit>, Error> {
+        let mut hits = self.index.search(vector.numbers, limit.max(NEAREST))?;
         if let Some(usage) = &self.usage {
             hits.iter_mut().for_each(|hit| hit.score = usage.score(hit.row, hit.score));
         }
@@ -70,7 +73,7 @@ impl SemanticRetriever {
         self.index.is_exact()
     }
 
-    fn hits(&self, vector: &[f32], prompt: &Prompt<'_>) -> Result<Vec<Hit>, Error> {
+    fn hits(&self, vector: QueryVector<'_>, prompt: &Prompt<'_>) -> Result<Vec<Hit>, Error> {
         let scores = |rows| self.score(vector, rows);
         match prompt.rows {
             Rows::All if !self.is_exact() => self.nearest(vector, prompt.limit),

@@ -19,6 +19,20 @@ pub(super) fn dot_rows(query: &[f32], matrix: &[f32], scores: &mut [f32]) {
     Arch::new().dispatch(Block { query, matrix, scores });
 }
 
+/// Fills `scores`, which holds a vector per query, with the dot products of `queries` and the rows of `matrix`, both end
+/// to end with `dimension` numbers each: the very numbers of [`dot_rows`], with the matrix read once.
+pub(super) fn dot_matrix(
+    queries: &[f32],
+    matrix: &[f32],
+    dimension: usize,
+    scores: &mut [Vec<f32>],
+) {
+    Arch::new().dispatch(Product { queries, matrix, dimension: dimension.max(1), scores });
+}
+
+/// Rows that stay in the first-level cache while all queries pass over them: 24 KiB of 384 numbers.
+const TILE: usize = 16;
+
 struct Pair<'a> {
     a: &'a [f32],
     b: &'a [f32],
@@ -49,6 +63,87 @@ impl WithSimd for Block<'_> {
             *score = sum_of_products(self.query, row);
         }
     }
+}
+
+struct Product<'a> {
+    queries: &'a [f32],
+    matrix: &'a [f32],
+    dimension: usize,
+    scores: &'a mut [Vec<f32>],
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { queries, matrix, dimension, scores } = self;
+        for (at, tile) in matrix.chunks(TILE * dimension).enumerate() {
+            let first = at * TILE;
+            let mut pairs = queries.chunks(2 * dimension).zip(scores.chunks_mut(2));
+            // Two by two, each number is loaded once for two products. With narrower registers the sums of four
+            // products would not fit.
+            while S::F32_LANES >= 16
+                && let Some((two, scores)) = pairs.next()
+            {
+                let (a, b) = two.split_at(dimension);
+                if b.is_empty() {
+                    score_tile(a, tile, &mut scores[0][first..]);
+                    continue;
+                }
+                for (row, rows) in tile.chunks(2 * dimension).enumerate() {
+                    let (x, y) = rows.split_at(dimension);
+                    let row = first + 2 * row;
+                    if y.is_empty() {
+                        (scores[0][row], scores[1][row]) =
+                            (sum_of_products(a, x), sum_of_products(b, x));
+                    } else {
+                        let sums = four_sums([a, b], [x, y]);
+                        (scores[0][row], scores[0][row + 1]) = (sums[0], sums[1]);
+                        (scores[1][row], scores[1][row + 1]) = (sums[2], sums[3]);
+                    }
+                }
+            }
+            for (two, scores) in pairs {
+                for (query, scores) in two.chunks(dimension).zip(scores) {
+                    score_tile(query, tile, &mut scores[first..]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn score_tile(query: &[f32], tile: &[f32], scores: &mut [f32]) {
+    for (score, row) in scores.iter_mut().zip(tile.chunks_exact(query.len())) {
+        *score = sum_of_products(query, row);
+    }
+}
+
+/// The products of two queries with two rows, in the order first query, second query.
+#[inline(always)]
+fn four_sums([a, b]: [&[f32]; 2], [x, y]: [&[f32]; 2]) -> [f32; 4] {
+    let ((a_blocks, a_rest), (b_blocks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let ((x_blocks, x_rest), (y_blocks, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    let (mut ax, mut ay) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let (mut bx, mut by) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    for ((a, b), (x, y)) in a_blocks.iter().zip(b_blocks).zip(x_blocks.iter().zip(y_blocks)) {
+        for lane in 0..LANES {
+            ax[lane] = a[lane].mul_add(x[lane], ax[lane]);
+            ay[lane] = a[lane].mul_add(y[lane], ay[lane]);
+            bx[lane] = b[lane].mul_add(x[lane], bx[lane]);
+            by[lane] = b[lane].mul_add(y[lane], by[lane]);
+        }
+    }
+    for (lane, ((a, b), (x, y))) in
+        a_rest.iter().zip(b_rest).zip(x_rest.iter().zip(y_rest)).enumerate()
+    {
+        ax[lane] = a.mul_add(*x, ax[lane]);
+        ay[lane] = a.mul_add(*y, ay[lane]);
+        bx[lane] = b.mul_add(*x, bx[lane]);
+        by[lane] = b.mul_add(*y, by[lane]);
+    }
+    [fold(ax), fold(ay), fold(bx), fold(by)]
 }
 
 #[inline(always)]
@@ -105,6 +200,26 @@ mod tests {
         dot_rows(&query, &matrix, &mut scores);
         for (row, score) in matrix.chunks(70).zip(scores) {
             assert_eq!(dot(&query, row).to_bits(), score.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_product_of_matrices_gives_the_bits_of_single_rows() {
+        for (queries, rows, dimension) in
+            [(1, 5, 70), (2, 2, 384), (3, 37, 384), (5, 16, 3), (4, 33, 64)]
+        {
+            let (many, matrix) = (numbers(queries * dimension, 1), numbers(rows * dimension, 2));
+            let mut scores = vec![vec![0.0; rows]; queries];
+            dot_matrix(&many, &matrix, dimension, &mut scores);
+            for (query, scores) in many.chunks(dimension).zip(scores) {
+                for (row, score) in matrix.chunks(dimension).zip(scores) {
+                    assert_eq!(
+                        dot(query, row).to_bits(),
+                        score.to_bits(),
+                        "{queries}·{rows}·{dimension}"
+                    );
+                }
+            }
         }
     }
 

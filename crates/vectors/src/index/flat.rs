@@ -80,6 +80,10 @@ impl VectorIndex for FlatIndex {
         self.vectors.score(query, rows)
     }
 
+    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
+        self.vectors.score_many(queries)
+    }
+
     fn after(&self, vectors: Arc<Vectors>, _: &[Option<u32>]) -> Box<dyn VectorIndex> {
         Box::new(Self::new(vectors))
     }

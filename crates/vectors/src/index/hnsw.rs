@@ -123,6 +123,10 @@ impl VectorIndex for HnswIndex {
         self.vectors.score(query, rows)
     }
 
+    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
+        self.vectors.score_many(queries)
+    }
+
     fn is_exact(&self) -> bool {
         false
     }

@@ -86,6 +86,10 @@ pub trait VectorIndex: Send + Sync {
     /// [`Error::Row`] for a row that does not exist.
     fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error>;
 
+    /// The exact cosines of all rows for each query: the very numbers of [`Self::score`], with the rows read once for
+    /// all queries.
+    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error>;
+
     /// Whether [`Self::search`] never misses a row.
     fn is_exact(&self) -> bool {
         true

@@ -101,6 +101,21 @@ impl Vectors {
         })
     }
 
+    /// The exact cosines of all rows, one vector for each query: the numbers that
+    /// [`VectorIndex::score`](super::VectorIndex::score) gives for one, with the matrix read once for all.
+    ///
+    /// # Errors
+    /// Those of `score`, for the first query that has one.
+    pub(super) fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
+        let mut prepared = Vec::with_capacity(queries.len() * self.dimension());
+        for query in queries {
+            prepared.extend_from_slice(&self.prepare(query)?);
+        }
+        let mut scores = vec![vec![0.0; self.len()]; queries.len()];
+        super::dot::dot_matrix(&prepared, self.as_slice(), self.dimension(), &mut scores);
+        Ok(scores)
+    }
+
     /// Exact cosines of the rows asked for.
     pub(super) fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         let query = self.prepare(query)?;

@@ -28,6 +28,13 @@ pub(super) struct ToolFacts {
     pub conflicts: Vec<u32>,
 }
 
+impl ToolFacts {
+    /// Whether it declares what counts for every prompt: a priority, its fallbacks, or that it is new.
+    pub fn always_counts(&self) -> bool {
+        self.priority.is_some() || !self.below.is_empty() || self.newcomer
+    }
+}
+
 /// The facts of all tools, by row.
 #[derive(Default)]
 pub(super) struct CatalogFacts {

@@ -225,8 +225,11 @@ impl Assessment<'_> {
 
     fn add(&self, candidates: &mut [Candidate]) {
         let (mut most, mut least_named) = (f32::MIN, f32::MAX);
+        let is_asked = self.is_asked();
         for candidate in candidates.iter_mut() {
-            let sum = self.sum(candidate);
+            let counts =
+                is_asked || self.signals.facts.rows[candidate.row as usize].always_counts();
+            let sum = if counts { self.sum(candidate) } else { 0.0 };
             candidate.score += sum;
             if candidate.exact_name > 0.0 {
                 least_named = least_named.min(sum);
@@ -242,6 +245,19 @@ impl Assessment<'_> {
                 candidate.score += lift;
             }
         }
+    }
+
+    /// Whether the request says anything that signals are about. Without it only the facts of a tool that
+    /// [always count](ToolFacts::always_counts) do, and most tools have none.
+    fn is_asked(&self) -> bool {
+        let SignalInputs { features, follows, planned, urgent, needs_web, cost_aware, .. } =
+            self.inputs;
+        features.is_some()
+            || urgent
+            || needs_web
+            || cost_aware
+            || !(follows.is_empty() && planned.is_empty())
+            || !(self.history.is_empty() && self.intents.is_empty() && self.categories.is_empty())
     }
 
     /// The sum of the signals of a candidate.
