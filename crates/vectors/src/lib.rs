@@ -1,5 +1,5 @@
-//! From a text to its vector, and from a vector to the nearest rows: encoders ([`embedding`]),
-//! indexes ([`index`]) and files that survive a kill ([`durable`]).
+//! Turns texts into vectors and finds the nearest rows: encoders ([`embedding`]), indexes
+//! ([`index`]) and crash-safe files ([`durable`]).
 //!
 //! This crate must never know what a tool or a prompt is.
 

@@ -1,6 +1,6 @@
-//! Files that outlive a crash: a reader finds the old one or the new one and never a part of
-//! either, and a sealed one tells whether it is what was written. It knows nothing of what is in
-//! them, and every room may use it.
+//! Crash-safe files. A reader finds either the old or the new version of a file and never a mixture
+//! of both, and a sealed file detects damage. This module knows nothing about the contents of the
+//! files, and every crate may use it.
 //!
 //! ```
 //! use toolroute_vectors::durable::{self, Readers};

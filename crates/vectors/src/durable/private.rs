@@ -1,14 +1,14 @@
-//! Files and folders that are for their user alone.
+//! Files and folders that only their owner may read.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Makes a folder, and those above it that are missing, for their user alone. One that is there stays as
-/// it is.
+/// Creates a folder and its missing parents, readable by the owner only. An existing folder is not
+/// changed.
 ///
 /// # Errors
-/// What the system says.
+/// Any I/O error of the operating system.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -17,11 +17,12 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes an empty file for its user alone, where there is none; one that is there is made so.
+/// Creates an empty file, readable by the owner only. The permissions of an existing file are
+/// restricted in the same way.
 ///
 /// # Errors
-/// What the system says. That the rights of a file that is there cannot be changed is no error: it may
-/// be another user's.
+/// Any I/O error of the operating system while creating the file. It is not an error if the
+/// permissions of an existing file cannot be changed: the file may belong to another user.
 pub fn private_file(path: &Path) -> io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -36,7 +37,7 @@ pub fn private_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes the rights of everybody but the owner away, where there are any.
+/// Removes all permissions of group and others.
 #[cfg(unix)]
 pub fn close_to_others(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -49,6 +50,6 @@ pub fn close_to_others(path: &Path) {
     }
 }
 
-/// Elsewhere it is the folder that says who may.
+/// On other systems the permissions of the folder apply.
 #[cfg(not(unix))]
 pub fn close_to_others(_: &Path) {}

@@ -1,33 +1,35 @@
-//! A file that is replaced as a whole.
+//! Replaces a file as a whole.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Who may read a file once it is written. All that may write it is its owner.
+/// Who may read a file after it is written. Only the owner may write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner alone: it may tell of prompts, arguments or secrets.
+    /// The owner only: the file may contain prompts, arguments or secrets.
     Owner,
-    /// Whoever may read a file that this user makes (its umask).
+    /// Everyone whom the umask of this user allows.
     All,
-    /// Those who might before, and its owner alone where there was none. A link stays one.
+    /// The same readers as before; a new file is readable by the owner only. A symbolic link stays
+    /// a link.
     AsBefore,
 }
 
-/// Puts a file of these bytes in the place of the one at `path`, if any. The folder must be there.
+/// Atomically replaces the file at `path`, or creates it. The folder must exist.
 ///
 /// # Errors
-/// What the system says; the file that was there is there still.
+/// Any I/O error of the operating system. The old file is unchanged then.
 pub fn replace(path: &Path, readers: Readers, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, readers, |file| file.write_all(bytes))
 }
 
-/// [`replace`] with what `fill` writes. Where it fails, nothing is replaced.
+/// The same as [`replace`], with the bytes that `fill` writes. If `fill` fails, the old file is
+/// unchanged.
 ///
 /// # Errors
-/// What the system or `fill` says.
+/// Any I/O error of the operating system, and any error of `fill`.
 pub fn replace_with<T, E: From<io::Error>>(
     path: &Path,
     readers: Readers,
@@ -36,7 +38,7 @@ pub fn replace_with<T, E: From<io::Error>>(
     let linked = if readers == Readers::AsBefore { path.canonicalize().ok() } else { None };
     let path = linked.as_deref().unwrap_or(path);
     let folder = folder_of(path);
-    // In the same folder, because a rename is atomic only within one file system.
+    // A rename is atomic only within one file system, so the file is in the same folder.
     let prefix = prefix_of(path);
     let mut file = temporary(readers).prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
     let filled = fill(file.as_file_mut())?;
@@ -50,22 +52,24 @@ pub fn replace_with<T, E: From<io::Error>>(
     Ok(filled)
 }
 
-/// How the name of a file ends that is not in its place yet.
+/// Suffix of a temporary file that has not been renamed yet.
 const SUFFIX: &str = ".toolroute-new";
 
-/// Characters of the name of the file to be replaced in that name; four bytes each, and a name has 255.
+/// Maximum number of characters of the original file name in the name of the temporary file. A
+/// character has up to four bytes, and a file name at most 255.
 const MOST_OF_A_NAME: usize = 50;
 
-/// Nobody is still writing a file that was written to last so long ago: who began it was killed.
+/// Age from which a temporary file is considered abandoned by a writer that was killed.
 const STALE: Duration = Duration::from_secs(900);
 
-/// How the name begins: as that of the file to be replaced, so that it can be known again.
+/// Prefix of the temporary file's name. It contains the original name, so that files left behind by
+/// earlier writers can be recognised.
 fn prefix_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!(".{}.", name.chars().take(MOST_OF_A_NAME).collect::<String>())
 }
 
-/// Removes what killed writers of the same file have left. That it cannot be is nobody's fault.
+/// Removes temporary files that killed writers of the same file left behind. Failures are ignored.
 fn remove_stale(folder: &Path, prefix: &str) {
     let is_old = |about: &std::fs::Metadata| {
         let age = about.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
@@ -74,7 +78,7 @@ fn remove_stale(folder: &Path, prefix: &str) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let middle = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(SUFFIX));
-        // What `tempfile` puts there: letters and digits.
+        // The random part that `tempfile` inserts consists of letters and digits.
         let is_ours = middle.is_some_and(|middle| {
             !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
@@ -88,7 +92,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A temporary file is its owner's alone where nothing else is said.
+/// `tempfile` creates files that only the owner may read, unless told otherwise.
 #[cfg_attr(
     not(unix),
     allow(unused_variables, reason = "elsewhere it is the folder that says who may")
@@ -103,7 +107,7 @@ fn temporary<'a, 'b>(readers: Readers) -> tempfile::Builder<'a, 'b> {
     builder
 }
 
-/// Makes a rename last: without it a power cut can bring the old name back.
+/// Flushes the folder, because a power failure can otherwise undo the rename.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

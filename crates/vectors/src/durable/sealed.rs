@@ -1,4 +1,4 @@
-//! A file that tells whether it is what was written. All numbers are little-endian.
+//! A file format with a checksum. All numbers are little-endian.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -9,59 +9,60 @@
 //! | … | body, as long as the header says |
 //! | 32 | SHA-256 of everything before |
 //!
-//! The seal finds damage, not forgery: whoever can write the file can seal it too. So nothing is
-//! sliced or allocated by a length from the file before all lengths have been added up and found to
-//! be the size of the file.
+//! The checksum detects damage, not forgery: whoever can write the file can also compute the
+//! checksum. Therefore nothing is sliced or allocated by a length from the file before all lengths
+//! have been added up and found to equal the size of the file.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of magic, version and header length.
+/// Bytes of magic, version and header length together.
 const FIXED: usize = 16;
 
-/// Bytes of the seal.
+/// Bytes of the checksum.
 pub const HASH: usize = 32;
 
-/// A kind of file.
+/// Identifies a file format.
 #[derive(Clone, Copy, Debug)]
 pub struct Sealed {
-    /// How it begins. The last byte is best no letter, so that no text file begins like it.
+    /// The first bytes of the file. The last one should not be a letter, so that no text file
+    /// begins like it.
     pub magic: [u8; 8],
-    /// To be raised with every change to header or body.
+    /// Increase it with every change to header or body.
     pub version: u32,
 }
 
-/// Why bytes are not a file of a kind.
+/// Why bytes are not a valid file of the expected format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It begins like another kind.
+    /// The magic is that of another format.
     Foreign,
     Version {
         found: u32,
     },
-    /// It has fewer bytes than it should.
+    /// The file is shorter than its header says.
     Truncated {
         expected: u64,
         got: u64,
     },
-    /// The seal is not that of the bytes before it, or the header is none.
+    /// The checksum does not match, or the header is not valid JSON.
     Damaged,
 }
 
-/// Two lower-case hexadecimal digits a byte, as hashes stand in files and names.
+/// Formats bytes as lower-case hexadecimal, two digits per byte.
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
-/// The SHA-256 hash of some bytes as 64 lower-case hexadecimal digits.
+/// Returns the SHA-256 hash of `bytes` as 64 lower-case hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 impl Sealed {
-    /// The bytes of a file; `body` adds what lies between header and seal.
+    /// Builds a complete file. `body` appends the bytes between header and checksum.
     pub fn seal(&self, header: &impl Serialize, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let header =
             serde_json::to_vec(header).expect("strings and numbers are JSON. This is a bug.");
@@ -76,11 +77,11 @@ impl Sealed {
         bytes
     }
 
-    /// Header and body. `size` is the length of the body that a header speaks of, `None` where it is
-    /// beyond any file.
+    /// Checks a file and returns its header and body. `size` computes the length of the body from
+    /// the header; it returns `None` if that length overflows.
     ///
     /// # Errors
-    /// The first [`Flaw`] from the front.
+    /// The first [`Flaw`] found from the start of the file.
     pub fn open<'b, H: DeserializeOwned>(
         &self,
         bytes: &'b [u8],
@@ -105,7 +106,7 @@ impl Sealed {
         }
         let (sealed, seal) = bytes.split_at(bytes.len() - HASH);
         let (header, body) = sealed[FIXED..].split_at(header_length as usize);
-        // A header that cannot be read was damaged: the seal would say so too.
+        // The checksum would report a damaged header too, but the header is needed first.
         let header: H = serde_json::from_slice(header).map_err(|_| Flaw::Damaged)?;
         let expected = size(&header).and_then(|size| size.checked_add(least));
         let expected = expected.ok_or(Flaw::Damaged)?;

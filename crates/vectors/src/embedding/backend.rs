@@ -1,4 +1,4 @@
-//! What runs a model, and where.
+//! Which implementation runs a model, and on which device.
 
 use std::fmt;
 
@@ -8,33 +8,34 @@ use candle_core::Device as Place;
 #[cfg(feature = "candle")]
 use super::Error;
 
-/// What runs an encoder.
+/// Which implementation runs an encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// Our own encoder, on the processor; candle runs the models that it does not cover.
+    /// Our own encoder, on the CPU. candle runs the models that our encoder does not support.
     #[default]
     Native,
-    /// candle-transformers' model, in f32; with the feature `candle`.
+    /// candle-transformers' model in f32. Requires the feature `candle`.
     Candle(Device),
 }
 
-/// Where candle runs a model.
+/// The device on which candle runs a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
     #[default]
     Cpu,
-    /// An NVIDIA card by its number; with the feature `cuda`.
+    /// An NVIDIA GPU by its index. Requires the feature `cuda`.
     Cuda(usize),
-    /// A graphics processor of Apple by its number; with the feature `metal`.
+    /// An Apple GPU by its index. Requires the feature `metal`.
     Metal(usize),
 }
 
 #[cfg(feature = "candle")]
 impl Device {
-    /// What candle calls it.
+    /// Opens the device in candle.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] where the program was not built for it, or the machine has none.
+    /// [`Error::NoDevice`] if the program was built without support for the device, or if the
+    /// machine has no such device.
     pub(super) fn place(self) -> Result<Place, Error> {
         let (found, feature) = match self {
             Self::Cpu => return Ok(Place::Cpu),
@@ -48,7 +49,7 @@ impl Device {
         })
     }
 
-    /// What tells vectors that were made there from others: devices round differently.
+    /// Part of the model's identity: devices round differently, so their vectors differ.
     pub(super) fn mark(self) -> &'static str {
         match self {
             Self::Cpu => "",

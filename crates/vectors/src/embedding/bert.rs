@@ -1,4 +1,4 @@
-//! The BERT family: tokenizer, encoder and the trait that the rest of the program sees.
+//! The BERT family: combines tokenizer and encoder into an [`Embedder`].
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -17,31 +17,31 @@ use super::reference::{BATCH, Reference};
 use super::tokenizer::TextTokenizer;
 use crate::durable::{self, Readers};
 
-/// Tells vectors of int8 inference from those of f32, and of earlier ways to round: raise it
-/// whenever the same text would get another vector.
+/// Part of the identity of vectors from int8 inference; it distinguishes them from f32 and from
+/// earlier ways of rounding. Increase it whenever the same text would get a different vector.
 const INT8_ARITHMETIC: &str = "-int8-3";
 
 #[cfg(feature = "candle")]
-/// The same for candle's, which rounds elsewhere than we do.
+/// The same for candle, which rounds differently from our encoder.
 const CANDLE_ARITHMETIC: &str = "-candle-1";
 
-/// How a model is run.
+/// How to run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderOptions {
     pub precision: Precision,
-    /// Threads that share one prompt; a batch takes one thread a pass.
+    /// Threads that share a single prompt. In a batch, each pass of the encoder uses one thread.
     pub threads: usize,
     pub backend: Backend,
 }
 
-/// More threads than this do not help a single prompt: it has too little work between the points
-/// where they must meet (`toolroute bench encoder`).
+/// More threads do not help a single prompt: there is too little work between the points where the
+/// threads synchronise (measured with `toolroute bench encoder`).
 const MOST_THREADS: usize = 2;
 
 impl Default for EncoderOptions {
-    /// f32, on as many cores as help.
+    /// Native f32, with as many threads as help.
     fn default() -> Self {
-        // Rayon's number honours `--threads`, and the container's share of the machine.
+        // Rayon's number respects `--threads` and the container's CPU limit.
         let threads = rayon::current_num_threads().min(MOST_THREADS);
         Self { precision: Precision::F32, threads, backend: Backend::Native }
     }
@@ -54,11 +54,11 @@ pub struct BertEmbedder {
     config: ModelConfig,
     identity: ModelIdentity,
     calibration: Option<Calibration>,
-    /// Found out at the first prompt in another script.
+    /// Computed lazily, for the first prompt that is not in Latin script.
     latin_only: OnceLock<bool>,
 }
 
-/// Pooled vectors of a few texts.
+/// Pooled vectors of several texts, or the first error.
 type Pooled = Result<Vec<Vec<f32>>, Error>;
 
 enum Model {
@@ -68,10 +68,10 @@ enum Model {
 }
 
 impl BertEmbedder {
-    /// The encoder that is part of the program, in int8: no file, no network.
+    /// Loads the built-in encoder in int8, without files and without network.
     ///
     /// # Errors
-    /// As [`BertEmbedder::load`]; none with the models of this repository.
+    /// The same as [`BertEmbedder::load`]. The models of this repository cause none.
     #[cfg(feature = "built-in-model")]
     pub fn built_in() -> Result<Self, Error> {
         let files = ModelFiles::built_in(super::DEFAULT_MODEL)
@@ -83,16 +83,18 @@ impl BertEmbedder {
     /// Loads a model onto the CPU, in f32.
     ///
     /// # Errors
-    /// Where a file cannot be read, says something that this code does not support, or does not
-    /// fit the others.
+    /// If a file cannot be read, describes a model that is not supported, or does not match the
+    /// other files.
     pub fn load(files: &ModelFiles) -> Result<Self, Error> {
         Self::load_with(files, EncoderOptions::default())
     }
 
-    /// Loads a model to be run as `options` say. candle runs what our encoder does not cover.
+    /// Loads a model that runs as described by `options`. candle runs the models that our encoder
+    /// does not support.
     ///
     /// # Errors
-    /// As [`BertEmbedder::load`]; [`Error::NoDevice`], and [`Error::NoCandle`] without the feature `candle`.
+    /// The same as [`BertEmbedder::load`], [`Error::NoDevice`], and [`Error::NoCandle`] without the
+    /// feature `candle`.
     pub fn load_with(files: &ModelFiles, options: EncoderOptions) -> Result<Self, Error> {
         let config = files.read_config()?;
         let device = match options.backend {
@@ -129,7 +131,7 @@ impl BertEmbedder {
         Self::assemble(files, config, Model::Reference(Box::new(model)), &mark)
     }
 
-    /// `mark` tells vectors that were made in another way from those of f32 in our encoder.
+    /// `mark` distinguishes the vectors from those of our encoder in f32.
     fn assemble(
         files: &ModelFiles,
         config: ModelConfig,
@@ -144,7 +146,7 @@ impl BertEmbedder {
         Ok(Self { model, tokenizer, config, identity, calibration, latin_only })
     }
 
-    /// The instructions that the encoder runs on; `None` for the reference.
+    /// The CPU instruction set that the encoder uses; `None` if candle runs the model.
     pub fn instructions(&self) -> Option<String> {
         match &self.model {
             Model::Encoder(encoder) => Some(encoder.isa().to_string()),
@@ -153,10 +155,11 @@ impl BertEmbedder {
         }
     }
 
-    /// Token ids of one text, special ones included, cut to the model's longest input.
+    /// Returns the token ids of one text, including special tokens, truncated to the model's
+    /// maximum input length.
     ///
     /// # Errors
-    /// Where the tokenizer fails.
+    /// If the tokenizer fails.
     pub fn tokenize(&self, text: &str, role: Role) -> Result<Vec<u32>, Error> {
         let prompt = match role {
             Role::Query => &self.config.query_prompt,
@@ -169,11 +172,11 @@ impl BertEmbedder {
         }
     }
 
-    /// Unit vectors of token ids: what [`Embedder::embed`] does after tokenising. For benchmarks and
-    /// callers that tokenise themselves.
+    /// Returns unit vectors `[ids.len(), dimension]` for token ids; [`Embedder::embed`] does this
+    /// after tokenising. Intended for benchmarks and for callers that tokenise themselves.
     ///
     /// # Errors
-    /// Where an id is beyond the vocabulary or inference fails.
+    /// If an id is not in the vocabulary, or if inference fails.
     pub fn embed_ids(&self, ids: &[Vec<u32>]) -> Result<Array2<f32>, Error> {
         if let Some(row) = ids.iter().position(Vec::is_empty) {
             return Err(Error::NoTokens { row });
@@ -185,7 +188,7 @@ impl BertEmbedder {
             write(0, &encoder.embed_one(ids)?)?;
             return Ok(vectors);
         }
-        // Texts of like length stand together: passes of equal work, and little padding.
+        // Sorting by length gives passes of equal work and little padding.
         let mut order: Vec<usize> = (0..ids.len()).collect();
         order.sort_by_key(|&text| ids[text].len());
         for (rows, found) in self.forward(ids, &order) {
@@ -196,7 +199,7 @@ impl BertEmbedder {
         Ok(vectors)
     }
 
-    /// Pooled vectors of runs of `order`.
+    /// Returns the pooled vectors of consecutive slices of `order`.
     fn forward<'a>(&self, ids: &[Vec<u32>], order: &'a [usize]) -> Vec<(&'a [usize], Pooled)> {
         let batch =
             |rows: &[usize]| rows.iter().map(|&row| ids[row].as_slice()).collect::<Vec<_>>();
@@ -262,7 +265,7 @@ pub(super) fn read_weights(
     BertWeights::read(&bytes, &config.bert).map_err(|problem| Error::bad_weights(path, problem))
 }
 
-/// The weights in f32; of a model that has rounded ones alone, what these stand for.
+/// The weights in f32. If the model only has rounded weights, they are dequantized.
 fn f32_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'static>, Error> {
     match files.int8() {
         Int8File::Only => Ok(int8_weights(files, config)?.dequantized()),
@@ -270,11 +273,11 @@ fn f32_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'
     }
 }
 
-/// Texts of ours, prompts and tools, that show how large the inputs of each layer are. Another word
-/// in it is another rounding: see [`INT8_ARITHMETIC`], and the hashes in `models/`.
+/// Prompts and tool texts that show the range of each layer's inputs. Changing a word changes the
+/// rounded weights: see [`INT8_ARITHMETIC`] and the hashes in `models/`.
 const EXAMPLES: &str = include_str!("calibration.txt");
 
-/// Rounds a model's weights; the tokenizer may lie elsewhere.
+/// Rounds a model's weights. The tokenizer may be in another folder.
 pub(super) fn round_weights(
     weights: &ModelFiles,
     tokenizer: &ModelFiles,
@@ -284,13 +287,14 @@ pub(super) fn round_weights(
     let ids: Vec<Vec<u32>> =
         EXAMPLES.lines().map(|text| tokenizer.ids(text)).collect::<Result<_, _>>()?;
     let threads = EncoderOptions::default().threads;
-    // Read twice, because the encoder packs its own and keeps nothing.
+    // The weights are read twice, because the encoder packs them into its own layout and does not
+    // keep the originals.
     let encoder = Encoder::new(read_weights(weights, config)?, config, threads);
     encoder::rounded(read_weights(weights, config)?, &encoder, &ids)
 }
 
-/// Rounded weights from their own file or, where there is none yet, from the model's; then they
-/// are kept for the next time, if they can be.
+/// Returns the rounded weights from their own file. If there is none, rounds the model's weights
+/// and tries to save the result for the next start.
 fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'static>, Error> {
     if matches!(files.int8(), Int8File::Whole | Int8File::Only) {
         return rounded_weights(files, config);
@@ -298,7 +302,7 @@ fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<
     let weights = round_weights(files, files, config)?;
     if files.int8() == Int8File::Missing {
         let kept = encoder::to_bytes(&weights, files.fingerprint()).and_then(|bytes| {
-            // A store may serve several users.
+            // A model store may serve several users.
             let written = durable::replace(&files.path(INT8_FILE), Readers::All, &bytes);
             written.map_err(|error| error.to_string())
         });
@@ -333,7 +337,7 @@ fn rounded_weights(
     Ok(weights)
 }
 
-/// Scales `vector` to length 1 into `out`.
+/// Writes `vector`, scaled to length 1, into `out`.
 pub(super) fn write_unit(vector: &[f32], row: usize, out: Option<&mut [f32]>) -> Result<(), Error> {
     let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if !(norm.is_normal()) {

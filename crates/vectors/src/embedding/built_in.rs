@@ -1,19 +1,20 @@
-//! The models that are part of the program, so that a copied binary routes without a file.
+//! Models that are compiled into the program, so that the binary works without model files.
 //!
-//! `models/NAME/` has their files; `toolroute model round` and `scripts/train/distill_static.py`
-//! write them. The bytes lie in the binary, so the system reads of them what is touched.
+//! Their files are in `models/NAME/`, written by `toolroute model round` and
+//! `scripts/train/distill_static.py`. The operating system loads only those pages of the binary
+//! that are read.
 
 use super::{Error, Manifest};
 use crate::durable::sha256_hex;
 
-/// A model's manifest and its files by their paths.
+/// A manifest and the contents of its files by path.
 #[derive(Debug)]
 pub(super) struct BuiltIn {
     manifest: &'static str,
     files: &'static [(&'static str, &'static [u8])],
 }
 
-/// Begins where a cache line does: what the encoder multiplies with is read where it lies.
+/// Aligned to a cache line, because the encoder multiplies with these bytes in place.
 #[cfg(feature = "built-in-model")]
 #[repr(C, align(64))]
 struct Line<T: ?Sized>(T);
@@ -61,7 +62,7 @@ impl BuiltIn {
         self.files.iter().find(|(known, _)| *known == path).map(|(_, bytes)| *bytes)
     }
 
-    /// Compares every file with the manifest: a build can go wrong, and so can a release.
+    /// Compares every file with the manifest, to detect faulty builds and releases.
     pub fn verify(&self) -> Result<(), Error> {
         let manifest = self.manifest();
         manifest.files.iter().try_for_each(|entry| {

@@ -1,4 +1,4 @@
-//! Remembers the vectors of the latest prompts.
+//! A cache for the vectors of recent prompts.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,23 +9,26 @@ use ndarray::Array2;
 
 use super::{Calibration, Embedded, Embedder, Error, ModelIdentity, Role};
 
-/// A prompt and its clauses, and a few more: above it, a batch job asks, which does not ask again.
+/// Batches above this size bypass the cache. A prompt and its clauses have fewer texts; larger
+/// batches come from jobs that do not repeat texts.
 const FEW: usize = 16;
 
-/// An embedder in front of another that keeps the vectors of the latest queries.
+/// An [`Embedder`] that caches the vectors of the most recent queries of another one.
 ///
-/// Agents ask again: after a failed call, with the next page, in the next session. Batches of more
-/// than a few queries and documents pass through. A vector from the cache is the one that the model gave, bit for bit.
+/// Agents repeat prompts: after a failed call, for the next page, in the next session. Documents
+/// and large batches of queries bypass the cache. A cached vector is bit-identical to the computed
+/// one.
 pub struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
     vectors: Mutex<LruCache<String, Arc<[f32]>>>,
 }
 
-/// Bytes of a text that is kept; nobody asks a longer one twice.
+/// Maximum size of a cached text in bytes; longer texts are hardly ever repeated.
 const LONGEST: usize = 16 << 10;
 
 impl CachedEmbedder {
-    /// Keeps up to `capacity` vectors: 1.5 kB each for 384 numbers, and the prompt's text.
+    /// Caches up to `capacity` vectors. Each needs 1.5 kB for 384 dimensions, plus the prompt's
+    /// text.
     pub fn new(inner: Arc<dyn Embedder>, capacity: NonZeroUsize) -> Self {
         Self { inner, vectors: Mutex::new(LruCache::new(capacity)) }
     }
@@ -35,7 +38,7 @@ impl CachedEmbedder {
     }
 
     fn keep(&self, text: &str, vector: Arc<[f32]>) {
-        // The text is kept with it.
+        // The text is the key and is stored too.
         if text.len() > LONGEST {
             return;
         }

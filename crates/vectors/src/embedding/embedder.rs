@@ -1,4 +1,4 @@
-//! The one trait of this room: whatever turns texts into unit vectors.
+//! The trait [`Embedder`], which turns texts into unit vectors.
 
 use std::time::Duration;
 
@@ -7,46 +7,47 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backend, BertEmbedder, EncoderOptions, Error, ModelFiles, StaticEmbedder};
 
-/// Which side of the search a text stands on. Some models prefix the two sides differently.
+/// Which side of the search a text is on. Some models use different prefixes for the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A prompt, embedded when it comes.
+    /// A prompt, embedded on arrival.
     Query,
-    /// A text that is searched for, embedded once.
+    /// A text that can be found, embedded once.
     Document,
 }
 
-/// What makes two vectors comparable: they come from models of equal identity.
+/// Identifies a model. Vectors are comparable only if their models have equal identities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct ModelIdentity {
-    /// For people: `all-MiniLM-L6-v2`.
+    /// A name for display, such as `all-MiniLM-L6-v2`.
     pub name: String,
-    /// SHA-256, in hex, over every file that influences the vectors.
+    /// SHA-256, in hexadecimal, over every file that influences the vectors.
     pub fingerprint: String,
     /// Length of a vector.
     pub dimension: usize,
 }
 
-/// Where a model's scores begin to mean that something fits: fitted on several catalogs, kept in the
-/// model's manifest (`docs/quality.md` says how).
+/// Parameters that turn a model's scores into a probability that something fits. They were fitted
+/// on several catalogs and are stored in the model's manifest; `docs/quality.md` describes how.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// The evidence at which a tool fits as likely as not, before what the catalog adds to it.
+    /// The evidence at which a tool fits with probability ½, before the catalog's contributions
+    /// below are added to it.
     pub threshold: f32,
-    /// What is added each time that the catalog doubles.
+    /// What is added to the threshold each time the number of tools doubles.
     #[serde(default)]
     pub per_doubling: f32,
-    /// The share of the catalog's background evidence that is added: the evidence that prompts in
-    /// general have there.
+    /// The share of the catalog's background evidence that is added to the threshold. Background
+    /// evidence is what ordinary prompts score in this catalog.
     #[serde(default)]
     pub background: f32,
-    /// How much more evidence takes the odds from even to 2.7 : 1.
+    /// The additional evidence that changes the odds from 1 : 1 to 2.7 : 1.
     pub width: f32,
 }
 
 impl Calibration {
-    /// Whether a confidence can be had from it.
+    /// Whether the values allow a confidence to be computed.
     pub(super) fn is_sound(&self) -> bool {
         let Self { threshold, per_doubling, background, width } = *self;
         [threshold, per_doubling, background, width].iter().all(|number| number.is_finite())
@@ -54,14 +55,14 @@ impl Calibration {
     }
 }
 
-/// Vectors of a batch of texts, with what they cost.
+/// Vectors of a batch of texts, with their cost.
 #[derive(Clone, Debug)]
 pub struct Embedded {
-    /// One unit vector a text, in the texts' order: `[texts, dimension]`.
+    /// One unit vector per text, in the order of the texts: `[texts, dimension]`.
     pub vectors: Array2<f32>,
-    /// Time spent on turning text into token ids.
+    /// Time spent on tokenising.
     pub tokenize: Duration,
-    /// Token ids after truncation, special ones included.
+    /// Number of token ids after truncation, including special tokens.
     pub tokens: usize,
 }
 
@@ -69,38 +70,41 @@ pub struct Embedded {
 ///
 /// Implementations are deterministic and may be called from several threads at once.
 pub trait Embedder: Send + Sync {
-    /// Who makes the vectors.
+    /// The model that makes the vectors.
     fn identity(&self) -> &ModelIdentity;
 
-    /// Embeds a batch. An empty batch gives no rows; an empty text is a text like any other.
+    /// Embeds a batch. An empty batch returns no rows; an empty string is embedded like any other
+    /// text.
     ///
     /// # Errors
-    /// Where tokenising or inference fails. No row is zero or non-finite in an `Ok`.
+    /// If tokenising or inference fails. In an `Ok`, every row is finite and non-zero.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Embedded, Error>;
 
-    /// Whether the vocabulary has words of Latin script alone, and reads any other letter by
-    /// letter: what such a model says of a Chinese prompt is worth little.
+    /// Whether the vocabulary only has words in Latin script and reads other scripts letter by
+    /// letter. Scores of such a model for, say, a Chinese prompt mean little.
     fn reads_latin_only(&self) -> bool {
         false
     }
 
-    /// Whether the model reads a word, in lower case, as one: then it is no slip of the fingers. Who
-    /// knows no English vocabulary to look it up in, says so of every word.
+    /// Whether `word`, in lower case, is a single token of the vocabulary, and therefore not a
+    /// typing error. Models without an English vocabulary return `true` for every word.
     fn knows_word(&self, word: &str) -> bool {
         let _ = word;
         true
     }
 
-    /// How to tell from this model's scores that nothing fits; `None` where nobody measured it.
+    /// Parameters that tell when nothing fits; `None` if they were not fitted for this model.
     fn calibration(&self) -> Option<Calibration> {
         None
     }
 }
 
-/// Loads a model of any kind; a static one has no encoder to run.
+/// Loads a model of any kind. A static model has no encoder, therefore most of `options` do not
+/// apply to it.
 ///
 /// # Errors
-/// As [`BertEmbedder::load_with`]; [`Error::NoEncoder`] where a static model is to be run by candle.
+/// The same as [`BertEmbedder::load_with`], and [`Error::NoEncoder`] if candle is requested for a
+/// static model.
 pub fn load(files: &ModelFiles, options: EncoderOptions) -> Result<Box<dyn Embedder>, Error> {
     match (files.is_static(), options.backend) {
         (false, _) => Ok(Box::new(BertEmbedder::load_with(files, options)?)),

@@ -103,7 +103,7 @@ pub enum Error {
     Hub { repo: String, file: String, message: String },
 }
 
-/// The vendor's error stays in this room: its text is all that a caller can use.
+/// Converts to text, so that no vendor type is part of this crate's public API.
 #[cfg(feature = "candle")]
 impl From<candle_core::Error> for Error {
     fn from(error: candle_core::Error) -> Self {

@@ -1,4 +1,4 @@
-//! Reads a sentence-transformer's folder: which files it has and what they say.
+//! Reads a sentence-transformers folder: which files it has and what they describe.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,39 +13,39 @@ use super::manifest::stated_calibration;
 use super::{Calibration, Error, Manifest, Pooling};
 use crate::durable::hex;
 
-/// A model whose files are all there; made by [`super::ModelStore::open`] (checked against a
+/// A complete set of model files. Created by [`super::ModelStore::open`] (verified against a
 /// manifest), [`ModelFiles::built_in`] (part of the program) or [`ModelFiles::from_dir`] (a folder
-/// of the user's own).
+/// of the user).
 #[derive(Clone, Debug)]
 pub struct ModelFiles {
     name: String,
     place: Place,
     fingerprint: String,
-    /// The files that the fingerprint covers: no other is read.
+    /// The files that the fingerprint covers. No other file is read.
     covered: Vec<String>,
     calibration: Option<Calibration>,
-    /// Whether rounded weights may be kept beside the others, and whether those that are there
-    /// are the right ones.
+    /// Whether int8 weights may be saved in the folder, and whether existing ones are valid.
     int8: Int8File,
 }
 
-/// Where the files of a model lie.
+/// Where the files of a model are stored.
 #[derive(Clone, Debug)]
 enum Place {
     Folder(PathBuf),
     Program(&'static BuiltIn),
 }
 
-/// What is known of [`INT8_FILE`].
+/// State of [`INT8_FILE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Int8File {
-    /// The folder is the user's own, or no manifest knows the rounded weights.
+    /// int8 weights are not saved: the folder belongs to the user, or the manifest has no hash for
+    /// them.
     NotKept,
-    /// There is none, or not the right one; it may be written.
+    /// The file is missing or invalid, and may be written.
     Missing,
-    /// It has the hash that the manifest says.
+    /// The file has the hash that the manifest states.
     Whole,
-    /// The model came rounded: there are no other weights.
+    /// The model was distributed in int8 only.
     Only,
 }
 
@@ -60,12 +60,12 @@ pub(super) const POOLING_FILE: &str = "1_Pooling/config.json";
 pub(super) const LENGTH_FILE: &str = "sentence_bert_config.json";
 pub(super) const PROMPTS_FILE: &str = "config_sentence_transformers.json";
 pub(super) const TOKENIZER_FILE: &str = "tokenizer.json";
-/// The tokens of BERT's uncased WordPiece, one a line: half the size of the tokenizer.json that
-/// says the same, and read in a tenth of the time. The name is ours, so that the `vocab.txt` of a
-/// cased model is never taken for one.
+/// The tokens of BERT's uncased WordPiece, one per line: half the size of the equivalent
+/// tokenizer.json, and read in a tenth of the time. The name is our own, so that the `vocab.txt` of
+/// a cased model is not used by mistake.
 pub(super) const VOCABULARY_FILE: &str = "uncased-vocab.txt";
 
-/// The files of an encoder: of each row the first that is there.
+/// The required files of an encoder. In each row, the first file that exists is used.
 const ENCODER: &[&[&str]] = &[
     &[CONFIG_FILE],
     &[VOCABULARY_FILE, TOKENIZER_FILE],
@@ -73,19 +73,19 @@ const ENCODER: &[&[&str]] = &[
     &[POOLING_FILE],
     &[WEIGHTS_FILE, INT8_FILE],
 ];
-/// The files of a static model.
+/// The required files of a static model.
 const STATIC: &[&[&str]] = &[&[CONFIG_FILE], &[VOCABULARY_FILE], &[STATIC_FILE]];
-/// What an encoder may have besides.
+/// Optional files of an encoder.
 pub(super) const OPTIONAL: [&str; 2] = [LENGTH_FILE, PROMPTS_FILE];
 
-/// The files that influence the vectors, of those that `has` knows.
+/// Returns the files that influence the vectors; `has` tells whether a file exists.
 ///
 /// # Errors
-/// The one that is missing.
+/// The name of the missing file.
 pub(super) fn layout(has: impl Fn(&str) -> bool) -> Result<Vec<&'static str>, &'static str> {
     let (rows, optional) =
         if has(STATIC_FILE) { (STATIC, &[][..]) } else { (ENCODER, &OPTIONAL[..]) };
-    // Where none is there, the last is what others call it.
+    // If none exists, the error names the file under its usual name.
     let chosen = |row: &&[&'static str]| {
         let usual = if row.contains(&WEIGHTS_FILE) { WEIGHTS_FILE } else { row[row.len() - 1] };
         row.iter().copied().find(|file| has(file)).ok_or(usual)
@@ -95,23 +95,24 @@ pub(super) fn layout(has: impl Fn(&str) -> bool) -> Result<Vec<&'static str>, &'
     Ok(files)
 }
 
-/// What is read from the folder before the weights are.
+/// The settings that are read before the weights.
 #[derive(Clone, Debug)]
 pub(super) struct ModelConfig {
     pub bert: Architecture,
     pub pooling: Pooling,
-    /// Longest input in tokens, special ones included.
+    /// Maximum input length in tokens, including special tokens.
     pub max_tokens: usize,
     pub query_prompt: String,
     pub document_prompt: String,
 }
 
 impl ModelFiles {
-    /// A folder in the sentence-transformers layout, or one that `toolroute model round` wrote,
-    /// taken as it is; of a manifest in it the `[calibration]` alone is read.
+    /// Reads a folder in the sentence-transformers layout, or one that `toolroute model round`
+    /// wrote. The files are not verified. If the folder has a manifest, only its `[calibration]` is
+    /// read.
     ///
     /// # Errors
-    /// Where a file that the layout needs is missing or cannot be read, or a calibration there is none.
+    /// If a required file is missing or cannot be read, or if the calibration is invalid.
     pub fn from_dir(dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
@@ -119,17 +120,17 @@ impl ModelFiles {
         Ok(Self::covered_by(&manifest, Place::Folder(dir), Int8File::NotKept))
     }
 
-    /// A model that is part of the program, by its name. Its files are not hashed: who can change
-    /// them can change the program.
+    /// Returns the built-in model of that name, or `None`. The files are not hashed: whoever could
+    /// change them could change the program.
     pub fn built_in(name: &str) -> Option<Self> {
         let model = BuiltIn::find(name)?;
         Some(Self::covered_by(&model.manifest(), Place::Program(model), Int8File::NotKept))
     }
 
-    /// The manifest of a folder as it is now.
+    /// Creates a manifest of the present files of a folder.
     ///
     /// # Errors
-    /// As [`ModelFiles::from_dir`].
+    /// The same as [`ModelFiles::from_dir`].
     pub(super) fn describe(name: &str, dir: &Path) -> Result<Manifest, Error> {
         match layout(|file| dir.join(file).is_file()) {
             Ok(present) => {
@@ -144,31 +145,32 @@ impl ModelFiles {
         }
     }
 
-    /// A folder that must be what `manifest` says.
+    /// Opens a folder whose files must match `manifest`.
     ///
     /// # Errors
-    /// [`Error::Tampered`] names the first file that is missing or differs.
+    /// [`Error::Tampered`] for the first file that is missing or differs.
     pub fn verified(manifest: &Manifest, dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         manifest.verify(&dir)?;
         Ok(Self::just_verified(manifest, dir))
     }
 
-    /// [`ModelFiles::verified`] for a caller that has compared the files itself.
+    /// The same as [`ModelFiles::verified`], for a caller that has verified the files itself.
     pub(super) fn just_verified(manifest: &Manifest, dir: PathBuf) -> Self {
-        // Without a hash to know them by, rounded weights could not be trusted when they are read.
+        // Without a hash, int8 weights could not be verified when they are read again.
         let int8 = if manifest.int8.is_some() { Int8File::Missing } else { Int8File::NotKept };
         Self::covered_by(manifest, Place::Folder(dir), int8)
     }
 
-    /// [`ModelFiles::verified`] for a caller that runs the model in int8: where the rounded
-    /// weights are there and what the manifest says, the others are neither hashed nor read.
+    /// The same as [`ModelFiles::verified`], for a model that will run in int8. If the int8 weights
+    /// exist and match the manifest, the f32 weights are neither hashed nor read.
     ///
     /// # Errors
-    /// As `verified`.
+    /// The same as [`ModelFiles::verified`].
     pub(super) fn verified_int8(manifest: &Manifest, dir: PathBuf) -> Result<Self, Error> {
         let known = manifest.int8.as_ref();
-        // One that cannot be read is as good as none: the model's own weights are there.
+        // An unreadable int8 file is treated as missing, because it can be made again from the f32
+        // weights.
         let found = known.and_then(|_| sha256_file(&dir.join(INT8_FILE)).ok());
         if found.is_none() || found.as_ref() != known {
             return Self::verified(manifest, dir);
@@ -190,16 +192,17 @@ impl ModelFiles {
         }
     }
 
-    /// How to tell from the model's scores that nothing fits, where its manifest says so.
+    /// The calibration from the model's manifest, if any.
     pub(super) fn calibration(&self) -> Option<Calibration> {
         self.calibration
     }
 
+    /// The model's name; for a folder of the user, the name of the folder.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The folder; `None` for a model that is part of the program.
+    /// The model's folder; `None` for a built-in model.
     pub fn dir(&self) -> Option<&Path> {
         match &self.place {
             Place::Folder(dir) => Some(dir),
@@ -207,12 +210,12 @@ impl ModelFiles {
         }
     }
 
-    /// SHA-256, in hex, over every file that influences the vectors.
+    /// SHA-256, in hexadecimal, over every file that influences the vectors.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Whether it is a table of token vectors and no encoder.
+    /// Whether the model is a static table of token vectors instead of an encoder.
     pub fn is_static(&self) -> bool {
         self.covers(STATIC_FILE)
     }
@@ -221,12 +224,12 @@ impl ModelFiles {
         self.int8
     }
 
-    /// Whether the file is one of those that the fingerprint covers.
+    /// Whether the fingerprint covers `file`.
     pub(super) fn covers(&self, file: &str) -> bool {
         self.covered.iter().any(|path| path == file)
     }
 
-    /// Where a file lies, or what to call it where it lies in the program.
+    /// The path of a file; for a built-in model, a name for error messages.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         match &self.place {
             Place::Folder(dir) => dir.join(file),
@@ -234,7 +237,7 @@ impl ModelFiles {
         }
     }
 
-    /// A file's bytes, where they are part of the program: no copy of them is made.
+    /// The bytes of a built-in file, without copying them; `None` for a model on disk.
     pub(super) fn in_program(&self, file: &str) -> Option<&'static [u8]> {
         match &self.place {
             Place::Folder(_) => None,
@@ -281,8 +284,8 @@ impl ModelFiles {
         }
     }
 
-    /// The pipeline must be transformer, pooling and, perhaps, normalisation: any further module
-    /// (a dense layer, say) would be left out in silence and every vector would be wrong.
+    /// Requires the modules transformer, pooling and optionally normalisation. Any other module,
+    /// such as a dense layer, would be ignored and every vector would be wrong.
     fn check_modules(&self) -> Result<(), Error> {
         #[derive(Deserialize)]
         struct Module {
@@ -372,7 +375,7 @@ struct PoolingConfig {
     last: bool,
 }
 
-/// The SHA-256 of a file, in hex.
+/// Returns the SHA-256 of a file, in hexadecimal.
 pub(super) fn sha256_file(path: &Path) -> Result<String, Error> {
     let mut file = std::fs::File::open(path).map_err(Error::io("open", path))?;
     let mut hasher = Sha256::new();

@@ -1,4 +1,4 @@
-//! Fetches a model from the hub. Only `toolroute model pull` comes here.
+//! Downloads models from the Hugging Face hub. Only `toolroute model pull` uses this module.
 
 use std::path::{Path, PathBuf};
 
@@ -11,26 +11,28 @@ use super::files::{
 };
 use super::{Error, Manifest, ModelStore};
 
-/// Where and how to reach the hub. The caller reads the environment, not this room.
+/// How to reach the hub. The caller reads the environment; this module does not.
 #[derive(Clone, Debug, Default)]
 pub struct HubOptions {
-    /// A mirror of the hub; `None` is the public one.
+    /// URL of a mirror; `None` means the public hub.
     pub endpoint: Option<String>,
     pub token: Option<String>,
-    /// Commit, tag or branch; `None` is the manifest's pinned commit or, without one, `main`.
+    /// Commit, tag or branch. `None` means the commit that the manifest pins or, without one,
+    /// `main`.
     pub revision: Option<String>,
 }
 
-/// Told how a download goes: file, bytes so far, bytes in all.
+/// Called with the progress of a download: file, bytes so far, total bytes.
 pub type OnProgress<'a> = &'a dyn Fn(&str, u64, u64);
 
-/// Fetches `model` (a name of a pinned manifest, or `owner/name` on the hub) into the store.
+/// Downloads `model` into the store. `model` is the name of a pinned manifest, or `owner/name` on
+/// the hub.
 ///
-/// A model with a pinned manifest must match it; another is pinned by the commit and the hashes
-/// that came.
+/// A model with a pinned manifest must match it. Any other model is pinned by the commit and the
+/// hashes of this download.
 ///
 /// # Errors
-/// Where the hub cannot be reached, lacks a file, or sends what the manifest does not allow.
+/// If the hub cannot be reached or lacks a file, or if a file does not match the manifest.
 pub fn pull(
     store: &ModelStore,
     model: &str,
@@ -53,7 +55,7 @@ pub fn pull(
     }
 }
 
-/// A model that no manifest of ours describes: what came is pinned.
+/// Downloads a model without a pinned manifest and pins what was downloaded.
 fn pull_unknown(
     store: &ModelStore,
     repo: &str,
@@ -72,7 +74,7 @@ fn pull_unknown(
     store.install_as(&manifest, &snapshot, &store.dir(name)?)
 }
 
-/// Which repository a model's name means.
+/// Returns the repository of a model, and its pinned manifest if there is one.
 fn locate(model: &str) -> Result<(String, Option<Manifest>), Error> {
     let known = Manifest::pinned();
     let wanted = |m: &&Manifest| m.name == model || m.repo.as_deref() == Some(model);
@@ -114,7 +116,7 @@ fn fetch(
     api.download_with_progress(file, report).map_err(failed(repo, file))
 }
 
-/// Fetches every file and gives the folder that holds them all.
+/// Downloads every file and returns the folder that contains them.
 fn fetch_all<'a>(
     files: impl Iterator<Item = &'a str>,
     fetch: impl Fn(&str) -> Result<PathBuf, Error>,
@@ -122,7 +124,7 @@ fn fetch_all<'a>(
     let mut folder = PathBuf::new();
     for file in files {
         let path = fetch(file)?;
-        // `…/snapshots/<commit>/1_Pooling/config.json` lies one folder deeper than the others.
+        // `1_Pooling/config.json` is one folder deeper than the other files of the snapshot.
         let depth = Path::new(file).components().count();
         folder = path.ancestors().nth(depth).unwrap_or(&path).to_owned();
     }

@@ -1,4 +1,4 @@
-//! What a model's files must be: name, revision, licence, and the SHA-256 of each file.
+//! Describes a model's files: name, revision, licence, and the SHA-256 of each file.
 
 use std::path::Path;
 
@@ -8,47 +8,47 @@ use super::files::{layout, sha256_file};
 use super::{Calibration, Error};
 use crate::durable::sha256_hex;
 
-/// Written beside the files of a model that no pinned manifest describes.
+/// Written into the folder of a model that no pinned manifest describes.
 pub(super) const MANIFEST_FILE: &str = "manifest.toml";
 
-/// A model's description; those of `models/` are compiled into the library.
+/// A description of a model. The manifests in `models/` are compiled into the library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// SPDX expression of the weights' licence.
+    /// SPDX expression of the licence of the weights.
     #[serde(default)]
     pub licence: String,
-    /// `owner/name` on the model hub.
+    /// The repository on the model hub, `owner/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// The commit on the hub that the hashes below belong to.
+    /// The commit on the hub to which the hashes belong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     pub files: Vec<FileEntry>,
-    /// SHA-256 of the weights rounded to int8, which are made here and not fetched.
+    /// SHA-256 of the int8 weights, which are computed locally and not downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub int8: Option<String>,
-    /// How to tell from the model's scores that nothing fits.
+    /// Parameters that tell when nothing fits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
 }
 
-/// One file of a model.
+/// A file of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Relative to the model's folder, with `/`.
+    /// Path relative to the model's folder, with `/` as separator.
     pub path: String,
     pub bytes: u64,
-    /// In hex.
+    /// Hash in hexadecimal.
     pub sha256: String,
 }
 
-/// The `[calibration]` of the manifest in a folder, where there are both.
+/// Reads the `[calibration]` of the manifest in a folder, if there is one.
 ///
 /// # Errors
-/// Where the manifest cannot be read, or its calibration could tell nothing.
+/// If the manifest cannot be read, or if the calibration is invalid.
 pub(super) fn stated_calibration(dir: &Path) -> Result<Option<Calibration>, Error> {
     #[derive(Deserialize)]
     struct Stated {
@@ -76,12 +76,12 @@ pub(super) fn stated_calibration(dir: &Path) -> Result<Option<Calibration>, Erro
     }
 }
 
-/// Models that are fetched, not built in: what must come.
+/// Models that are downloaded on request, with their expected files.
 const PINNED: &[(&str, &str)] =
     &[("all-MiniLM-L6-v2.toml", include_str!("../../../../models/all-MiniLM-L6-v2.toml"))];
 
 impl Manifest {
-    /// The models that this build knows how to fetch.
+    /// The models that this build can download.
     pub fn pinned() -> Vec<Self> {
         let parse = |(_, text): &(&str, &str)| {
             toml::from_str(text).expect("models/*.toml are checked by a test. This is a bug.")
@@ -89,13 +89,13 @@ impl Manifest {
         PINNED.iter().map(parse).collect()
     }
 
-    /// The pinned manifest of that name.
+    /// Returns the pinned manifest of that name.
     pub fn find(name: &str) -> Option<Self> {
         Self::pinned().into_iter().find(|manifest| manifest.name == name)
     }
 
-    /// Describes the files of `dir` as they are now: how a model without a built-in manifest is
-    /// pinned when it is installed.
+    /// Creates a manifest of the present files of `dir`, to pin an installed model that has no
+    /// pinned manifest.
     pub(super) fn describe(name: &str, dir: &Path, files: &[&str]) -> Result<Self, Error> {
         let entry = |file: &&str| -> Result<FileEntry, Error> {
             let path = dir.join(file);
@@ -114,7 +114,8 @@ impl Manifest {
         })
     }
 
-    /// SHA-256, in hex, over the paths and hashes of every file: equal for equal models.
+    /// SHA-256, in hexadecimal, over the paths and hashes of all files. Equal models have equal
+    /// fingerprints.
     pub fn fingerprint(&self) -> String {
         let mut files: Vec<_> = self.files.iter().map(|f| (&f.path, &f.sha256)).collect();
         files.sort();
@@ -122,8 +123,8 @@ impl Manifest {
         sha256_hex(listing.collect::<String>().as_bytes())
     }
 
-    /// Whether it can describe the folder of that name: a manifest from disk could otherwise name
-    /// files elsewhere, or leave out those that are read.
+    /// Whether a manifest read from disk is acceptable for the model `name`. An invalid one could
+    /// refer to files outside the folder, or omit files that are read.
     pub(super) fn is_sound(&self, name: &str) -> bool {
         use std::path::Component::Normal;
         let inside =
@@ -134,7 +135,7 @@ impl Manifest {
             && layout(lists).is_ok()
     }
 
-    /// Compares every file of `dir` with this manifest.
+    /// Verifies every file of `dir`.
     ///
     /// # Errors
     /// Names the first file that is missing or differs.
@@ -142,7 +143,7 @@ impl Manifest {
         self.verify_but(dir, None)
     }
 
-    /// [`Manifest::verify`] without one file, which is not going to be read.
+    /// The same as [`Manifest::verify`], except for one file, which will not be read.
     pub(super) fn verify_but(&self, dir: &Path, unread: Option<&str>) -> Result<(), Error> {
         let read = |entry: &&FileEntry| unread != Some(entry.path.as_str());
         let mut files = self.files.iter().filter(read);
@@ -166,7 +167,7 @@ impl Manifest {
         self.verify_hash(entry, sha256_file(path)?)
     }
 
-    /// Compares a hash with that of an entry.
+    /// Compares a file's hash with its entry.
     pub(super) fn verify_hash(&self, entry: &FileEntry, found: String) -> Result<(), Error> {
         if found == entry.sha256 {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Text to vectors: a local sentence-transformer, and the store that its files come from.
+//! Turns texts into vectors with local sentence-transformers, and stores the model files.
 //!
-//! This room knows of texts, files and vectors. It must never know what a tool is, nor reach the
-//! network outside [`hub`], which runs only when a user asks for a download.
+//! This module knows texts, files and vectors. It must never know what a tool is, nor use the
+//! network outside [`hub`], which runs only when a user requests a download.
 //!
 //! ```no_run
 //! use toolroute_vectors::embedding::{BertEmbedder, Embedder, ModelStore, Role};

@@ -1,16 +1,16 @@
-//! From one vector a token to one vector a text.
+//! Pooling: from one vector per token to one vector per text.
 
 #[cfg(feature = "candle")]
 use candle_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-/// How token vectors become a text's vector.
+/// How token vectors are combined into a text's vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pooling {
-    /// The mean over the text's own tokens, padding left out.
+    /// The mean over the text's tokens, without padding.
     Mean,
-    /// The first token's vector.
+    /// The vector of the first token.
     Cls,
 }
 

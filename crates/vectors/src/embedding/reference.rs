@@ -1,5 +1,5 @@
-//! BERT as candle-transformers has it: what our own encoder is compared with, and what runs
-//! models and devices that it does not cover.
+//! The BERT of candle-transformers: the reference for tests of our own encoder, and the
+//! implementation for models and devices that our encoder does not support.
 
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
@@ -10,7 +10,7 @@ use super::encoder::BertWeights;
 use super::files::{ModelConfig, ModelFiles, WEIGHTS_FILE};
 use super::{Error, Pooling};
 
-/// Sequences in one forward pass. Larger batches gain nothing on a CPU and pad more.
+/// Sequences in one forward pass. Larger batches are not faster on a CPU and need more padding.
 pub(super) const BATCH: usize = 32;
 
 /// A model on a candle device, in f32.
@@ -21,7 +21,7 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Loads the weights of a model that has them in f32.
+    /// Loads the f32 weights of a model.
     pub fn load(files: &ModelFiles, config: &ModelConfig, device: &Device) -> Result<Self, Error> {
         let path = files.path(WEIGHTS_FILE);
         let weights = std::fs::read(&path).map_err(Error::io("read", &path))?;
@@ -31,7 +31,7 @@ impl Reference {
         Ok(Self::of(model, config))
     }
 
-    /// Takes weights that are at hand in f32: those of a model whose file has rounded ones.
+    /// Uses f32 weights in memory, for a model whose file has int8 weights only.
     pub fn of_weights(
         weights: &BertWeights<'_>,
         config: &ModelConfig,
@@ -46,7 +46,7 @@ impl Reference {
         Self { model, pooling: config.pooling, pad: config.bert.pad_token_id }
     }
 
-    /// Pooled vectors of tokenised texts, padded to the longest of them.
+    /// Returns the pooled vectors of tokenised texts, padded to the longest.
     pub fn forward(&self, batch: &[&[u32]]) -> Result<Vec<Vec<f32>>, Error> {
         let longest = batch.iter().map(|ids| ids.len()).max().unwrap_or(0);
         let mut ids = Vec::with_capacity(batch.len() * longest);
@@ -65,7 +65,7 @@ impl Reference {
     }
 }
 
-/// The same shape in candle's words. What is left as it is has a part in training alone.
+/// Converts the shape to candle's configuration. The remaining fields only matter for training.
 fn candle_config(bert: &Architecture) -> Config {
     Config {
         vocab_size: bert.vocab_size,

@@ -1,4 +1,5 @@
-//! Turns a trained checkpoint into a folder that ships: rounded weights and little else.
+//! Converts a trained checkpoint into a model folder for distribution: int8 weights, settings and
+//! tokenizer.
 
 use std::path::Path;
 
@@ -15,27 +16,27 @@ use super::store::write_manifest;
 use super::{Embedder, EncoderOptions, Error, Manifest, Pooling, Precision, Role};
 use crate::durable::{self, Readers};
 
-/// What is said of a rounded model, and what its checkpoint may not say itself.
+/// Metadata of a rounded model, including settings that its checkpoint may lack.
 #[derive(Clone, Debug, Default)]
 pub struct Rounding {
     pub name: String,
     pub description: String,
     /// SPDX expression of the weights' licence.
     pub licence: String,
-    /// Decides over the checkpoint's own; needed where it has none, as a plain `transformers`
-    /// checkpoint does not.
+    /// Overrides the checkpoint's pooling. Required if the checkpoint states none, as is the case
+    /// for plain `transformers` checkpoints.
     pub pooling: Option<Pooling>,
-    /// Longest input in tokens; decides over the checkpoint's own.
+    /// Maximum input length in tokens. Overrides the checkpoint's limit.
     pub max_tokens: Option<usize>,
 }
 
-/// Rounds the encoder in folder `from` to int8 into folder `to`: weights, settings, tokenizer and a
-/// manifest with hashes. `from` is in the sentence-transformers layout, or config.json,
-/// tokenizer.json and model.safetensors of a `transformers` checkpoint.
+/// Rounds the encoder in folder `from` to int8 and writes weights, settings, tokenizer and a
+/// manifest with hashes to folder `to`. `from` is in the sentence-transformers layout, or contains
+/// config.json, tokenizer.json and model.safetensors of a `transformers` checkpoint.
 ///
 /// # Errors
-/// Where a file is missing or says something that our encoder does not cover, or `to` cannot be
-/// written or holds a model that is not rounded.
+/// If a file is missing or describes a model that our encoder does not support, or if `to` cannot
+/// be written or contains a model that is not rounded.
 pub fn round(from: &Path, to: &Path, about: &Rounding) -> Result<Manifest, Error> {
     let expected = "config.json, tokenizer.json and model.safetensors of a BERT model";
     for file in [CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE] {
@@ -58,14 +59,14 @@ pub fn round(from: &Path, to: &Path, about: &Rounding) -> Result<Manifest, Error
     manifest.description.clone_from(&about.description);
     manifest.licence.clone_from(&about.licence);
     write_manifest(&manifest, &to.join(MANIFEST_FILE))?;
-    // What is written must load and run: a folder that ships is not the place to find out.
+    // Loads the result, so that an unusable folder is detected before it is distributed.
     let options = EncoderOptions { precision: Precision::Int8, ..EncoderOptions::default() };
     BertEmbedder::load_with(&ModelFiles::verified(&manifest, to)?, options)?
         .embed(&["What is the weather in Haifa?"], Role::Query)?;
     Ok(manifest)
 }
 
-/// config.json and what sentence-transformers writes beside it.
+/// Writes config.json and the other settings of sentence-transformers.
 fn settings(from: &Path, to: &Path, about: &Rounding) -> Result<Vec<&'static str>, Error> {
     let mut files = vec![CONFIG_FILE, MODULES_FILE, POOLING_FILE];
     copy(from, to, CONFIG_FILE)?;
@@ -94,7 +95,8 @@ fn settings(from: &Path, to: &Path, about: &Rounding) -> Result<Vec<&'static str
     Ok(files)
 }
 
-/// The list of tokens alone, where the rest of tokenizer.json is what BERT's uncased models say.
+/// Writes only the list of tokens if the rest of tokenizer.json is the same as for BERT's uncased
+/// models.
 fn tokenizer(from: &Path, to: &Path) -> Result<&'static str, Error> {
     let path = from.join(TOKENIZER_FILE);
     let text = std::fs::read(&path).map_err(Error::io("read", &path))?;
@@ -112,7 +114,7 @@ fn tokenizer(from: &Path, to: &Path) -> Result<&'static str, Error> {
     }
 }
 
-/// The tokens by their numbers, where our WordPiece does what this tokenizer does.
+/// Returns the tokens by id if our WordPiece is equivalent to this tokenizer.
 fn uncased(tokenizer: &Value) -> Option<Vec<&str>> {
     let normalizer = json!({"type": "BertNormalizer", "clean_text": true,
         "handle_chinese_chars": true, "strip_accents": null, "lowercase": true});
@@ -145,11 +147,11 @@ fn uncased(tokenizer: &Value) -> Option<Vec<&str>> {
     for (token, number) in vocabulary {
         *tokens.get_mut(usize::try_from(number.as_u64()?).ok()?)? = token;
     }
-    // White space at an end would not come back from a line.
+    // White space at the start or end of a token would be lost in a file with one token per line.
     tokens.iter().all(|token| !token.is_empty() && token.trim() == *token).then_some(tokens)
 }
 
-/// Rounds the weights; the files so far say what model they are of.
+/// Rounds the weights. `files` are the files written so far; they identify the model.
 fn weights(from: &Path, to: &Path, files: &[&'static str]) -> Result<&'static str, Error> {
     let source = from.join(WEIGHTS_FILE);
     let mut manifest = Manifest::describe("checkpoint", to, files)?;

@@ -1,7 +1,7 @@
-//! The static tier: a vector a token, and a text's vector is their sum at unit length.
+//! The static model: one vector per token; a text's vector is their sum, normalised to length 1.
 //!
-//! No layer is run, so a prompt costs a few microseconds; word order is lost. How much a token
-//! counts lies in the length of its vector. `scripts/train/distill_static.py` makes the table.
+//! No layer is evaluated, so a prompt takes a few microseconds, but word order is lost. The length
+//! of a token's vector is its weight. `scripts/train/distill_static.py` creates the table.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -19,20 +19,20 @@ use super::files::{CONFIG_FILE, ModelFiles, STATIC_FILE};
 use super::kernels::{QuantizedWeight, signed};
 use super::tokenizer::{WordPiece, wordpiece};
 
-/// Raise it whenever the same file would give other vectors.
+/// Increase it whenever the same file would give different vectors.
 const FORMAT: &str = "toolroute-static-1";
 
-/// What config.json calls it.
+/// The `model_type` in config.json.
 const MODEL_TYPE: &str = "toolroute-static";
 
-/// Token vectors and their tokenizer.
+/// A table of token vectors and its tokenizer.
 pub struct StaticEmbedder {
     pieces: WordPiece,
     table: QuantizedWeight<'static>,
     max_tokens: usize,
     identity: ModelIdentity,
     calibration: Option<Calibration>,
-    /// Found out at the first prompt in another script.
+    /// Computed lazily, for the first prompt that is not in Latin script.
     latin_only: OnceLock<bool>,
 }
 
@@ -41,15 +41,15 @@ struct Config {
     model_type: String,
     hidden_size: usize,
     vocab_size: usize,
-    /// Tokens of a text that are looked at.
+    /// Maximum number of tokens of a text that are used.
     max_position_embeddings: usize,
 }
 
 impl StaticEmbedder {
-    /// The static model that is part of the program.
+    /// Loads the built-in static model.
     ///
     /// # Errors
-    /// As [`StaticEmbedder::load`]; none with the models of this repository.
+    /// The same as [`StaticEmbedder::load`]. The models of this repository cause none.
     #[cfg(feature = "built-in-model")]
     pub fn built_in() -> Result<Self, Error> {
         let files = ModelFiles::built_in("static")
@@ -60,7 +60,7 @@ impl StaticEmbedder {
     /// Loads a static model.
     ///
     /// # Errors
-    /// Where a file cannot be read, is not what it should be, or does not fit the others.
+    /// If a file cannot be read, is invalid, or does not match the others.
     pub fn load(files: &ModelFiles) -> Result<Self, Error> {
         let config: Config = files.json(CONFIG_FILE)?;
         let bad = |problem| Error::BadFile {
@@ -95,7 +95,7 @@ impl StaticEmbedder {
     fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids = self.pieces.plain(text, self.max_tokens);
         if ids.is_empty() {
-            // An empty text is a text too, and its vector must have a direction.
+            // An empty text needs a vector too, and a zero vector has no direction.
             ids.push(self.pieces.first());
         }
         ids

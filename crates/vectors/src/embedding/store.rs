@@ -1,4 +1,4 @@
-//! The folder in which models are kept, one folder a model.
+//! A folder of models, with one subfolder per model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,29 +10,29 @@ use super::manifest::MANIFEST_FILE;
 use super::{Error, Manifest, Precision};
 use crate::durable::{self, Readers};
 
-/// The model that is used when none is named: the built-in one, where there is one.
+/// The model that is used if none is named: the built-in one, if there is one.
 pub const DEFAULT_MODEL: &str =
     if cfg!(feature = "built-in-model") { "toolroute-l6-v1" } else { FETCHED_MODEL };
 
-/// The model that is fetched when none is named.
+/// The model that is downloaded if none is named.
 pub const FETCHED_MODEL: &str = "all-MiniLM-L6-v2";
 
-/// A folder of models. Opening one reads from disk only; nothing here reaches the network.
+/// A folder of models. Opening a model only reads from disk; this type never uses the network.
 #[derive(Clone, Debug)]
 pub struct ModelStore {
     root: PathBuf,
 }
 
-/// One model of the store, as `toolroute model list` shows it.
+/// A model of the store, as listed by `toolroute model list`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Installed {
     pub name: String,
-    /// Its folder, also where it is not there yet; `None` for a built-in model.
+    /// The model's folder, even if it does not exist yet; `None` for a built-in model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// Whether it can be used; `verify` tells whether its files are right.
+    /// Whether the model can be used. Only [`ModelStore::verify`] checks its files.
     pub installed: bool,
-    /// Whether it is part of the program.
+    /// Whether the model is part of the program.
     pub built_in: bool,
     pub bytes: u64,
     pub licence: String,
@@ -43,28 +43,31 @@ pub struct Installed {
 }
 
 impl ModelStore {
+    /// Uses the folder `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
+    /// The folder of the store.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Opens a built-in model, or an installed one whose files it compares with its manifest.
+    /// Opens a built-in model, or an installed model after verifying its files against its
+    /// manifest.
     ///
     /// # Errors
-    /// [`Error::ModelMissing`] says which command gets it; [`Error::Tampered`] names the file
-    /// that is not what the manifest says.
+    /// [`Error::ModelMissing`] with the command that installs it; [`Error::Tampered`] for the first
+    /// file that does not match the manifest.
     pub fn open(&self, name: &str) -> Result<ModelFiles, Error> {
         self.open_for(name, Precision::F32)
     }
 
-    /// [`ModelStore::open`] for a caller that runs the model in that precision. In int8 the large
-    /// weights file is left alone where the rounded one is there and right.
+    /// The same as [`ModelStore::open`], for a model that will run in `precision`. In int8, the f32
+    /// weights are not read if valid int8 weights exist.
     ///
     /// # Errors
-    /// As `open`.
+    /// The same as [`ModelStore::open`].
     pub fn open_for(&self, name: &str, precision: Precision) -> Result<ModelFiles, Error> {
         if let Some(files) = ModelFiles::built_in(name) {
             return Ok(files);
@@ -86,10 +89,10 @@ impl ModelStore {
         }
     }
 
-    /// Compares every file of a model with its manifest, also of one that is part of the program.
+    /// Verifies every file of a model against its manifest, including those of a built-in model.
     ///
     /// # Errors
-    /// As [`ModelStore::open`].
+    /// The same as [`ModelStore::open`].
     pub fn verify(&self, name: &str) -> Result<ModelFiles, Error> {
         if let Some(model) = BuiltIn::find(name) {
             model.verify()?;
@@ -97,10 +100,10 @@ impl ModelStore {
         self.open(name)
     }
 
-    /// The models that this build has or knows and those that lie in the store, by name.
+    /// Lists built-in, downloadable and installed models, sorted by name.
     ///
     /// # Errors
-    /// Where the store's folder is there but cannot be read.
+    /// If the store's folder exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Installed>, Error> {
         let mut manifests = Manifest::pinned();
         manifests.extend(BuiltIn::all().iter().map(BuiltIn::manifest));
@@ -113,14 +116,14 @@ impl ModelStore {
         Ok(manifests.into_iter().map(|manifest| self.describe(manifest)).collect())
     }
 
-    /// Copies a model's files out of `source` into the store, checked against the pinned
-    /// manifest of that name or, where there is none, pinned by their present hashes.
+    /// Copies a model's files from `source` into the store. They must match the pinned manifest of
+    /// that name; without one, the model is pinned by the present hashes.
     ///
-    /// The model appears whole or not at all; one that is there stays until the new one is
-    /// checked.
+    /// The model is installed completely or not at all. An existing one is replaced only after the
+    /// new one is verified.
     ///
     /// # Errors
-    /// Where a file is missing, differs from the manifest or cannot be copied.
+    /// If a file is missing, does not match the manifest, or cannot be copied.
     pub fn install(&self, name: &str, source: &Path) -> Result<ModelFiles, Error> {
         let target = self.dir(name)?;
         let manifest = match Manifest::find(name) {
@@ -130,7 +133,7 @@ impl ModelStore {
         self.install_as(&manifest, source, &target)
     }
 
-    /// [`ModelStore::install`] with a manifest made elsewhere (by the hub).
+    /// The same as [`ModelStore::install`], with a manifest that the hub module created.
     pub(super) fn install_as(
         &self,
         manifest: &Manifest,
@@ -164,10 +167,10 @@ impl ModelStore {
         Ok(ModelFiles::just_verified(manifest, target.to_owned()))
     }
 
-    /// Where a model of that name lies or would lie.
+    /// Returns the folder of the model with that name, even if it does not exist.
     ///
     /// # Errors
-    /// Where the name could leave the store's folder.
+    /// If the name would lead outside the store's folder.
     pub(super) fn dir(&self, name: &str) -> Result<PathBuf, Error> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let safe = !name.is_empty() && name.len() <= 100 && !name.starts_with('.');
@@ -242,7 +245,7 @@ fn copy_synced(from: &Path, to: &Path) -> Result<(), Error> {
     target.sync_all().map_err(Error::io("sync", to))
 }
 
-/// Renames the staged folder to `target`; an old one there is moved aside first and put back if
+/// Renames the staged folder to `target`. An existing folder is moved aside first and restored if
 /// the rename fails.
 fn swap_in(staging: tempfile::TempDir, target: &Path) -> Result<(), Error> {
     let old = staging.path().with_extension("old");

@@ -1,4 +1,4 @@
-//! Which index for how many rows.
+//! Chooses the index by the number of rows.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, FlatIndex, Graph, HnswIndex, VectorIndex, Vectors};
 
-/// Rows from which [`IndexKind::Auto`] takes the graph.
+/// Number of rows from which [`IndexKind::Auto`] uses the graph.
 ///
 /// At 42,820 rows of 384 numbers a scan takes 3 ms on two idle threads and 7 to 8 ms on busy ones,
-/// the graph 0.3 ms; at 10,000 rows 0.8 and 0.25 ms, which no prompt notices next to its embedding.
-/// But linking takes about 1.5 ms a row, all of it again when one tool changes. So the graph comes
-/// where a scan would be what a prompt waits for. `cargo bench --bench search`, and
+/// the graph 0.3 ms; at 10,000 rows 0.8 and 0.25 ms, a difference that is small compared with
+/// embedding the prompt. But building the graph takes about 1.5 ms per row. So the graph is used
+/// only where the scan would dominate the latency. Measured with `cargo bench --bench search`; see
 /// `benches/README.md`.
 pub const HNSW_FROM_ROWS: usize = 50_000;
 
-/// How rows are searched by vector.
+/// How vectors are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -23,14 +23,14 @@ pub enum IndexKind {
     /// [`Self::Exact`] below [`HNSW_FROM_ROWS`], [`Self::Hnsw`] from there.
     #[default]
     Auto,
-    /// Every row, every time.
+    /// Compares the query with every row.
     Exact,
-    /// A graph of near neighbours, at any size.
+    /// Searches a graph of near neighbours, whatever the number of rows.
     Hnsw,
 }
 
 impl IndexKind {
-    /// What `Auto` means for so many rows; never `Auto`.
+    /// Resolves `Auto` for a number of rows; never returns `Auto`.
     pub fn for_rows(self, rows: usize) -> Self {
         match self {
             Self::Auto if rows >= HNSW_FROM_ROWS => Self::Hnsw,
@@ -40,14 +40,14 @@ impl IndexKind {
     }
 }
 
-/// An index over `vectors`; a graph is built from nothing, which takes a while.
+/// Builds an index over `vectors`. Building a graph takes about 1.5 ms per row.
 pub fn build(vectors: Arc<Vectors>, kind: IndexKind) -> Result<Box<dyn VectorIndex>, Error> {
     restore(vectors, kind, None)
 }
 
-/// [`build`] with the graph of an earlier one, which is used where `kind` wants a graph.
+/// The same as [`build`], but reuses a stored graph if `kind` resolves to a graph.
 ///
-/// [`Error::OtherGraph`] where it covers another number of rows.
+/// Returns [`Error::OtherGraph`] if the graph has a different number of rows.
 pub fn restore(
     vectors: Arc<Vectors>,
     kind: IndexKind,
@@ -58,7 +58,7 @@ pub fn restore(
         (IndexKind::Hnsw, None) => HnswIndex::build(vectors),
         _ => return Ok(Box::new(FlatIndex::new(vectors))),
     };
-    // Who asks for the graph by name gets it.
+    // An explicit `Hnsw` uses the graph even where a scan would be faster.
     Ok(Box::new(if kind == IndexKind::Hnsw { index.at_any_size() } else { index }))
 }
 

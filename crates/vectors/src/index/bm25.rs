@@ -1,16 +1,17 @@
-//! Keyword search: BM25 over weighted fields.
+//! Keyword search with BM25 over weighted fields.
 //!
-//! A term that stands in several fields of a row counts once, with the weighted sum of its counts:
-//! the field-weighted form of Robertson, Zaragoza and Taylor, "Simple BM25 extension to multiple
-//! weighted fields" (CIKM 2004). The logarithm is Lucene's, which is never negative.
+//! A term that occurs in several fields of a row is scored once, with the weighted sum of its
+//! counts: the field-weighted form of Robertson, Zaragoza and Taylor, "Simple BM25 extension to
+//! multiple weighted fields" (CIKM 2004). The inverse document frequency is Lucene's, which is
+//! never negative.
 //!
-//! All that does not depend on the query is multiplied out when the index is built, so that a query
-//! adds one number per posting.
+//! Everything that does not depend on the query is computed when the index is built, so that a
+//! query adds up one number per posting.
 //!
 //! Why not a library: over 5,000 tools and 1,200 prompts the 99th percentile is 0.1 ms here, 1.0 ms
-//! in tantivy 0.26 and 4.8 ms in the crate bm25 2.3.2, against a target of 0.5 ms. bm25 has no field
-//! weights either, and neither tells the prompt's words that matched without a second pass; our
-//! tokenizer could have been plugged into both (`benches/README.md`).
+//! in tantivy 0.26 and 4.8 ms in the crate bm25 2.3.2, against a target of 0.5 ms. bm25 also lacks
+//! field weights, and neither reports which words of the prompt matched without a second pass. Our
+//! tokenizer could have been used with both (`benches/README.md`).
 
 mod words;
 
@@ -21,33 +22,35 @@ use super::top::{Top, best_first};
 use super::{Error, Hit, Rows};
 use words::Words;
 
-/// One part of a row's text and how much a term in it counts.
+/// A part of a row's text, with the weight of its terms.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     pub text: &'a str,
-    /// Times a term in this field is counted; a weight that is not positive and finite leaves the field out.
+    /// Weight of one occurrence of a term. A field whose weight is not positive and finite is
+    /// ignored.
     pub weight: f32,
 }
 
-/// How counts and lengths become a score.
+/// The parameters of BM25.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bm25Settings {
-    /// How soon repeating a term stops to pay.
+    /// Term frequency saturation: a higher value gives repetitions of a term more weight.
     pub k1: f32,
-    /// How much a long text is held against it: 0 not at all, 1 in full.
+    /// Length normalisation: 0 for none, 1 for full.
     pub b: f32,
 }
 
 impl Default for Bm25Settings {
-    /// The values that Lucene and most of the field use. Over name ×3, server ×1, description ×1,
+    /// The usual values, also Lucene's. With the field weights name ×3, server ×1, description ×1,
     /// parameter names ×0.7, their descriptions ×0.35 and enum values ×0.7 they were better than
-    /// 0.9 and 0.4 (Pyserini's for passages) on our 19 tool-retrieval sets: `benches/README.md`.
+    /// 0.9 and 0.4 (Pyserini's values for passages) on our 19 tool-retrieval sets:
+    /// `benches/README.md`.
     fn default() -> Self {
         Self { k1: 1.2, b: 0.75 }
     }
 }
 
-/// What a term adds to the rows it stands in; rows ascend.
+/// The rows that contain a term, ascending, with its score in each.
 #[derive(Clone, Debug, Default)]
 struct Postings {
     rows: Vec<u32>,
@@ -60,8 +63,8 @@ impl Postings {
     }
 }
 
-/// A keyword index over rows of text. Immutable; the same rows give the same scores, to the bit, in
-/// whatever order they come.
+/// An immutable keyword index over rows of text. Scores do not depend on the order of the rows;
+/// they are bit-identical.
 #[derive(Clone, Debug)]
 pub struct Bm25 {
     rows: usize,
@@ -71,7 +74,7 @@ pub struct Bm25 {
 }
 
 impl Bm25 {
-    /// Indexes documents, each a list of fields, in row order.
+    /// Indexes documents in row order. Each document is a list of fields.
     pub fn build<'a, D, F>(documents: D, settings: Bm25Settings) -> Self
     where
         D: IntoIterator<Item = F>,
@@ -94,7 +97,8 @@ impl Bm25 {
         self.rows == 0
     }
 
-    /// The `limit` best rows that share a term with the prompt, by score descending, then row.
+    /// Returns the `limit` best rows that share a term with the prompt, by descending score, then
+    /// row.
     pub fn search(&self, prompt: &str, limit: usize) -> Vec<Hit> {
         let mut top = Top::new(limit, self.rows);
         for (row, &score) in self.add_up(prompt, 0.0).iter().enumerate() {
@@ -105,7 +109,7 @@ impl Bm25 {
         top.into_sorted()
     }
 
-    /// Every row that shares a term with the prompt, by score descending, then row.
+    /// Returns every row that shares a term with the prompt, by descending score, then row.
     pub fn matches(&self, prompt: &str) -> Vec<Hit> {
         let scores = self.add_up(prompt, 0.0).into_iter().enumerate();
         let hits = scores.map(|(row, score)| Hit { row: row as u32, score });
@@ -114,17 +118,18 @@ impl Bm25 {
         hits
     }
 
-    /// The score of each of `rows`, in their order; 0 for a row that shares no term.
+    /// Returns the score of each of `rows`, in their order; 0 for a row that shares no term.
     ///
-    /// [`Error::Row`] for a row that does not exist.
+    /// Returns [`Error::Row`] if a row does not exist.
     pub fn score(&self, prompt: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         self.score_by_rarity(prompt, rows, 0.0)
     }
 
-    /// As [`Bm25::score`], with each term's part times its rarity (the logarithm, about 1 to 9) to
-    /// this power: what is above 0 makes rare words count for more beside common ones than BM25 has it.
+    /// The same as [`Bm25::score`], but multiplies each term's score by its inverse document
+    /// frequency (about 1 to 9) to the power of `power`. A positive power gives rare words more
+    /// weight than in BM25.
     ///
-    /// [`Error::Row`] for a row that does not exist.
+    /// Returns [`Error::Row`] if a row does not exist.
     pub fn score_by_rarity(
         &self,
         prompt: &str,
@@ -139,13 +144,14 @@ impl Bm25 {
         let terms: Vec<_> = terms.map(|term| self.weighed(term, power)).collect();
         let score = |row| {
             let found = terms.iter().filter_map(|(term, factor)| Some(factor * term.score(row)?));
-            // Not `sum`, which makes -0 of nothing.
+            // `sum` would return -0 for an empty iterator.
             found.fold(0.0_f32, |sum, score| sum + score)
         };
         Ok(rows.iter().map(|&row| score(row)).collect())
     }
 
-    /// The words of the prompt by which it found `row`, as they stand in the prompt, each once.
+    /// Returns the words of the prompt that matched `row`, spelt as in the prompt and without
+    /// repetition.
     pub fn matched_terms(&self, row: u32, prompt: &str) -> Vec<String> {
         let mut matched = Vec::new();
         for term in query_terms(prompt) {
@@ -158,14 +164,16 @@ impl Bm25 {
         matched
     }
 
-    /// The words of the rows as they are written, in lower case and alphabetical order, and how often
-    /// each is about: those of four Latin letters or more. Put together when first asked for.
+    /// The words of all rows in lower case, without stemming, in alphabetical order, with the
+    /// approximate number of rows of each. Only words of four or more Latin letters. Computed on
+    /// the first call.
     pub fn words(&self) -> &[(Box<str>, u32)] {
         self.words.sorted()
     }
 
-    /// The prompt's terms that some row has, each once. In alphabetical order: scores are added up in
-    /// it, and must depend neither on the order of the prompt's words nor on that of the rows.
+    /// Returns the distinct terms of the prompt that occur in some row. They are sorted
+    /// alphabetically, because scores are added in this order and must depend neither on the word
+    /// order of the prompt nor on the row order.
     fn known_terms(&self, prompt: &str) -> Vec<u32> {
         let mut terms = query_terms(prompt);
         terms.sort_unstable_by(|a, b| a.text.cmp(&b.text));
@@ -184,20 +192,20 @@ impl Bm25 {
         sums
     }
 
-    /// A term's postings, and what each of their scores is to be multiplied by: 1 for a power of 0.
+    /// Returns a term's postings and the factor for their scores: 1 for a power of 0.
     fn weighed(&self, term: u32, power: f32) -> (&Postings, f32) {
         let postings = &self.postings[term as usize];
         (postings, rarity(postings.rows.len(), self.rows).powf(power))
     }
 }
 
-/// Weighted counts, gathered row by row.
+/// Weighted term counts, collected row by row.
 #[derive(Default)]
 struct Counts {
     lexicon: Lexicon,
-    /// Per term, the rows it stands in and its weighted count there.
+    /// For each term, its rows and the weighted count in each.
     postings: Vec<Postings>,
-    /// Per row, the weighted number of terms.
+    /// For each row, its weighted length in terms.
     lengths: Vec<f32>,
 }
 
@@ -217,7 +225,7 @@ impl Counts {
             });
         }
         self.postings.resize_with(self.lexicon.ids.len(), Postings::default);
-        // Stable, so that the weights of a term are added up as they stand in the text.
+        // The sort is stable, so that the weights of a term are added in text order.
         counts.sort_by_key(|(term, _)| *term);
         for same in counts.chunk_by(|a, b| a.0 == b.0) {
             let postings = &mut self.postings[same[0].0 as usize];
@@ -227,7 +235,7 @@ impl Counts {
         self.lengths.push(length);
     }
 
-    /// Turns counts into scores in place.
+    /// Converts counts to scores.
     fn finish(mut self, Bm25Settings { k1, b }: Bm25Settings) -> Bm25 {
         let rows = self.lengths.len();
         let mean = mean(&self.lengths);
@@ -245,27 +253,27 @@ impl Counts {
     }
 }
 
-/// How much a term tells that `having` of `rows` rows have.
+/// The inverse document frequency of a term that occurs in `having` of `rows` rows.
 fn rarity(having: usize, rows: usize) -> f32 {
     let (having, rows) = (having as f32, rows as f32);
     (1.0 + (rows - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// The mean length. Added up as whole numbers, which have the same sum in every order.
+/// The mean length. Added as integers, because the sum is then independent of the order.
 fn mean(lengths: &[f32]) -> f32 {
-    /// Parts of one word; an f32 of a usual length has fewer.
+    /// Fixed-point units per term; an f32 of ordinary size is less precise.
     const PARTS: f64 = (1_u64 << 32) as f64;
     let parts = lengths.iter().map(|length| (f64::from(*length) * PARTS).round() as u128);
     let sum = parts.fold(0_u128, u128::saturating_add) as f64 / PARTS;
     ((sum / lengths.len().max(1) as f64) as f32).max(f32::MIN_POSITIVE)
 }
 
-/// The terms of every word that was read: the words of a catalog come again and again, and cutting
-/// and stemming them was most of a start.
+/// Caches the terms of every word. The words of a catalog repeat often, and without the cache most
+/// of the build time went into splitting and stemming them.
 #[derive(Default)]
 struct Lexicon {
     words: HashMap<String, Vec<Known>>,
-    /// Terms, numbered as they were met.
+    /// Numbers the terms in order of first occurrence.
     ids: HashMap<String, u32>,
 }
 
@@ -291,11 +299,11 @@ impl Lexicon {
         *self.ids.entry(text).or_insert(next)
     }
 
-    /// What was read, as far as somebody may have meant it.
+    /// Collects the words that a prompt could contain.
     fn words(&self, postings: &[Postings]) -> Words {
         let mut words = Words::default();
         for (word, known) in &self.words {
-            // The last term is that of the whole word.
+            // The last term is the whole word.
             if let Some(Known { term, .. }) = known.last() {
                 words.add(word, postings[*term as usize].rows.len() as u32);
             }

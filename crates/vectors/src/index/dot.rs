@@ -1,20 +1,21 @@
-//! The dot product, in the widest instructions that the machine has.
+//! The dot product, with the widest instructions of the machine.
 //!
-//! The sum runs over a fixed number of lanes with fused multiply-add, so that every machine adds
-//! in the same order and gets the same bits, whatever its registers hold.
+//! The sum uses a fixed number of lanes and fused multiply-add, so that every machine adds in the
+//! same order and gets a bit-identical result.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Partial sums kept apart: four 16-float registers, enough to hide the latency of a fused
-/// multiply-add (4 cycles, two a cycle with 256-bit registers) and a divisor of 384.
+/// Number of partial sums: four registers of 16 floats, enough to hide the latency of a fused
+/// multiply-add (4 cycles, two per cycle with 256-bit registers), and a divisor of 384.
 const LANES: usize = 64;
 
-/// The dot product of two vectors; of their common prefix, should their lengths differ.
+/// Returns the dot product of two vectors. If their lengths differ, the longer one is truncated.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     Arch::new().dispatch(Pair { a, b })
 }
 
-/// Fills `scores` with the dot products of `query` and the rows that `matrix` holds end to end.
+/// Fills `scores` with the dot products of `query` and the rows of `matrix`, which are stored
+/// consecutively.
 pub(super) fn dot_rows(query: &[f32], matrix: &[f32], scores: &mut [f32]) {
     Arch::new().dispatch(Block { query, matrix, scores });
 }
@@ -163,7 +164,7 @@ fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
     fold(sums)
 }
 
-/// Halves until one is left: the order in which vector registers reduce.
+/// Adds the upper half of the lanes to the lower half until one is left, as vector registers do.
 #[inline(always)]
 fn fold(mut sums: [f32; LANES]) -> f32 {
     let mut width = LANES / 2;

@@ -1,8 +1,8 @@
-//! What can be wrong with vectors, queries and rows.
+//! Errors about vectors, queries and rows.
 
 use std::fmt;
 
-/// Why an index was not built or did not answer.
+/// Why an index could not be built or searched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -42,7 +42,7 @@ pub enum Error {
     OtherGraph { expected: usize, got: usize },
 }
 
-/// Where a refused vector came from.
+/// Where an invalid vector came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Query,

@@ -1,4 +1,4 @@
-//! The exact scan: every row, every time.
+//! The exact search: compares the query with every row.
 
 use std::sync::Arc;
 
@@ -8,25 +8,26 @@ use super::dot::dot_rows;
 use super::top::Top;
 use super::{Error, Hit, Rows, VectorIndex, Vectors};
 
-/// Rows scored at a time: their scores (1 KiB) stay in the first-level cache while they are ranked.
+/// Rows scored at a time. Their scores (1 KiB) stay in the first-level cache while they are ranked.
 const BLOCK: usize = 256;
 
-/// Numbers from which a scan is shared among threads: 10,400 rows of 384.
+/// Size of the matrix, in numbers, from which a scan uses several threads: 10,400 rows of 384.
 ///
-/// Medians on a busy two-core Sapphire Rapids, one thread and two (`benches/README.md`): 10,000 rows
-/// 0.8 and 0.5 ms, 20,000 rows 1.9 and 1.0 ms, 42,820 rows 7.1 and 3.1 ms. Below, one thread is
-/// well within 3 ms and leaves the other cores to other prompts.
+/// Medians on a busy two-core Sapphire Rapids with one and two threads (`benches/README.md`):
+/// 10,000 rows 0.8 and 0.5 ms, 20,000 rows 1.9 and 1.0 ms, 42,820 rows 7.1 and 3.1 ms. Below this
+/// size, one thread is well within 3 ms and leaves the other cores to other prompts.
 const PARALLEL_FROM: usize = 4_000_000;
 
-/// Blocks in one piece of parallel work.
+/// Blocks in one unit of parallel work.
 const BLOCKS_PER_JOB: usize = 16;
 
-/// Compares a query with every row. Never misses one.
+/// An exact index: compares a query with every row.
 pub struct FlatIndex {
     vectors: Arc<Vectors>,
 }
 
 impl FlatIndex {
+    /// Creates an index over `vectors`. Nothing is computed in advance.
     pub fn new(vectors: Arc<Vectors>) -> Self {
         Self { vectors }
     }
@@ -41,7 +42,7 @@ impl FlatIndex {
     }
 }
 
-/// The best rows of one contiguous piece of the matrix, which begins at row `first`.
+/// Returns the best rows of a contiguous part of the matrix that starts at row `first`.
 fn scan_piece(query: &[f32], piece: &[f32], first: usize, limit: usize) -> Top {
     let dimension = query.len().max(1);
     let mut top = Top::new(limit, piece.len() / dimension);
@@ -105,7 +106,7 @@ mod tests {
         hits
     }
 
-    /// Coarse numbers, so that equal rows and equal scores are common.
+    /// Coarse values, so that equal rows and equal scores are frequent.
     fn vector(dimension: usize) -> impl Strategy<Value = Vec<f32>> {
         prop::collection::vec((-3_i8..=3).prop_map(f32::from), dimension)
             .prop_filter("has a direction", |v| v.iter().any(|x| *x != 0.0))

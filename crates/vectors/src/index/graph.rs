@@ -1,11 +1,11 @@
-//! A finished navigable graph: who is linked to whom, and the search over it.
+//! A navigable graph of near neighbours, and the search in it.
 //!
-//! `hnsw.rs` has the vendor build the links; this file owns what is kept of them. The vendor's own
-//! file format is not used: it is written in place in two files without a checksum, and reading a
-//! damaged one ends the process, prints to stdout or reads beyond a buffer (hnsw_rs 0.3.5,
-//! `hnswio.rs:818,1159,1163,1172`). Here the links are row numbers, all checked on the way in, so
-//! that a [`Graph`] that exists can be walked without a panic. Walking them ourselves also spares
-//! the vendor's lock, reference count and heap allocation per visited row.
+//! `hnsw.rs` builds the links with the crate `hnsw_rs`; this file stores and searches them. The
+//! crate's own file format is not used: it is written in place into two files without a checksum,
+//! and reading a damaged file ends the process, prints to stdout or reads out of bounds (hnsw_rs
+//! 0.3.5, `hnswio.rs:818,1159,1163,1172`). Here the links are row numbers that are all validated
+//! when read, so that searching a [`Graph`] cannot panic. Searching it ourselves also avoids the
+//! crate's lock, reference count and heap allocation per visited row.
 
 use std::collections::BinaryHeap;
 
@@ -13,16 +13,16 @@ use super::dot::dot;
 use super::top::{Top, Worst};
 use super::{Hit, Vectors};
 
-/// A hierarchy of links between rows, after Malkov and Yashunin (arXiv 1603.09320).
+/// Layers of links between rows, after Malkov and Yashunin (arXiv 1603.09320).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     rows: u32,
     entry: u32,
-    /// From the ground floor, which has every row, to the top, which has the entry.
+    /// From the bottom layer, which has every row, to the top layer, which has the entry point.
     layers: Vec<Layer>,
 }
 
-/// `links[starts[row]..starts[row + 1]]` are the rows that `row` is linked to.
+/// `links[starts[row]..starts[row + 1]]` are the neighbours of `row`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layer {
     starts: Vec<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// From the neighbours of each row, in row order.
+    /// Builds a layer from the neighbours of each row, in row order.
     pub fn new<I: IntoIterator<Item = Vec<u32>>>(neighbours: I) -> Self {
         let (mut starts, mut links) = (vec![0], Vec::new());
         for row in neighbours {
@@ -54,7 +54,7 @@ impl Layer {
     }
 }
 
-/// Why stored bytes are not a graph.
+/// Why stored bytes are not a valid graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -73,19 +73,19 @@ impl Graph {
         if sound { Ok(Self { rows, entry, layers }) } else { Err(GraphError::Unsound) }
     }
 
-    /// Number of rows that the graph covers.
+    /// Number of rows of the graph.
     pub fn len(&self) -> usize {
         self.rows as usize
     }
 
-    /// Whether the graph covers no rows; it always covers one.
+    /// Whether the graph has no rows; a graph always has at least one.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The best rows found by keeping `width` candidates on the ground floor.
+    /// Returns the best rows that a search with `width` candidates in the bottom layer finds.
     ///
-    /// `vectors` has at least as many rows as the graph, `query` their dimension.
+    /// `vectors` must have at least as many rows as the graph, and the dimension of `query`.
     pub(super) fn search(&self, vectors: &Vectors, query: &[f32], width: usize) -> Vec<Hit> {
         let hit = |row| Hit { row, score: similarity(vectors, query, row) };
         let mut best = hit(self.entry);
@@ -100,7 +100,7 @@ impl Graph {
         }
     }
 
-    /// Best-first from `start` until no candidate can improve the best `width`.
+    /// Searches best-first from `start` until no candidate can improve the best `width` rows.
     fn spread(
         &self,
         ground: &Layer,
@@ -130,18 +130,19 @@ impl Graph {
     }
 }
 
-/// Zero stands in for a row without a vector, which a caller that keeps the contract never has.
+/// Returns 0 for a row without a vector, which cannot occur if the caller keeps the contract of
+/// `search`.
 fn similarity(vectors: &Vectors, query: &[f32], row: u32) -> f32 {
     vectors.get(row).map_or(0.0, |vector| dot(query, vector))
 }
 
-/// The best neighbour of `from` that is better than it.
+/// Returns the best neighbour of `from` if it is better than `from`.
 fn best_neighbour(layer: &Layer, from: Hit, hit: impl Fn(u32) -> Hit) -> Option<Hit> {
     let neighbours = layer.neighbours(from.row).iter().map(|&row| hit(row));
     neighbours.filter(|found| found.score > from.score).max_by(|a, b| a.score.total_cmp(&b.score))
 }
 
-/// A hit ordered so that the greatest is the best.
+/// A hit with an order in which the greatest is the best.
 #[derive(PartialEq, Eq)]
 struct Best(Hit);
 
@@ -159,7 +160,7 @@ impl PartialOrd for Best {
     }
 }
 
-/// One bit per row: has it been looked at?
+/// A bit per row: whether the search has visited it.
 struct Seen(Vec<u64>);
 
 impl Seen {
@@ -175,8 +176,8 @@ impl Seen {
     }
 }
 
-/// Stored form: `rows`, `entry`, number of layers, number of links per layer, then starts and links
-/// of each layer; all little-endian `u32`.
+/// Serialised form, in little-endian `u32`: `rows`, `entry`, number of layers, number of links per
+/// layer, then starts and links of each layer.
 impl Graph {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let head = [self.rows, self.entry, self.layers.len() as u32];
@@ -186,7 +187,7 @@ impl Graph {
         numbers.flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Nothing is allocated before the sizes that the bytes claim add up to the bytes there are.
+    /// Nothing is allocated before the stated sizes are known to add up to the number of bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, GraphError> {
         let (words, rest) = bytes.as_chunks::<4>();
         let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));

@@ -1,10 +1,11 @@
-//! The approximate index, for catalogs too large to scan: the only file that knows `hnsw_rs`.
+//! The approximate index, for catalogs that are too large to scan. The only file that uses
+//! `hnsw_rs`.
 //!
-//! The vendor builds the links, once; [`Graph`] keeps and walks them. Three hazards of the vendor
-//! are shut out here. Its stock distances panic when rounding makes `1 − dot` negative or a vector
-//! is not finite: ours is clamped, over [`Vectors`] that are checked. Its parallel insertion gives
-//! another graph each time: rows are inserted one after the other, in order, by its seeded level
-//! generator. Its file format: see `graph.rs`.
+//! The crate builds the links once; [`Graph`] stores and searches them. This file avoids three
+//! problems of the crate. Its distance functions panic if rounding makes `1 − dot` negative or if a
+//! vector is not finite; ours clamps the distance, and [`Vectors`] are finite. Its parallel
+//! insertion builds a different graph each time; here rows are inserted sequentially, with its
+//! seeded level generator. Its file format is unsafe: see `graph.rs`.
 
 use std::sync::Arc;
 
@@ -16,49 +17,51 @@ use super::graph::Layer;
 use super::linked::Linked;
 use super::{Error, FlatIndex, Graph, Hit, Rows, VectorIndex, Vectors};
 
-/// Links per row and layer, twice as many on the ground floor.
+/// Links per row and layer; the bottom layer has twice as many.
 ///
-/// Over 42,820 loosely clustered rows of 384, linked on one busy core (`benches/README.md`): 16 links
-/// at a build width of 200 took 71 s and found 0.9933, 1.0000 and 1.0000 of the exact ten at search
-/// widths 64, 96 and 128. On tighter clusters 16 links at width 100 took 24 s and found 0.990,
-/// 1.000 and 1.000; 24 links at width 200 took 86 s and found 1.000 from width 32.
+/// Over 42,820 loosely clustered rows of 384 numbers, built on one busy core (`benches/README.md`):
+/// 16 links with a build width of 200 took 71 s and found 0.9933, 1.0000 and 1.0000 of the exact
+/// ten best rows with search widths 64, 96 and 128. On tighter clusters, 16 links with width 100
+/// took 24 s and found 0.990, 1.000 and 1.000; 24 links with width 200 took 86 s and found 1.000
+/// from width 32.
 const LINKS: usize = 16;
 
-/// Candidates kept while a row's links are chosen.
+/// Candidates considered when a row's links are chosen (`ef_construction`).
 const BUILD_WIDTH: usize = 200;
 
-/// Candidates kept during a search (`ef_search`), at least: one step above the width that found all
-/// of the above, at 0.33 ms a search against 0.29.
+/// Minimum number of candidates of a search (`ef_search`): one step above the width that found
+/// everything in the measurements above; a search takes 0.33 ms instead of 0.29.
 const SEARCH_WIDTH: usize = 128;
 
-/// More layers than this no catalog fills: a row reaches the sixteenth with probability 16⁻¹⁵. It is
-/// also the vendor's own limit.
+/// Maximum number of layers. No catalog needs more: a row reaches the sixteenth with probability
+/// 16⁻¹⁵. It is also the limit of `hnsw_rs`.
 const LAYERS: usize = 16;
 
-/// Below this many rows per hit wanted a scan is cheaper than a walk that wide.
+/// With fewer rows per requested hit, a scan is faster than a search of that width.
 const ROWS_PER_HIT: usize = 50;
 
-/// Searches a graph of near neighbours instead of every row.
+/// An approximate index that searches a graph of near neighbours.
 pub struct HnswIndex {
     vectors: Arc<Vectors>,
-    /// None for an empty index.
+    /// `None` for an empty index.
     linked: Option<Linked>,
     exact: FlatIndex,
-    /// Whether it walks also where a scan is cheaper.
+    /// Whether the graph is used even where a scan is faster.
     at_any_size: bool,
 }
 
 impl HnswIndex {
-    /// Links all rows: minutes for a hundred thousand. The same vectors give the same graph.
+    /// Builds the graph: minutes for a hundred thousand rows. Equal vectors give an equal graph.
     pub fn build(vectors: Arc<Vectors>) -> Self {
         let linked = (!vectors.is_empty()).then(|| Linked::new(link(&vectors), vectors.clone()));
         Self::over(vectors, linked)
     }
 
-    /// Takes a graph that [`VectorIndex::graph`] gave for these same vectors.
+    /// Uses a graph that [`VectorIndex::graph`] returned for these vectors.
     ///
-    /// [`Error::OtherGraph`] where the numbers of rows differ. A graph of other vectors with as many
-    /// rows is not noticed and finds poorly: keep both in one [`super::Snapshot`].
+    /// Returns [`Error::OtherGraph`] if the numbers of rows differ. A graph of other vectors with
+    /// the same number of rows is not detected and gives bad results; keep both in one
+    /// [`super::Snapshot`].
     pub fn with_graph(vectors: Arc<Vectors>, graph: Graph) -> Result<Self, Error> {
         if graph.len() != vectors.len() {
             return Err(Error::OtherGraph { expected: vectors.len(), got: graph.len() });
@@ -72,16 +75,16 @@ impl HnswIndex {
         Self { vectors, linked, exact, at_any_size: false }
     }
 
-    /// Walks the graph wherever fewer hits are wanted than there are rows, also where a scan is
-    /// cheaper: below 50 rows a hit.
+    /// Uses the graph even where a scan is faster, that is below 50 rows per requested hit.
     #[must_use]
     pub fn at_any_size(self) -> Self {
         Self { at_any_size: true, ..self }
     }
 
-    /// Searches with at least `width` candidates: wider finds more and takes longer.
+    /// Searches with at least `width` candidates. A wider search finds more of the exact hits and
+    /// takes longer.
     ///
-    /// [`VectorIndex::search`] is this with the width that the house measured.
+    /// [`VectorIndex::search`] is the same with a default width.
     pub fn search_with_width(
         &self,
         query: &[f32],
@@ -151,7 +154,7 @@ impl VectorIndex for HnswIndex {
     }
 }
 
-/// The vendor's points are row numbers, so that it holds no second copy of the matrix.
+/// Computes distances by row number, so that `hnsw_rs` holds no second copy of the matrix.
 struct RowDistance(Arc<Vectors>);
 
 impl Distance<u32> for RowDistance {
@@ -160,7 +163,8 @@ impl Distance<u32> for RowDistance {
             let row = point.first().and_then(|&row| self.0.get(row));
             row.expect("every point is the number of a row. This is a bug.")
         };
-        // Clamped: the vendor asserts that no distance is negative, and rounding makes some so.
+        // Clamped, because `hnsw_rs` asserts that distances are not negative and rounding makes
+        // some negative.
         (1.0 - dot(vector(a), vector(b))).max(0.0)
     }
 }
@@ -180,7 +184,7 @@ fn link(vectors: &Arc<Vectors>) -> Graph {
     for point in points {
         take_links(&point, &mut links);
     }
-    // The vendor's entry is the first row to have reached the highest layer.
+    // The entry point of `hnsw_rs` is the first row that reached the highest layer.
     let entry = points.get_layer_iterator(top).next().map_or(0, |point| point.get_origin_id());
     let layers = links.into_iter().map(Layer::new).collect();
     Graph::new(entry as u32, layers)

@@ -1,8 +1,9 @@
-//! A graph that stays while rows come and go.
+//! Keeps a graph usable while rows are added and removed.
 //!
-//! Linking takes about a millisecond and a half a row, so one changed tool must not cost it all. The
-//! graph keeps the points that it was made of. Of those, some are rows still, perhaps at another
-//! number; rows that it does not have are scanned beside it, until the index is built anew.
+//! Building a graph takes about 1.5 ms per row, so a single changed tool must not rebuild it. The
+//! graph keeps the vectors from which it was built, its *points*. Most points are still rows,
+//! perhaps with a different number. Rows that are not points are scanned in addition, until the
+//! index is built again.
 
 use std::sync::Arc;
 
@@ -10,34 +11,34 @@ use super::dot::dot;
 use super::top::Top;
 use super::{Graph, Hit, Vectors};
 
-/// A graph, and which rows its points are.
+/// A graph, and the mapping from its points to the present rows.
 pub(super) struct Linked {
     graph: Arc<Graph>,
-    /// A point a row of the graph.
+    /// The vectors from which the graph was built.
     points: Arc<Vectors>,
-    /// What has changed since; none where the points are the rows.
+    /// The changes since then; `None` if points and rows are the same.
     change: Option<Change>,
 }
 
 struct Change {
-    /// The row that a point is now, if any.
+    /// For each point, its present row, if any.
     rows: Vec<Option<u32>>,
-    /// Rows that are no point, ascending.
+    /// The rows that are not points, ascending.
     beside: Vec<u32>,
 }
 
 impl Linked {
-    /// A graph of these vectors.
+    /// A graph of these vectors, without changes.
     pub fn new(graph: Graph, points: Arc<Vectors>) -> Self {
         Self { graph: Arc::new(graph), points, change: None }
     }
 
-    /// The graph, where it is one of the present rows.
+    /// Returns the graph if it covers exactly the present rows.
     pub fn graph(&self) -> Option<&Graph> {
         self.change.is_none().then_some(&*self.graph)
     }
 
-    /// Rows that are found over the graph.
+    /// Number of rows that the graph covers.
     pub fn len(&self) -> usize {
         match &self.change {
             None => self.points.len(),
@@ -45,8 +46,9 @@ impl Linked {
         }
     }
 
-    /// The best `limit` of `vectors`, the present rows. `None` where the walk came upon too few: many
-    /// equal vectors can link only to each other and cut off the rest.
+    /// Returns the best `limit` rows of `vectors`, the present rows. Returns `None` if the search
+    /// reached too few rows: many equal vectors may only link to each other, which isolates the
+    /// others.
     pub fn search(
         &self,
         vectors: &Vectors,
@@ -76,15 +78,15 @@ impl Linked {
         Some(top.into_sorted())
     }
 
-    /// The graph after a change: `origins` says which row each of `vectors` was. `None` where fewer
-    /// than half of the rows would be found over it; then a scan does as well.
+    /// Returns the graph after a change. `origins` has the old row of each of `vectors`. Returns
+    /// `None` if the graph would cover fewer than half of the rows, because a scan is then as fast.
     pub fn after(&self, vectors: &Vectors, origins: &[Option<u32>]) -> Option<Self> {
         let points = self.points_by_row();
         let mut rows = vec![None; self.points.len()];
         let mut beside = Vec::new();
         for (row, origin) in (0u32..).zip(origins) {
             let point = origin.and_then(|before| points.get(before as usize).copied().flatten());
-            // Another text, or what was learned since, has another vector.
+            // A row whose text changed, or that learned from feedback, has a different vector.
             match point.filter(|&point| self.points.get(point) == vectors.get(row)) {
                 Some(point) => rows[point as usize] = Some(row),
                 None => beside.push(row),
@@ -95,7 +97,7 @@ impl Linked {
         stays.then(|| Self { graph: self.graph.clone(), points: self.points.clone(), change })
     }
 
-    /// The point that each row is, by the rows as they are now.
+    /// Returns the point of each present row.
     fn points_by_row(&self) -> Vec<Option<u32>> {
         let Some(Change { rows, beside }) = &self.change else {
             return (0..self.points.len() as u32).map(Some).collect();

@@ -1,12 +1,12 @@
-//! Finds rows: by vector, exactly ([`FlatIndex`]) or over a graph ([`HnswIndex`]), and by keyword
-//! ([`Bm25`]). A [`Snapshot`] keeps the vectors on disk.
+//! Finds rows by vector, exactly ([`FlatIndex`]) or with a graph ([`HnswIndex`]), and by keyword
+//! ([`Bm25`]). A [`Snapshot`] stores the vectors on disk.
 //!
-//! This room must never know what a tool is. It sees *rows*: positions, counted from zero, of
-//! texts and vectors in the order in which the caller gave them. Which row is which tool, and
-//! whether that tool may be shown, is decided above.
+//! This module must never know what a tool is. It works with *rows*: positions, counted from zero,
+//! of texts and vectors in the caller's order. The caller knows which row is which tool, and
+//! whether that tool may be shown.
 //!
-//! Scores are cosines: vectors have length one (see [`Vectors`]). Equal scores are ordered by row,
-//! so the same input always gives the same hits.
+//! Scores of vectors are cosines, because all vectors are normalised (see [`Vectors`]). Equal
+//! scores are ordered by row, so the same input always gives the same hits.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -45,10 +45,10 @@ pub use tokenizer::is_unspaced;
 pub use tokenizer::{Term, name_words, query_terms};
 pub use vectors::Vectors;
 
-/// A row and how well it matched.
+/// A row and its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
-    /// Position in the order of indexing, from zero.
+    /// Position in the order of indexing, counted from zero.
     pub row: u32,
     /// Cosine for vectors, BM25 for keywords; higher is better.
     pub score: f32,
@@ -59,31 +59,31 @@ pub struct Hit {
 pub enum Rows<'a> {
     /// Every row, in order.
     All,
-    /// These rows, in this order; a row may come twice.
+    /// These rows, in this order. Rows may repeat.
     Only(&'a [u32]),
 }
 
-/// A set of unit vectors that can be searched and scored.
+/// A searchable set of unit vectors.
 ///
-/// Both searches refuse a query of another dimension ([`Error::Dimension`]) and one that is zero or
-/// not finite ([`Error::Zero`], [`Error::NotFinite`]); a query of another length than one is scaled
-/// to it.
+/// `search` and `score` return [`Error::Dimension`] for a query of a different dimension,
+/// [`Error::Zero`] for a zero vector and [`Error::NotFinite`] for a vector that is not finite.
+/// Queries are normalised.
 pub trait VectorIndex: Send + Sync {
     /// Number of rows.
     fn len(&self) -> usize;
 
-    /// Numbers per vector.
+    /// Length of a vector.
     fn dimension(&self) -> usize;
 
-    /// The `limit` rows with the highest cosine, by score descending, then row ascending.
+    /// Returns the `limit` rows with the highest cosine, by descending score, then ascending row.
     ///
-    /// Fewer only where there are fewer rows. Scores are exact; where [`Self::is_exact`] is false a
-    /// row that belongs in the list may be missing from it.
+    /// Returns fewer hits only if there are fewer rows. Scores are exact. If [`Self::is_exact`] is
+    /// false, the result may lack a row that belongs in it.
     fn search(&self, query: &[f32], limit: usize) -> Result<Vec<Hit>, Error>;
 
-    /// The exact cosine of each of `rows`, in their order.
+    /// Returns the exact cosine of each of `rows`, in their order.
     ///
-    /// [`Error::Row`] for a row that does not exist.
+    /// Returns [`Error::Row`] if a row does not exist.
     fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error>;
 
     /// The exact cosines of all rows for each query: the very numbers of [`Self::score`], with the rows read once for
@@ -95,19 +95,20 @@ pub trait VectorIndex: Send + Sync {
         true
     }
 
-    /// The graph behind the search, to be kept in a [`Snapshot`]; none where there is none, or where
-    /// rows have changed since it was made.
+    /// The graph, to be stored in a [`Snapshot`]. `None` if the index has none, or if rows have
+    /// changed since it was built.
     fn graph(&self) -> Option<&Graph> {
         None
     }
 
-    /// Rows that are found over a graph; the others are scanned.
+    /// Number of rows that the graph covers; the others are scanned.
     fn linked(&self) -> usize {
         0
     }
 
-    /// An index of the rows after a change, `vectors`: `origins` says which row of this index each of
-    /// them was, `None` of a new one. A graph stays over the rows that are as they were.
+    /// Returns an index of `vectors`, the rows after a change. `origins` has the row of each of
+    /// them in this index, `None` for a new one. An existing graph keeps covering the unchanged
+    /// rows.
     fn after(&self, vectors: Arc<Vectors>, origins: &[Option<u32>]) -> Box<dyn VectorIndex>;
 
     /// Whether there are no rows.

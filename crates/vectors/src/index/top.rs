@@ -1,15 +1,15 @@
-//! The best few of many hits.
+//! Selects the best hits of many.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::Hit;
 
-/// A hit ordered so that the greatest is the *worst*: the one a better hit pushes out.
+/// A hit with an order in which the greatest is the *worst*, which a better hit replaces.
 #[derive(Clone, Copy)]
 pub(super) struct Worst(pub Hit);
 
-/// The order of every answer of this room: score descending, then row ascending.
+/// The order of all results of this module: descending score, then ascending row.
 pub(super) fn best_first(a: &Hit, b: &Hit) -> Ordering {
     b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
 }
@@ -34,19 +34,19 @@ impl PartialEq for Worst {
 
 impl Eq for Worst {}
 
-/// Keeps the best `limit` hits of those it is shown.
+/// Collects the best `limit` of the pushed hits.
 pub(super) struct Top {
     limit: usize,
     heap: BinaryHeap<Worst>,
 }
 
 impl Top {
-    /// `rows` bounds what is allocated: a limit from outside may be any number.
+    /// `rows` bounds the allocation, because `limit` comes from the user and may be any number.
     pub fn new(limit: usize, rows: usize) -> Self {
         Self { limit, heap: BinaryHeap::with_capacity(limit.min(rows)) }
     }
 
-    /// Whether `hit` got in.
+    /// Adds a hit; returns whether it is among the best.
     pub fn push(&mut self, hit: Hit) -> bool {
         if self.heap.len() < self.limit {
             self.heap.push(Worst(hit));
@@ -64,7 +64,7 @@ impl Top {
         self.heap.len() >= self.limit
     }
 
-    /// The hit that would go next.
+    /// The hit that a better one would replace.
     pub fn worst(&self) -> Option<Hit> {
         self.heap.peek().map(|worst| worst.0)
     }

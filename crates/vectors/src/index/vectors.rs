@@ -1,4 +1,4 @@
-//! The matrix that every index shares.
+//! The matrix of vectors that all indexes share.
 
 use std::borrow::Cow;
 
@@ -7,25 +7,25 @@ use ndarray::{Array2, ArrayView1};
 use super::dot::dot;
 use super::{Error, Place, Rows};
 
-/// How far the squared length of a vector may be from one before it is scaled to one.
+/// How far the squared length of a vector may differ from 1 before the vector is normalised.
 ///
-/// A 384-number vector normalised in f32 is within a few 1e-7 of one. Vectors within the tolerance
-/// stay bit for bit, so that what a snapshot gives back is what was saved.
+/// A vector of 384 numbers normalised in f32 is within a few 1e-7. Vectors within the tolerance are
+/// not changed, so that those loaded from a snapshot are bit-identical to those saved.
 const UNIT_TOLERANCE: f64 = 1e-5;
 
-/// Unit vectors, one per row, that nobody changes: share them as `Arc<Vectors>`.
+/// Immutable unit vectors, one per row. Share them as `Arc<Vectors>`.
 ///
-/// Every row is finite and not zero. A row of another length than one is scaled to it on the way
-/// in, which makes a dot product a cosine.
+/// Every row is finite and non-zero. Rows are normalised on construction, so that a dot product is
+/// a cosine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     rows: Array2<f32>,
 }
 
 impl Vectors {
-    /// Takes a matrix of one vector per row.
+    /// Creates vectors from a matrix `[rows, dimension]`.
     ///
-    /// [`Error::Zero`] or [`Error::NotFinite`] with the first row that has no direction.
+    /// Returns [`Error::Zero`] or [`Error::NotFinite`] with the first invalid row.
     pub fn new(rows: Array2<f32>) -> Result<Self, Error> {
         let most = u32::MAX as usize;
         if rows.nrows() > most {
@@ -41,9 +41,9 @@ impl Vectors {
         Ok(Self { rows })
     }
 
-    /// Takes rows one by one; their dimension is that of the first.
+    /// Creates vectors from rows of equal length.
     ///
-    /// [`Error::Dimension`] with the first row that has another.
+    /// Returns [`Error::Dimension`] with the first row of a different length.
     pub fn from_rows<R: AsRef<[f32]>>(rows: &[R]) -> Result<Self, Error> {
         let dimension = rows.first().map_or(0, |row| row.as_ref().len());
         let mut numbers = Vec::with_capacity(rows.len().saturating_mul(dimension));
@@ -70,12 +70,12 @@ impl Vectors {
         self.len() == 0
     }
 
-    /// Numbers per row.
+    /// Length of a row.
     pub fn dimension(&self) -> usize {
         self.rows.ncols()
     }
 
-    /// One vector, or none where there is no such row.
+    /// Returns a row, or `None` if it does not exist.
     pub fn get(&self, row: u32) -> Option<&[f32]> {
         let start = (row as usize).checked_mul(self.dimension())?;
         if row as usize >= self.len() {
@@ -84,12 +84,12 @@ impl Vectors {
         self.as_slice().get(start..start + self.dimension())
     }
 
-    /// All rows, end to end.
+    /// All rows, stored consecutively.
     pub fn as_slice(&self) -> &[f32] {
         self.rows.as_slice().expect("the constructor made the matrix contiguous. This is a bug.")
     }
 
-    /// A query ready for dot products: of the right dimension, finite and of length one.
+    /// Checks a query and normalises it for dot products.
     pub(super) fn prepare<'q>(&self, query: &'q [f32]) -> Result<Cow<'q, [f32]>, Error> {
         let (expected, got) = (self.dimension(), query.len());
         if got != expected {
@@ -101,11 +101,11 @@ impl Vectors {
         })
     }
 
-    /// The exact cosines of all rows, one vector for each query: the numbers that
-    /// [`VectorIndex::score`](super::VectorIndex::score) gives for one, with the matrix read once for all.
+    /// Returns the exact cosines of all rows, one vector per query. They are bit-identical to
+    /// [`VectorIndex::score`](super::VectorIndex::score), but the matrix is read only once.
     ///
     /// # Errors
-    /// Those of `score`, for the first query that has one.
+    /// The first error of a query, as in `score`.
     pub(super) fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
         let mut prepared = Vec::with_capacity(queries.len() * self.dimension());
         for query in queries {
@@ -116,7 +116,7 @@ impl Vectors {
         Ok(scores)
     }
 
-    /// Exact cosines of the rows asked for.
+    /// Returns the exact cosine of each of the rows.
     pub(super) fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         let query = self.prepare(query)?;
         match rows {
@@ -136,11 +136,12 @@ impl Vectors {
     }
 }
 
-/// What to multiply a vector by to give it length one; none where it has that length.
+/// Returns the factor that normalises a vector, or `None` if it is normalised already.
 fn scale_to_unit(vector: ArrayView1<'_, f32>, place: Place) -> Result<Option<f64>, Error> {
     let squared: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     if !squared.is_finite() {
-        // f64 holds the square of every finite f32, so the culprit is in the vector itself.
+        // f64 can hold the square of every finite f32, so an overflow means that the vector has a
+        // number that is not finite.
         let culprit = vector.iter().enumerate().find(|(_, x)| !x.is_finite());
         let (position, value) = culprit.map_or((0, f32::NAN), |(at, x)| (at, *x));
         return Err(Error::NotFinite { place, position, value: value.to_string() });

@@ -4,29 +4,29 @@ use super::Span;
 use super::linear::{Input, Linear};
 use crate::embedding::kernels::{Aligned, Isa, Left, Math, PANEL, multiply_panel};
 
-/// Which head of which layer.
+/// One attention head of one layer.
 pub(super) struct Head<'a> {
     pub qkv: &'a Linear,
     pub number: usize,
-    /// Panels of 32 numbers that a head is wide.
+    /// Width of the head in panels of 32 columns.
     pub panels: usize,
 }
 
-/// What a worker writes to on the way.
+/// Buffers of one worker.
 #[derive(Default)]
 pub(super) struct HeadScratch {
-    /// Queries, keys and values of this head, every row.
+    /// Queries, keys and values of this head, for all rows.
     qkv: Aligned<f32>,
-    /// Keys of one sequence, turned: panels of 32 keys.
+    /// Transposed keys of one sequence, in panels of 32 keys.
     keys: Aligned<f32>,
     scores: Aligned<f32>,
     sums: Vec<f32>,
 }
 
-/// No score: its exponential is 0.
+/// A score so low that its exponential is 0.
 const NEVER: f32 = -1e30;
 
-/// Writes the head's context, `head.panels` panels of every row, into `out`.
+/// Writes the attention output of one head, `head.panels` panels for all rows, into `out`.
 pub(super) fn attend(
     isa: Isa,
     math: &Math,
@@ -82,15 +82,15 @@ fn attend_span(
     }
 }
 
-/// What the scores of a block start from: keys beyond the sequence's end are never looked at.
+/// The initial scores of a block. Keys beyond the end of the sequence get [`NEVER`].
 fn mask(keys: usize) -> [f32; PANEL] {
     let mut mask = [0.0; PANEL];
     mask[keys.min(PANEL)..].fill(NEVER);
     mask
 }
 
-/// Turns the keys of a sequence: panel after panel of 32 keys, in each a row of 32 a number of the
-/// head. Columns beyond the end are 0.
+/// Transposes the keys of a sequence into panels of 32 keys; a panel has one row of 32 numbers per
+/// dimension of the head. Columns beyond the end are 0.
 fn turn(keys: &[f32], rows: usize, span: Span, depth: usize, out: &mut Aligned<f32>) {
     let blocks = span.len.div_ceil(PANEL);
     out.resize(blocks * depth * PANEL);

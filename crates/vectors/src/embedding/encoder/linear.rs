@@ -1,4 +1,4 @@
-//! One linear layer in either precision, and what it takes.
+//! One linear layer in either precision, and its input.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use crate::embedding::kernels::{
     Aligned, Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles,
 };
 
-/// `x · weightᵀ + bias`, packed.
+/// `x · weightᵀ + bias`, packed for the kernels.
 pub(super) enum Linear {
     F32(PackedF32),
-    /// With what each input is multiplied by before it is rounded.
+    /// The second part has a factor per input, applied before the input is rounded.
     Int8(PackedI8, Aligned<f32>),
 }
 
-/// Activations, and the same in bytes where the next layer wants them.
+/// Activations, and their int8 form if the next layer needs it.
 #[derive(Default)]
 pub(super) struct Input {
     pub tiles: Tiles<f32>,
@@ -44,14 +44,14 @@ impl Linear {
         }
     }
 
-    /// Brings the input into the form that [`Linear::multiply`] reads.
+    /// Converts the input to the form that [`Linear::multiply`] reads.
     pub fn prepare(&self, input: &mut Input, math: &Math) {
         if let Self::Int8(_, factors) = self {
             math.quantize(&input.tiles, factors, &mut input.bytes);
         }
     }
 
-    /// The given panels of the output.
+    /// Computes the given panels of the output.
     pub fn multiply(&self, input: &Input, panels: Range<usize>, out: &mut [f32]) {
         match self {
             Self::F32(packed) => packed.multiply(&Left::all(&input.tiles), panels, out),

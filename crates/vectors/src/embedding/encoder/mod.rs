@@ -1,9 +1,8 @@
-//! BERT as this project runs it: our own forward pass over the model's weights, on the CPU.
+//! Our own forward pass of a BERT model, on the CPU.
 //!
-//! Sequences are packed one after the other without padding, so a batch costs its tokens. A row's
-//! result depends on its own sequence alone, bit for bit: not on the batch, the block or the
-//! number of threads. candle-transformers' model is the reference that tests compare with
-//! ([`super::reference`]).
+//! Sequences are concatenated without padding, so the cost of a batch depends on its number of
+//! tokens only. The result of a sequence is bit-identical whatever the batch, the block size and
+//! the number of threads. Tests compare it with candle-transformers' model ([`super::reference`]).
 
 mod attention;
 mod linear;
@@ -23,28 +22,30 @@ pub(super) use rounding::rounded;
 pub(super) use store::{from_bytes, to_bytes};
 pub(super) use weights::{BertWeights, Norm, Table};
 
-/// How the encoder's linear layers are held and multiplied.
+/// How the weights of the linear layers are stored and multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// Weights rounded to int8 with a scale an output, activations with a scale a row; before that
-    /// large inputs are made smaller and their weights larger (`rounded`).
+    /// Weights are rounded to int8 with a scale per output, activations with a scale per row.
+    /// Before that, large inputs are scaled down and their weights scaled up (see the module
+    /// `rounding`).
     Int8,
-    /// As the weights are stored.
+    /// f32 weights, as stored in the model's file.
     #[default]
     F32,
 }
 
-/// Tokens in one forward pass of a batch: enough to use each panel of weights many times while it
-/// is in the cache, few enough that the activations stay in the second one.
+/// Tokens in one forward pass of a batch. Large enough that each panel of weights is used many
+/// times while it is in the cache, small enough that the activations stay in the second-level
+/// cache.
 const PASS: usize = 256;
 
-/// A BERT encoder with its pooling, ready to run.
+/// A BERT encoder including its pooling.
 pub(super) struct Encoder {
     math: Math,
     isa: Isa,
     words: Table<'static>,
-    /// Position and first token type, summed: `[positions, hidden]`.
+    /// Sum of position and first token type embeddings: `[positions, hidden]`.
     positions: Vec<f32>,
     norm: Norm,
     layers: Vec<Layer>,
@@ -55,7 +56,7 @@ pub(super) struct Encoder {
 }
 
 struct Layer {
-    /// Queries, keys and values, one below the other; queries carry the attention's scale.
+    /// Weights of queries, keys and values, stacked. The queries include the factor `1/√d`.
     qkv: Linear,
     out: Linear,
     attention_norm: Norm,
@@ -64,14 +65,14 @@ struct Layer {
     output_norm: Norm,
 }
 
-/// Rows of one sequence in the packed batch.
+/// The rows of one sequence in the packed batch.
 #[derive(Clone, Copy)]
 struct Span {
     start: usize,
     len: usize,
 }
 
-/// What a forward pass writes to, kept from pass to pass.
+/// Buffers that are reused between forward passes.
 #[derive(Default)]
 struct Scratch {
     x: Input,
@@ -81,11 +82,11 @@ struct Scratch {
     heads: Vec<HeadScratch>,
 }
 
-/// The threads of a pass: the caller's alone, or a pool's.
+/// The threads of a pass; `None` means the caller's thread only.
 type Team<'a> = Option<&'a Turn<'a>>;
 
 impl Encoder {
-    /// Whether this code covers the model; where not, the reference runs it.
+    /// Whether our encoder supports the model; candle runs the others.
     pub fn covers(config: &ModelConfig) -> bool {
         let bert = &config.bert;
         let (hidden, heads) = (bert.hidden_size, bert.num_attention_heads.max(1));
@@ -95,7 +96,8 @@ impl Encoder {
             && [hidden, hidden / heads, bert.intermediate_size].into_iter().all(whole)
     }
 
-    /// Packs weights in f32; those in int8, and the words, stay where they are. `threads` share a single prompt.
+    /// Packs f32 weights. int8 weights and word embeddings are used in place. `threads` threads
+    /// share a single prompt.
     pub fn new(weights: BertWeights<'static>, config: &ModelConfig, threads: usize) -> Self {
         let isa = Isa::detect();
         let layers = weights.layers.into_iter().map(|layer| Layer {
@@ -120,19 +122,19 @@ impl Encoder {
         }
     }
 
-    /// The instructions in use.
+    /// The instruction set in use.
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// One pooled vector, not yet of unit length, for one sequence of token ids.
+    /// Returns one pooled vector, not normalised, for one sequence of token ids.
     pub fn embed_one(&self, ids: &[u32]) -> Result<Vec<f32>, Error> {
         let turn = if self.pool.threads() > 1 { self.pool.take() } else { None };
         let mut vectors = self.pass(&[ids], turn.as_ref())?;
         Ok(vectors.swap_remove(0))
     }
 
-    /// Cuts sequences, given by their lengths in order, into passes of about [`PASS`] tokens.
+    /// Splits sequences, given by their lengths in order, into passes of about [`PASS`] tokens.
     pub fn passes(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
         let (mut counts, mut tokens) = (Vec::new(), 0);
         for length in lengths {
@@ -150,7 +152,7 @@ impl Encoder {
         counts
     }
 
-    /// Pooled vectors of a few sequences, by one thread or by a team.
+    /// Returns the pooled vectors of several sequences, computed by one thread or by a team.
     pub fn pass(&self, sequences: &[&[u32]], team: Team<'_>) -> Result<Vec<Vec<f32>>, Error> {
         thread_local! {
             static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::default();
@@ -165,8 +167,8 @@ impl Encoder {
         })
     }
 
-    /// Runs the sequences as one pass and shows `see`, layer by layer, what its linear layers take
-    /// in, in the order of [`LayerWeights::linears`], and how many rows of that are tokens.
+    /// Runs the sequences as one pass. For each layer, calls `see` with the inputs of its linear
+    /// layers, in the order of [`LayerWeights::linears`], and the number of rows that are tokens.
     fn watch(
         &self,
         sequences: &[&[u32]],
@@ -187,7 +189,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Word, position and type embeddings of every token, normed.
+    /// Sums word, position and type embeddings of every token and normalises them.
     fn look_up(&self, sequences: &[&[u32]], x: &mut Tiles<f32>) -> Result<Vec<Span>, Error> {
         let tokens: usize = sequences.iter().map(|ids| ids.len()).sum();
         x.reshape(odd(tokens), self.hidden / PANEL);
@@ -247,7 +249,7 @@ impl Encoder {
         self.math.add_norm(&mut x.tiles, Some(out), layer.output_norm.as_parts());
     }
 
-    /// `out ← linear(input)`, each panel handed to `then` while it is in the cache.
+    /// `out ← linear(input)`; calls `then` for each panel while it is in the cache.
     fn multiply(
         &self,
         linear: &Linear,
@@ -283,9 +285,9 @@ impl Encoder {
     }
 }
 
-/// Rows of a packed batch: one more than the tokens where that makes an odd number of them. Panels
-/// of an even number of rows begin a power of two apart, and a row's pieces would push one another
-/// out of the cache: every 32 rows, all of them.
+/// Number of rows of a packed batch: the number of tokens, plus one if that is even. Panels with an
+/// even number of rows would start at distances of a power of two, so that the pieces of a row
+/// would evict each other from the cache; with a multiple of 32 rows, all of them.
 fn odd(tokens: usize) -> usize {
     if tokens < 64 { tokens } else { tokens | 1 }
 }
@@ -294,7 +296,7 @@ fn team_size(team: Team<'_>) -> usize {
     team.map_or(1, Turn::threads)
 }
 
-/// Does each part, side by side where there is a team.
+/// Runs `work` on each part, in parallel if there is a team.
 fn run<P: Send>(team: Team<'_>, parts: Vec<P>, work: impl Fn(P) + Sync) {
     match team {
         Some(turn) => turn.run(parts, work),

@@ -1,16 +1,16 @@
-//! Rounds weights to int8 with an eye on what they are multiplied with.
+//! Rounds weights to int8 so that the error of the layer's outputs is small.
 //!
-//! The encoder runs over a few example texts in f32 and looks at the inputs of each linear layer.
-//! 1. A few inputs are tens of times larger than the rest and would make a row's step coarse for
-//!    all. Each input is divided by a scale and its weights are multiplied by it, half of the
-//!    burden to each side (SmoothQuant, Xiao et al. 2022, with the lengths of both instead of their
-//!    largest numbers).
-//! 2. Weights are rounded one input after the other, and what one is off by is taken into account
-//!    where its neighbours, whose inputs rise and fall with its own, are rounded (GPTQ, Frantar et
-//!    al. 2022, in the form of QuIP's LDLQ, Chee et al. 2023).
+//! The encoder runs over some example texts in f32 and records the inputs of each linear layer.
+//! 1. Some inputs are tens of times larger than the others and would make the quantization step of
+//!    the whole row coarse. Each input is divided by a scale and its weights are multiplied by it,
+//!    which splits the difficulty between both (SmoothQuant, Xiao et al. 2022, with the norms of
+//!    both instead of their maxima).
+//! 2. Weights are rounded one input after the other. The rounding error of each is compensated by
+//!    the inputs that are correlated with it (GPTQ, Frantar et al. 2022, in the form of QuIP's
+//!    LDLQ, Chee et al. 2023).
 //!
-//! The same weights come out on every machine with AVX2 and FMA or better and on every 64-bit Arm:
-//! their f32 kernels give the same bits, and what is here neither fuses nor reorders.
+//! The result is the same on every machine with AVX2 and FMA or better and on every 64-bit Arm:
+//! their f32 kernels are bit-identical, and this module neither fuses nor reorders operations.
 
 use rayon::prelude::*;
 
@@ -21,20 +21,21 @@ use crate::embedding::kernels::{
     Isa, Left, PANEL, PackedF32, PackedWeight, QuantizedWeight, Tiles,
 };
 
-/// Inputs that are rounded with regard to one another. More need more examples than there are.
+/// Number of inputs whose errors compensate each other. A larger block would need more examples.
 const BLOCK: usize = 384;
 
-/// Added to each input's mean square, as a share of their mean: examples are few, and what they say
-/// of two inputs is not to be trusted to the end. 0.01 rounded worse for other texts.
+/// Added to the mean square of each input, as a share of the average over inputs. The examples are
+/// few, so their correlations are uncertain. With 0.01 the error on other texts was larger.
 const DAMPING: f64 = 0.1;
 
-/// The least length of an input or its weights: a scale is never 0.
+/// Minimum norm of an input or of its weights, so that no scale is 0.
 const LEAST: f64 = 1e-4;
 
-/// Rounds weights for inputs like those that `encoder`, of the same weights, sees in the examples.
+/// Rounds weights, optimised for the inputs that `encoder`, which has the same weights, gets from
+/// the examples.
 ///
 /// # Errors
-/// Where an example holds a token that the model does not know.
+/// If an example contains a token id that is not in the vocabulary.
 pub(in crate::embedding) fn rounded(
     weights: BertWeights<'static>,
     encoder: &Encoder,
@@ -63,10 +64,10 @@ pub(in crate::embedding) fn rounded(
     Ok(BertWeights { words, positions, norm, layers })
 }
 
-/// What a linear layer took in: input after input, a number an example's token.
+/// Recorded inputs of a linear layer, stored by input, with one number per example token.
 struct Seen {
     numbers: Vec<f32>,
-    /// A multiple of 32; those beyond the last are 0.
+    /// A multiple of 32; the padding is 0.
     tokens: usize,
 }
 
@@ -84,7 +85,7 @@ impl Seen {
         Self { numbers, tokens }
     }
 
-    /// Products of each two of the given inputs, summed over the tokens.
+    /// Products of each pair of the given inputs, summed over the tokens.
     fn products(&self, isa: Isa, inputs: std::ops::Range<usize>, scales: &[f32]) -> Vec<f64> {
         let count = inputs.len();
         let mut numbers =
@@ -106,7 +107,7 @@ impl Seen {
     }
 }
 
-/// Weights, row after row, as int8, and the scales of their inputs.
+/// Returns row-major weights as int8, and the scales of their inputs.
 fn round(isa: Isa, mut weight: Vec<f32>, seen: &Seen) -> (QuantizedWeight<'static>, Vec<f32>) {
     let inputs = seen.numbers.len() / seen.tokens;
     let input_scales = input_scales(&weight, seen, inputs);
@@ -126,7 +127,7 @@ fn round(isa: Isa, mut weight: Vec<f32>, seen: &Seen) -> (QuantizedWeight<'stati
     (QuantizedWeight { inputs, numbers: numbers.into(), scales }, input_scales)
 }
 
-/// The root of how much longer an input is than its weights.
+/// The square root of the ratio of each input's norm to the norm of its weights.
 fn input_scales(weight: &[f32], seen: &Seen, inputs: usize) -> Vec<f32> {
     let mut squares = vec![0.0; inputs];
     for row in weight.chunks_exact(inputs) {
@@ -140,7 +141,7 @@ fn input_scales(weight: &[f32], seen: &Seen, inputs: usize) -> Vec<f32> {
     lengths.zip(&squares).map(scale).collect()
 }
 
-/// The unit lower triangle L of a symmetric matrix L·D·Lᵀ, row after row.
+/// The unit lower triangular matrix L of the decomposition L·D·Lᵀ of a symmetric matrix, row-major.
 struct Lower {
     rows: Vec<f64>,
     size: usize,
@@ -155,7 +156,7 @@ impl Lower {
             let this = &mut this[..=row];
             this[row] += mean * DAMPING + f64::MIN_POSITIVE;
             for (column, other) in above.chunks_exact(size).enumerate() {
-                // So far `this` holds L·D up to the column.
+                // Up to this column, `this` holds L·D.
                 let known: f64 = (0..column).map(|at| this[at] * other[at]).sum();
                 this[column] -= known;
             }
@@ -170,7 +171,7 @@ impl Lower {
     }
 }
 
-/// Rounds one output's weights from the last input of each block to the first.
+/// Rounds the weights of one output, from the last input of each block to the first.
 fn round_row(row: &[f32], blocks: &[Lower]) -> (Vec<i8>, f32) {
     let largest = row.iter().fold(0.0f32, |largest, w| largest.max(w.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
@@ -195,7 +196,7 @@ fn round_row(row: &[f32], blocks: &[Lower]) -> (Vec<i8>, f32) {
 mod tests {
     use super::*;
 
-    /// Numbers between −1 and 1, by a fixed rule.
+    /// Pseudo-random numbers between −1 and 1.
     fn numbers(count: usize, seed: u32) -> Vec<f32> {
         let mut state = seed;
         let mut next = || {
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Mean square of what the outputs are off by.
+    /// Mean squared error of the outputs.
     fn loss(seen: &Seen, weight: &[f32], rounded: &[f32]) -> f64 {
         let inputs = seen.numbers.len() / seen.tokens;
         let off = |row: usize, token: usize| -> f64 {

@@ -1,8 +1,8 @@
-//! The rounded weights on disk: made once from the model's own, kept beside them as safetensors.
+//! The rounded weights on disk, stored as a safetensors file beside the model's own weights.
 //!
-//! Rounding is deterministic, so the file's SHA-256 is known for a model that is known, and a
-//! manifest can hold it. Tensors of bytes begin at multiples of 64 from the start of the file, so that
-//! where the file does, as in the program, they are read where they lie.
+//! Rounding is deterministic, so a manifest can pin the SHA-256 of the file. int8 tensors start at
+//! multiples of 64 bytes from the start of the file, so that a file that is itself aligned, such as
+//! one in the binary, can be used in place.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use safetensors::tensor::{Dtype, SafeTensors, View};
 use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
 use crate::embedding::kernels::{LINE, PANEL, PackedWeight, QuantizedWeight, signed};
 
-/// Raise it whenever the same weights would be rounded or laid out differently.
+/// Increase it whenever the same weights would be rounded or laid out differently.
 const FORMAT: &str = "toolroute-int8-3";
 
-/// A tensor on its way to a file.
+/// A tensor to be written.
 struct Stored<'a> {
     dtype: Dtype,
     shape: Vec<usize>,
@@ -40,7 +40,7 @@ impl View for &Stored<'_> {
     }
 }
 
-/// Gathers tensors by name.
+/// Collects tensors by name.
 #[derive(Default)]
 struct Writer<'a> {
     tensors: Vec<(String, Stored<'a>)>,
@@ -74,7 +74,7 @@ impl Writer<'_> {
         self.f32(&format!("{name}.scale"), &weight.scales);
     }
 
-    /// Numbers come before bytes in the file: with these they end where a line does.
+    /// safetensors writes f32 before int8. Pads the f32 part to a multiple of 64 bytes.
     fn fill_line(&mut self) {
         let numbers = self.tensors.iter().filter(|(_, stored)| stored.dtype != Dtype::I8);
         let bytes: usize = numbers.map(|(_, stored)| stored.bytes.len()).sum();
@@ -87,7 +87,7 @@ impl Writer<'_> {
         self.f32(&format!("{name}.epsilon"), &[norm.epsilon]);
     }
 
-    /// Only rounded weights are stored: the others are the model's own file.
+    /// Only int8 weights are stored; f32 weights are in the model's own file.
     fn linear(&mut self, name: &str, weights: &LinearWeights<'_>) {
         if let LinearWeights::Int8 { weight, input_scales, bias } = weights {
             self.packed(name, weight);
@@ -97,7 +97,7 @@ impl Writer<'_> {
     }
 }
 
-/// Panels, groups of four inputs, outputs of a panel, inputs of a group.
+/// Shape: panels, groups of four inputs, outputs of a panel, inputs of a group.
 fn packed_shape(weight: &PackedWeight<'_>) -> Vec<usize> {
     vec![weight.scales.len() / PANEL, weight.inputs / 4, PANEL, 4]
 }
@@ -106,7 +106,7 @@ fn about(source: &str) -> String {
     format!("format={FORMAT};source={source}")
 }
 
-/// Rounded weights as the bytes of a safetensors file; `source` names the weights they are of.
+/// Serialises rounded weights as a safetensors file. `source` identifies the original weights.
 pub(in crate::embedding) fn to_bytes(
     weights: &BertWeights<'_>,
     source: &str,
@@ -127,22 +127,23 @@ pub(in crate::embedding) fn to_bytes(
     writer.fill_line();
     let write = |about: String| {
         let tensors = writer.tensors.iter().map(|(name, stored)| (name.as_str(), stored));
-        // One entry, because a map writes several in another order each time.
+        // A single entry: a map with several would be written in a different order each time.
         let about = HashMap::from([("about".to_owned(), about)]);
         safetensors::serialize(tensors, Some(about)).map_err(|error| error.to_string())
     };
     let bytes = write(about(source))?;
     let (header, _) = SafeTensors::read_metadata(&bytes).map_err(|error| error.to_string())?;
-    // The header's length stands in 8 bytes before it; spaces make both end where a line does.
+    // The first 8 bytes are the length of the header. Spaces pad the header to a multiple of 64
+    // bytes.
     let start = header + 8;
     write(about(source) + &" ".repeat(start.next_multiple_of(LINE) - start))
 }
 
-/// Reads what [`to_bytes`] wrote; large tensors are borrowed. `source` is `None` where the file
-/// itself is pinned.
+/// Reads what [`to_bytes`] wrote; large tensors are borrowed. `source` is `None` if the file itself
+/// is pinned by a hash.
 ///
 /// # Errors
-/// Where the bytes are no such file, or one of other weights.
+/// If the bytes are not such a file, or belong to other weights.
 pub(in crate::embedding) fn from_bytes<'a>(
     bytes: &'a [u8],
     source: Option<&str>,
@@ -173,7 +174,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Numbers of four bytes.
+    /// Reads a tensor of four-byte numbers.
     fn fours(&self, name: &str, dtype: Dtype) -> Result<&[[u8; 4]], String> {
         let tensor = self.tensors.tensor(name).map_err(|error| error.to_string())?;
         if tensor.dtype() != dtype {

@@ -1,4 +1,4 @@
-//! Weights by the names that a safetensors file gives them: the way back from [`BertWeights`].
+//! Converts [`BertWeights`] back to tensors with the names of a safetensors file.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use candle_core::{Device, Result, Tensor, bail};
 use super::super::architecture::Architecture;
 use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
 
-/// Tensors by name, and where they lie.
+/// Tensors by name, and their device.
 struct Named<'d> {
     tensors: HashMap<String, Tensor>,
     device: &'d Device,
 }
 
 impl BertWeights<'_> {
-    /// The tensors that candle's model asks for. The weights are in f32.
+    /// Returns the f32 tensors that candle's model needs.
     ///
-    /// The positions have the first token type in them, so the types are zeros; the queries carry the
-    /// attention's scale, which is taken out again.
+    /// The positions already include the first token type, so the token types are zeros. The factor
+    /// `1/√d` is removed from the queries.
     pub fn tensors(
         &self,
         config: &Architecture,

@@ -1,4 +1,4 @@
-//! The weights of a BERT model, by their names in the safetensors file.
+//! The weights of a BERT model, read by their names in the safetensors file.
 
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -6,7 +6,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use crate::embedding::architecture::Architecture;
 use crate::embedding::kernels::{PackedWeight, QuantizedWeight};
 
-/// Everything that a forward pass needs.
+/// All weights that a forward pass needs.
 pub(in crate::embedding) struct BertWeights<'a> {
     pub words: Table<'a>,
     pub positions: Vec<f32>,
@@ -24,12 +24,12 @@ pub(in crate::embedding) struct LayerWeights<'a> {
 }
 
 impl<'a> LayerWeights<'a> {
-    /// The linear layers by name.
+    /// The linear layers with their names.
     pub fn linears(&self) -> [(&'static str, &LinearWeights<'a>); 4] {
         [("qkv", &self.qkv), ("out", &self.out), ("up", &self.up), ("down", &self.down)]
     }
 
-    /// The same layer with each linear layer changed.
+    /// Applies a function to each linear layer.
     pub fn map<'b>(
         self,
         mut change: impl FnMut(LinearWeights<'a>) -> LinearWeights<'b>,
@@ -51,8 +51,8 @@ pub(in crate::embedding) enum LinearWeights<'a> {
         bias: Vec<f32>,
         inputs: usize,
     },
-    /// An input is divided by its scale before it is rounded, and its weights were multiplied by it
-    /// before they were.
+    /// Each input is divided by its scale before rounding; its weights were multiplied by the scale
+    /// before they were rounded.
     Int8 {
         weight: PackedWeight<'a>,
         input_scales: Vec<f32>,
@@ -60,7 +60,7 @@ pub(in crate::embedding) enum LinearWeights<'a> {
     },
 }
 
-/// Gain, shift and ε of a layer norm.
+/// Gain, bias and ε of a layer norm.
 pub(in crate::embedding) struct Norm {
     pub gain: Vec<f32>,
     pub shift: Vec<f32>,
@@ -73,7 +73,7 @@ impl Norm {
     }
 }
 
-/// A vector a word of the vocabulary.
+/// Word embeddings: one vector per token of the vocabulary.
 pub(in crate::embedding) enum Table<'a> {
     F32 { numbers: Vec<f32>, width: usize },
     Int8(QuantizedWeight<'a>),
@@ -101,7 +101,7 @@ impl Table<'_> {
         }
     }
 
-    /// Words.
+    /// Number of tokens.
     pub fn len(&self) -> usize {
         match self {
             Self::F32 { numbers, width } => numbers.len() / width,
@@ -109,7 +109,7 @@ impl Table<'_> {
         }
     }
 
-    /// Numbers of a word from `start` on, as many as `out` holds.
+    /// Fills `out` with the numbers of a token's vector from column `start` on.
     pub fn read(&self, word: usize, start: usize, out: &mut [f32]) {
         match self {
             Self::F32 { numbers, width } => {
@@ -129,26 +129,26 @@ impl Table<'_> {
 /// Tensors by name.
 struct Tensors<'a> {
     tensors: &'a SafeTensors<'a>,
-    /// Some files put everything below `bert.`.
+    /// Some files put all names below `bert.`.
     prefix: &'static str,
 }
 
 impl BertWeights<'_> {
-    /// The same with numbers of their own, for weights whose file is not kept.
+    /// Copies all borrowed data, for weights that outlive their file.
     pub fn into_owned(self) -> BertWeights<'static> {
         let Self { words, positions, norm, layers } = self;
         let layers = layers.into_iter().map(|layer| layer.map(LinearWeights::into_owned));
         BertWeights { words: words.into_owned(), positions, norm, layers: layers.collect() }
     }
 
-    /// What the rounded weights stand for, to be run in f32.
+    /// Converts int8 weights back to f32.
     pub fn dequantized(self) -> BertWeights<'static> {
         let Self { words, positions, norm, layers } = self;
         let layers = layers.into_iter().map(|layer| layer.map(LinearWeights::dequantized));
         BertWeights { words: words.dequantized(), positions, norm, layers: layers.collect() }
     }
 
-    /// Whether rounded weights are those of such a model: what is multiplied later is not looked at
+    /// Checks that rounded weights have the shapes of the model, because the kernels do not check
     /// again.
     pub fn check(&self, config: &Architecture) -> Result<(), String> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
@@ -170,10 +170,10 @@ impl BertWeights<'_> {
         })
     }
 
-    /// Takes the tensors of a safetensors file; those in f16, bf16 and f64 become f32.
+    /// Reads the tensors of a safetensors file; f16, bf16 and f64 are converted to f32.
     ///
     /// # Errors
-    /// What is wrong with the file, in words.
+    /// A description of what is wrong with the file.
     pub fn read(file: &[u8], config: &Architecture) -> Result<Self, String> {
         let tensors = &SafeTensors::deserialize(file).map_err(|error| error.to_string())?;
         let prefixed = tensors.tensor("bert.embeddings.word_embeddings.weight").is_ok();
@@ -218,7 +218,7 @@ impl Tensors<'_> {
 
     fn norm(&self, name: &str, config: &Architecture) -> Result<Norm, String> {
         let get = |new: &str, old: &str| {
-            // Files from before 2019 call them gamma and beta.
+            // Files from before 2019 use the names gamma and beta.
             let new = self.get(&format!("{name}.{new}"), config.hidden_size);
             new.or_else(|error| {
                 self.get(&format!("{name}.{old}"), config.hidden_size).map_err(|_| error)
@@ -236,7 +236,7 @@ impl Tensors<'_> {
             Ok::<_, String>((weight, self.get(&name(&format!("{part}.bias")), outputs)?))
         };
         let linear = |(weight, bias), inputs| LinearWeights::F32 { weight, bias, inputs };
-        // The attention's 1/√d, in the queries once instead of in every score.
+        // The attention's 1/√d, applied once to the queries instead of to every score.
         let scale = 1.0 / ((hidden / config.num_attention_heads) as f32).sqrt();
         let (mut weight, mut bias) = dense("attention.self.query", hidden, hidden)?;
         weight.iter_mut().chain(&mut bias).for_each(|number| *number *= scale);
@@ -256,13 +256,13 @@ impl Tensors<'_> {
     }
 }
 
-/// The numbers of a tensor, each of `N` bytes.
+/// Decodes a tensor with `N` bytes per number.
 fn read_all<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|bytes| number(*bytes)).collect()
 }
 
 impl LinearWeights<'_> {
-    /// Outputs and inputs.
+    /// Number of outputs and of inputs.
     fn shape(&self) -> [usize; 2] {
         match self {
             Self::F32 { bias, inputs, .. } => [bias.len(), *inputs],

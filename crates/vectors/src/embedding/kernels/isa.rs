@@ -1,8 +1,8 @@
-//! Which instructions the machine has.
+//! Detects the CPU's vector instructions.
 
 use std::fmt;
 
-/// A set of instructions that a kernel is written for, from the widest down.
+/// An instruction set for which a kernel exists, from the widest to the narrowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
     /// 512-bit registers with byte dot products.
@@ -14,24 +14,24 @@ pub enum Isa {
     /// 256-bit registers with byte dot products.
     #[cfg(target_arch = "x86_64")]
     AvxVnni,
-    /// 256-bit registers.
+    /// 256-bit registers without byte dot products.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// 128-bit registers with byte dot products: most of Armv8.2 and later. What needs no byte dot
-    /// product runs in plain loops, which the compiler turns into NEON on every 64-bit Arm.
+    /// 128-bit registers with byte dot products: most CPUs from Armv8.2. Other kernels use plain
+    /// loops, which the compiler turns into NEON on every 64-bit Arm.
     #[cfg(target_arch = "aarch64")]
     NeonDot,
-    /// Whatever the compiler makes of plain loops.
+    /// Plain loops, vectorised by the compiler only.
     Portable,
 }
 
 impl Isa {
-    /// The widest that this machine runs.
+    /// Returns the widest set that this machine supports.
     pub fn detect() -> Self {
         Self::all().first().copied().unwrap_or(Self::Portable)
     }
 
-    /// Every set that this machine runs, from the widest down.
+    /// Returns every set that this machine supports, from the widest to the narrowest.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ impl Isa {
                 all.push(Self::Avx2);
             }
         }
-        // The kernel loads bytes in the order that the sums expect on little-endian machines.
+        // The kernel's byte order is correct on little-endian machines only.
         #[cfg(target_arch = "aarch64")]
         if cfg!(target_endian = "little") && std::arch::is_aarch64_feature_detected!("dotprod") {
             all.push(Self::NeonDot);

@@ -1,20 +1,20 @@
-//! A file in memory without a copy of it.
+//! Memory-mapped files.
 
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
-/// The bytes of a file, read as they are touched.
+/// The bytes of a memory-mapped file.
 pub struct Mapped(memmap2::Mmap);
 
 impl Mapped {
     /// Maps a file for reading.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // SAFETY: model files are written under another name and moved into place, and never
-        // changed after; the map is read once, to the end, when the model is loaded. A process
-        // that cuts the file short in that moment ends this one by SIGBUS: nothing is read wrong.
+        // SAFETY: model files are written under another name, moved into place and never changed.
+        // The map is read once, completely, when the model is loaded. If another process truncates
+        // the file during that time, this process ends with SIGBUS, but reads no invalid data.
         unsafe { memmap2::Mmap::map(&file).map(Self) }
     }
 }

@@ -1,20 +1,20 @@
-//! What stands between two products: GELU, softmax, layer norm, rounding to bytes.
+//! The operations between two matrix products: GELU, softmax, layer norm, rounding to bytes.
 //!
-//! Plain loops over 32 lanes, compiled once for each width of register. They run row by row in a
-//! fixed order, so a row's result does not depend on its neighbours.
+//! They are plain loops over 32 lanes, compiled once for each register width. They process rows in
+//! a fixed order, so the result of a row does not depend on its neighbours.
 
 use super::{Isa, PANEL, QuantizedRows, Tiles};
 
 type Lanes = [f32; PANEL];
 
-/// The functions, for the machine's instructions.
+/// The operations, compiled for one instruction set.
 #[derive(Clone, Copy)]
 pub struct Math {
     isa: Isa,
 }
 
-/// Makes a method of [`Math`] that runs a generic body compiled for the instructions at hand. The
-/// body's parameter is whether a fused multiply-add is one instruction.
+/// Defines a method of [`Math`] that runs a generic function compiled for the machine's instruction
+/// set. The function's const parameter tells whether a fused multiply-add is available.
 macro_rules! compiled_for_each {
     ($(#[$doc:meta])* $name:ident = $body:ident($($argument:ident: $type:ty),*)) => {
         $(#[$doc])*
@@ -45,7 +45,7 @@ macro_rules! compiled_for_each {
 }
 
 impl Math {
-    /// For the given instructions, which the machine must have.
+    /// For the given instruction set, which the machine must support.
     pub(super) fn for_isa(isa: Isa) -> Self {
         Self { isa }
     }
@@ -56,13 +56,13 @@ impl Math {
     }
 
     compiled_for_each! {
-        /// `exp(x − max)` of each row, and the rows' sums. `scores` holds tiles of `sums.len()`
-        /// rows.
+        /// Replaces each number by `exp(x − max)` of its row and stores the sum of each row.
+        /// `scores` consists of tiles of `sums.len()` rows.
         exponentials = exponentials(scores: &mut [f32], sums: &mut [f32])
     }
 
     compiled_for_each! {
-        /// Divides each row of one panel by its number.
+        /// Divides row `r` of a panel by `by[r]`.
         divide_rows = divide_rows(panel: &mut [f32], by: &[f32])
     }
 
@@ -72,8 +72,7 @@ impl Math {
     }
 
     compiled_for_each! {
-        /// Multiplies each column by its factor and rounds each row to bytes with the row's own
-        /// scale.
+        /// Multiplies each column by its factor and rounds each row to bytes, with a scale per row.
         quantize = quantize(x: &Tiles<f32>, factors: &[f32], out: &mut QuantizedRows)
     }
 }
@@ -84,14 +83,15 @@ impl Default for Math {
     }
 }
 
-/// Gain, shift and ε.
+/// Gain, bias and ε.
 type Norm<'a> = (&'a [f32], &'a [f32], f32);
 
-/// Whether every machine of this architecture has a fused multiply-add. On 64-bit Arm all do, so
-/// there all kernels round as those for AVX2 and AVX-512 do, and a text's vector is the same bits.
+/// Whether every machine of this architecture has a fused multiply-add. This is true on 64-bit Arm,
+/// so all kernels there round in the same way as those for AVX2 and AVX-512 and vectors are
+/// bit-identical.
 pub(super) const ALWAYS_FUSED: bool = cfg!(target_arch = "aarch64");
 
-/// `a · b + c`, fused where that is one instruction and not a call.
+/// `a · b + c`, fused if that is a single instruction, not a library call.
 #[inline(always)]
 pub(super) fn mul_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
@@ -154,7 +154,7 @@ fn quantize<const FUSED: bool>(x: &Tiles<f32>, factors: &[f32], out: &mut Quanti
     }
 }
 
-/// One comparison, where `f32::max` also looks for NaN.
+/// A single comparison; `f32::max` also handles NaN, which is slower.
 #[inline(always)]
 fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
@@ -201,7 +201,7 @@ fn quantize_row<const FUSED: bool>(
     row: usize,
 ) -> (f32, i32) {
     let factors = &factors.as_chunks::<PANEL>().0[..x.panels()];
-    // 0 has a byte of its own, so it lies in the range.
+    // The range includes 0, because 0 must be represented exactly.
     let (mut least, mut most) = ([0.0; PANEL], [0.0; PANEL]);
     for (panel, factors) in factors.iter().enumerate() {
         let piece = zip(*x.piece(panel, row), *factors, |x, factor| x * factor);
@@ -209,7 +209,7 @@ fn quantize_row<const FUSED: bool>(
         most = zip(most, piece, larger);
     }
     let (least, most) = (fold(least, |a, b| -larger(-a, -b)), fold(most, larger));
-    // One step short of 255, because both ends may round up. A row of zeros stays one.
+    // 254 instead of 255, because both ends may round up. A row of zeros stays zero.
     let factor = if most > least { 254.0 / (most - least) } else { 0.0 };
     let zero = (-least * factor + ROUND) - ROUND;
     for (panel, factors) in factors.iter().enumerate() {
@@ -252,8 +252,8 @@ fn fold(mut lanes: Lanes, f: impl Fn(f32, f32) -> f32) -> f32 {
     lanes[0]
 }
 
-/// `exp(x)` for `x ≤ 0`, within 2 units in the last place; 0 below −87. Cody and Waite's reduction
-/// and the series to the sixth power.
+/// `exp(x)` for `x ≤ 0`, within 2 units in the last place; 0 below −87. Uses Cody and Waite's range
+/// reduction and a polynomial of degree six.
 #[inline(always)]
 fn exp<const FUSED: bool>(x: f32) -> f32 {
     const LN2_HIGH: f32 = 0.693_359_4;
@@ -266,11 +266,11 @@ fn exp<const FUSED: bool>(x: f32) -> f32 {
     for coefficient in [1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
         p = mul_add::<FUSED>(r, p, coefficient);
     }
-    // The low bits of `shifted` hold n: added to the exponent they multiply by 2ⁿ.
+    // The low bits of `shifted` are n; adding them to the exponent multiplies by 2ⁿ.
     f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
-/// Where Φ is 0 or 1 for an f32.
+/// Beyond ±5, Φ is 0 or 1 in f32.
 const GELU_EDGE: f32 = 5.0;
 
 /// `(Φ(x) − ½) / x` on [−5, 5] as a polynomial in `2x²/25 − 1`, from the constant up: a Chebyshev
@@ -306,7 +306,7 @@ fn gelu<const FUSED: bool>(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// The error function by its series and its continued fraction, in f64.
+    /// The error function in f64, by its series and its continued fraction.
     fn phi(x: f64) -> f64 {
         let z = x.abs() / std::f64::consts::SQRT_2;
         let erf = if z < 3.0 {

@@ -1,14 +1,14 @@
-//! The inner loops of inference: matrix products in f32 and int8, and what stands between them.
+//! The inner loops of inference: matrix products in f32 and int8, and the operations between them.
 //!
-//! The only place with `unsafe`. Each block states the invariant that makes it sound; everything
-//! public here is safe to call. Which instructions are used is decided once, when the program
-//! runs ([`Isa::detect`]), and every variant is tested against the portable one.
+//! All `unsafe` code is here. Each block states the invariant that makes it sound, and
+//! everything public is safe to call. The instruction set is detected once at run time
+//! ([`Isa::detect`]), and every variant is tested against the portable one.
 //!
-//! Matrices are [`Tiles`]: panels of 32 columns. A weight matrix is packed once, panel by panel,
-//! in the order in which the inner loop reads it; one in int8 is stored so.
+//! Matrices are stored as [`Tiles`]: panels of 32 columns. Weight matrices are packed once, in the
+//! order in which the inner loop reads them; int8 weights are also stored in that order.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-/// Calls a kernel that is compiled for each number of rows.
+/// Calls the variant of a kernel that is compiled for the given number of rows.
 macro_rules! by_rows {
     ($rows:expr, $kernel:ident $arguments:tt, $($count:literal)+) => {
         match $rows {
@@ -43,19 +43,19 @@ pub use product_f32::{PackedF32, multiply_panel};
 pub use product_i8::{PackedI8, QuantizedRows, QuantizedWeight, signed};
 pub use tiles::{Aligned, PANEL, Tiles};
 
-/// Rows of the left matrix, tile by tile: number `k` of row `r` stands at
-/// `k / 32 * tile_stride + r * 32 + k % 32`.
+/// A left matrix, stored in tiles: number `k` of row `r` is at `k / 32 * tile_stride + r * 32 + k %
+/// 32`.
 #[derive(Clone, Copy)]
 pub struct Left<'a, T> {
     pub numbers: &'a [T],
     pub tile_stride: usize,
     pub rows: usize,
-    /// Numbers a row: the depth of the product.
+    /// Numbers per row: the depth of the product.
     pub depth: usize,
 }
 
 impl<'a, T> Left<'a, T> {
-    /// All rows of a matrix in tiles.
+    /// A view of all rows of a tiled matrix.
     pub fn all(tiles: &'a Tiles<T>) -> Self
     where
         T: tiles::Number,
@@ -64,7 +64,8 @@ impl<'a, T> Left<'a, T> {
         Self { numbers: tiles.as_slice(), tile_stride: rows * PANEL, rows, depth }
     }
 
-    /// Panics where the numbers do not cover the rows and depth: the kernels read without looking.
+    /// Panics if the slice is shorter than rows and depth require, because the kernels do not check
+    /// bounds.
     fn check(&self) {
         let tiles = self.depth.div_ceil(PANEL);
         assert!(self.rows > 0 && tiles > 0, "an empty product was asked for. This is a bug.");
@@ -74,7 +75,7 @@ impl<'a, T> Left<'a, T> {
     }
 }
 
-/// Cuts `rows` into blocks of about equal size, none above `most`.
+/// Splits `rows` into blocks `(start, rows)` of about equal size, none larger than `most`.
 fn blocks(rows: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = rows.div_ceil(most);
     (0..count).map(move |block| {

@@ -1,16 +1,17 @@
-//! The int8 kernel for Arm with the byte dot product `sdot`. It multiplies a block of up to so many
-//! rows with half a panel, 16 columns, and keeps every sum in a register.
+//! The int8 kernel for Arm with the byte dot product `sdot`. It multiplies a block of at most
+//! [`ROWS`] rows by half a panel, 16 columns, and keeps every sum in a register.
 //!
-//! `sdot` knows signed bytes only. So 128 is taken from each byte of the left matrix, which is a
-//! flip of its highest bit, and the sums start from 128 times the column's sum, which puts it back.
-//! All of this is in whole numbers, and the last multiplication is fused with the addition of the
-//! bias, as in the plain loops on Arm and in the kernels for x86-64: the outputs are the same bits.
+//! `sdot` multiplies signed bytes only. Therefore 128 is subtracted from each byte of the left
+//! matrix by flipping its highest bit, and the sums start at 128 times the column's sum, which
+//! compensates for it. All of this is integer arithmetic, and the last multiplication is fused with
+//! the addition of the bias, as in the plain loops on Arm and in the kernels for x86-64. The
+//! outputs are bit-identical.
 //!
 //! # Safety
 //! Every function here reads `left` at rows `start..start + rows` over its whole depth, which is a
-//! multiple of 32, `panel` over the same depth, a zero point and a scale a row, and 32 columns of
-//! bias, scales and sums, and writes `rows · 32` numbers: the caller in `product_i8.rs` asserts that
-//! all of it is there, and that the machine has the instructions.
+//! multiple of 32, `panel` over the same depth, a zero point and a scale per row, and 32 columns of
+//! bias, scales and sums, and writes `rows · 32` numbers. The caller in `product_i8.rs` asserts
+//! that these ranges exist and that the machine supports the instructions.
 
 use std::arch::aarch64::*;
 use std::arch::asm;
@@ -18,11 +19,12 @@ use std::arch::asm;
 use super::portable::Dequantize;
 use super::{Left, PANEL};
 
-/// Rows of 16 columns whose sums fit in 32 registers: 5 · 4, beside a piece of each row, up to four
-/// of the weights, and the bit that is flipped. With 6 the compiler (LLVM 22) moves sums about.
+/// Rows of 16 columns whose sums fit in the 32 registers: 5 · 4, plus one part of each row, up to
+/// four weight registers, and the mask for the highest bit. With 6 rows the compiler (LLVM 22)
+/// spills sums.
 pub const ROWS: usize = 5;
 
-/// Numbers of a row that one register holds.
+/// Bytes per register.
 const PIECE: usize = 16;
 
 pub unsafe fn product_i8_dot(
@@ -37,7 +39,7 @@ pub unsafe fn product_i8_dot(
     unsafe { by_rows!(rows, i8_dot(left, start, panel, back, out), 1 2 3 4 5) }
 }
 
-/// The sums of one row in 16 columns.
+/// The sums of one row over 16 columns.
 type Sums = [int32x4_t; 4];
 
 #[target_feature(enable = "neon,dotprod")]
@@ -82,8 +84,8 @@ unsafe fn i8_dot<const ROWS: usize>(
     }
 }
 
-/// Adds to each row's sums the products of four numbers, the `GROUP`th four of its piece, with the
-/// four of each column.
+/// Adds to each row's sums the products of the `GROUP`th four numbers of the row's register with
+/// four weights of each column.
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 unsafe fn add_products<const GROUP: usize, const ROWS: usize>(
@@ -102,13 +104,14 @@ unsafe fn add_products<const GROUP: usize, const ROWS: usize>(
     }
 }
 
-/// `sum[i] + Σ weights[4·i + j] · x[4·GROUP + j]`. Written as assembly, because the intrinsic
+/// `sum[i] + Σ weights[4·i + j] · x[4·GROUP + j]`. Written in assembly, because the intrinsic
 /// `vdotq_laneq_s32` is not stable as of Rust 1.96 (rust-lang/rust#117224).
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 fn sdot<const GROUP: usize>(sum: int32x4_t, weights: int8x16_t, x: int8x16_t) -> int32x4_t {
     let mut out = sum;
-    // SAFETY: one instruction, which the features above hold, on registers alone.
+    // SAFETY: a single instruction, available by the target features above, that uses registers
+    // only.
     unsafe {
         asm!(
             "sdot {out:v}.4s, {weights:v}.16b, {x:v}.4b[{group}]",
@@ -122,7 +125,7 @@ fn sdot<const GROUP: usize>(sum: int32x4_t, weights: int8x16_t, x: int8x16_t) ->
     out
 }
 
-/// Makes f32 of one row's sums in 16 columns.
+/// Converts one row's sums over 16 columns to f32.
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 unsafe fn store(sums: Sums, row: usize, column: usize, back: Dequantize<'_>, to: *mut f32) {

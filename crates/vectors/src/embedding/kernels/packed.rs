@@ -1,38 +1,39 @@
-//! Weights in the order in which the inner loop of [`super::PackedI8`] reads them, as they are stored: the
-//! same for all instructions, so that a program runs on the bytes that lie in it.
+//! int8 weights in the order in which the inner loop of [`super::PackedI8`] reads them. The order
+//! is the same for all instruction sets, so that weights in the binary are used in place.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::{Aligned, PANEL, QuantizedWeight};
 
-/// Inputs whose numbers lie side by side: a 32-bit lane of the byte dot product.
+/// Inputs whose numbers are adjacent: one 32-bit lane of the byte dot product.
 const GROUP: usize = 4;
 
-/// Bytes that packed numbers must begin at a multiple of to be read where they lie.
+/// Alignment in bytes that packed numbers need to be used in place.
 pub const LINE: usize = 64;
 
-/// A [`QuantizedWeight`] panel after panel; in a panel, for each four inputs, the four numbers of each of
-/// 32 outputs.
+/// A [`QuantizedWeight`] in panels of 32 outputs. For each group of four inputs, a panel has the
+/// four numbers of each of its 32 outputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedWeight<'a> {
     pub inputs: usize,
     pub numbers: Cow<'a, [i8]>,
-    /// Of each output's numbers.
+    /// The sum of each output's numbers.
     pub sums: Vec<i32>,
-    /// What an output's numbers are multiplied by.
+    /// The factor that converts each output's numbers to f32.
     pub scales: Vec<f32>,
 }
 
 impl PackedWeight<'_> {
-    /// Packs a weight; outputs and inputs must be multiples of 32.
+    /// Packs a weight matrix. The numbers of outputs and inputs must be multiples of 32.
     pub fn of(weight: &QuantizedWeight<'_>) -> Self {
         let (inputs, outputs) = (weight.inputs, weight.scales.len());
         assert_eq!((outputs % PANEL, inputs % PANEL), (0, 0), "whole panels. This is a bug.");
         let mut numbers = vec![0; weight.numbers.len()];
         let panels = weight.numbers.chunks_exact(inputs * PANEL);
         for (packed, rows) in numbers.chunks_exact_mut(inputs * PANEL).zip(panels) {
-            // Column by column: a packed panel stays in the first cache, and its weights are read in order.
+            // Column by column: the packed panel stays in the first-level cache, and the weights
+            // are read in order.
             for (column, row) in rows.chunks_exact(inputs).enumerate() {
                 let fours = row.as_chunks::<GROUP>().0;
                 let groups = packed.as_chunks_mut::<{ PANEL * GROUP }>().0;
@@ -46,7 +47,7 @@ impl PackedWeight<'_> {
         Self { inputs, numbers: numbers.into(), sums, scales: weight.scales.clone() }
     }
 
-    /// What was packed.
+    /// Returns the weights in plain order.
     pub fn unpacked(&self) -> QuantizedWeight<'static> {
         let inputs = self.inputs;
         let mut numbers = vec![0; self.numbers.len()];
@@ -62,7 +63,7 @@ impl PackedWeight<'_> {
         QuantizedWeight { inputs, numbers: numbers.into(), scales: self.scales.clone() }
     }
 
-    /// Whether there is a number for each pair of output and input, in whole panels.
+    /// Whether there is a number for every pair of output and input, in whole panels.
     pub fn is_whole(&self) -> bool {
         let outputs = self.scales.len();
         outputs.is_multiple_of(PANEL)
@@ -71,14 +72,15 @@ impl PackedWeight<'_> {
             && self.inputs.checked_mul(outputs) == Some(self.numbers.len())
     }
 
-    /// The same with numbers of its own.
+    /// Copies borrowed numbers.
     pub fn into_owned(self) -> PackedWeight<'static> {
         let Self { inputs, numbers, sums, scales } = self;
         PackedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), sums, scales }
     }
 }
 
-/// Packed numbers at a multiple of [`LINE`]: those of the program where they lie so, else a copy.
+/// Packed numbers aligned to [`LINE`]: borrowed from the binary if they are aligned there, else
+/// copied.
 pub enum Numbers {
     Shared(&'static [i8]),
     Own(Aligned<i8>),

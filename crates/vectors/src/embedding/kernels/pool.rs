@@ -1,13 +1,13 @@
-//! Threads that share one prompt's work.
+//! A thread pool that shares the work of a single prompt.
 //!
-//! A prompt has some 25 points where its threads must meet, a few microseconds of work apart: a
-//! pool that sleeps in between would spend longer on waking up. So workers wait in a loop for a
-//! moment before they sleep.
+//! A prompt has some 25 points at which its threads synchronise, a few microseconds of work apart.
+//! Waking a sleeping thread takes longer than that, so workers spin for a moment before they sleep.
 //!
-//! Users' machines are busy. A thread that has no core to itself comes milliseconds late, and a
-//! prompt that waited for it at each of these points would take thirty times as long. So nobody is
-//! waited for who has not begun: parts of the work are claimed, and the caller claims what no worker
-//! has claimed yet. And a prompt that was held up all the same goes on alone, and so do the next.
+//! Users' machines are busy. A thread without a core of its own starts milliseconds late, and a
+//! prompt that waited for it at each of these points would take thirty times as long. Therefore
+//! nobody waits for a worker that has not started: parts of the work are claimed, and the caller
+//! claims those that no worker has claimed yet. A prompt that is delayed nevertheless continues on
+//! the caller's thread alone, and so do the next prompts.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,57 +17,60 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// Turns of the waiting loop before a worker sleeps, and before a caller gives way: some 50 µs.
+/// Iterations of the spin loop before a worker sleeps, or before a caller yields: about 50 µs.
 const SPINS: usize = 20_000;
 
-/// A meeting that took so long was held up, unless the others of its prompt take nearly as long.
+/// A synchronisation that takes this long counts as delayed, unless the mean of its prompt is
+/// nearly as long.
 const LATE: Duration = Duration::from_micros(500);
 
-/// How many times the mean of a prompt's meetings a late one takes.
+/// A delayed synchronisation also takes more than this multiple of the prompt's mean.
 const TIMES_THE_MEAN: u32 = 8;
 
-/// Prompts that go alone after one that was held up, so that fewer than one in a hundred finds out
-/// again that the machine is busy: twice as many each time, up to the most, and half as many where
-/// that many prompts before it were shared in peace.
+/// Number of prompts that use a single thread after a delayed one, so that fewer than one prompt in
+/// a hundred is delayed on a busy machine. The number doubles with each delay, up to
+/// [`MOST_ALONE`], and is halved if at least as many prompts before the delay were shared without
+/// one.
 const ALONE: u32 = 256;
 const MOST_ALONE: u32 = 4_096;
 
-/// A fixed number of threads, the caller's own among them.
+/// A fixed number of threads, including the caller's.
 pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     threads: Vec<Thread>,
-    /// Held by the one prompt that uses the pool.
+    /// Held by the prompt that uses the pool.
     turn: Mutex<()>,
-    /// Prompts that still go alone, and how many will the next time.
+    /// How many prompts still use a single thread, and how many will after the next delay.
     alone: AtomicU32,
     next_alone: AtomicU32,
-    /// Prompts in a row that were shared and that nothing held up.
+    /// Number of consecutive shared prompts without a delay.
     calm: AtomicU32,
 }
 
 struct Shared {
-    /// The number of the present job in the upper half, the part to be claimed next in the lower.
+    /// Upper bits: the number of the current job. Lower [`PART_BITS`] bits: parts left to claim.
     claims: AtomicU64,
     job: Mutex<Option<Job>>,
-    /// Parts of the job that are not done.
+    /// Parts of the job that are not finished.
     pending: AtomicUsize,
     asleep: Vec<AtomicBool>,
     stop: AtomicBool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// What is called with the number of each part.
+/// The closure that is called with the number of each part.
 #[derive(Clone, Copy)]
 struct Job {
     call: *const (dyn Fn(usize) + Sync + 'static),
 }
 
-// SAFETY: the pointer is to a `Sync` closure, and `broadcast` keeps it alive until no part is pending.
+// SAFETY: the pointer is to a `Sync` closure, and `broadcast` keeps it alive until no part is
+// pending.
 unsafe impl Send for Job {}
 
 impl Pool {
-    /// A pool of so many threads, the caller's included; 1 or 0 is the caller alone.
+    /// Creates a pool of `threads` threads, including the caller's; 0 and 1 mean the caller's only.
     pub fn new(threads: usize) -> Self {
         let others = threads.saturating_sub(1);
         let shared = Arc::new(Shared {
@@ -82,7 +85,7 @@ impl Pool {
         for number in 0..others {
             let shared = shared.clone();
             let builder = std::thread::Builder::new().name(format!("toolroute-{number}"));
-            // A machine that gives no thread leaves the work to those it gave.
+            // If the system refuses a thread, the pool works with fewer.
             let Ok(worker) = builder.spawn(move || shared.work(number)) else { break };
             workers.push(worker);
         }
@@ -98,13 +101,13 @@ impl Pool {
         }
     }
 
-    /// Threads at hand, the caller's included.
+    /// Number of threads, including the caller's.
     pub fn threads(&self) -> usize {
         self.workers.len() + 1
     }
 
-    /// The pool for one prompt; `None` while another prompt has it, and for a while after a prompt
-    /// was held up.
+    /// Reserves the pool for one prompt. Returns `None` while another prompt uses it, and for a
+    /// number of prompts after a delayed one.
     pub fn take(&self) -> Option<Turn<'_>> {
         let guard = match self.turn.try_lock() {
             Ok(guard) => guard,
@@ -125,7 +128,7 @@ impl Pool {
         })
     }
 
-    /// Has the next prompts go alone.
+    /// Makes the next prompts use a single thread.
     fn held_up(&self) {
         let calm = self.calm.swap(0, Ordering::Relaxed);
         let next = self.next_alone.load(Ordering::Relaxed);
@@ -140,33 +143,33 @@ impl Drop for Pool {
         self.shared.stop.store(true, Ordering::SeqCst);
         self.threads.iter().for_each(Thread::unpark);
         for worker in self.workers.drain(..) {
-            // A panic of the worker was handed to the caller of `run`.
+            // `run` has already passed the worker's panic to its caller.
             worker.join().ok();
         }
     }
 }
 
-/// The right to use the pool.
+/// The exclusive use of the pool for one prompt.
 pub struct Turn<'a> {
     pool: &'a Pool,
-    /// How many meetings there were, and how long they took together.
+    /// Number of synchronisations and their total time.
     meetings: Cell<(u32, Duration)>,
-    /// The rest is done by the caller alone.
+    /// After a delay, the caller does the remaining work alone.
     is_held_up: Cell<bool>,
     _guard: MutexGuard<'a, ()>,
 }
 
 impl Turn<'_> {
-    /// Threads at hand, the caller's included.
+    /// Number of threads, including the caller's.
     pub fn threads(&self) -> usize {
         self.pool.threads()
     }
 
-    /// Calls `work` with each part, on as many threads as come in time, and returns when all are
-    /// done.
+    /// Calls `work` with each part, on as many threads as start in time, and returns when all parts
+    /// are finished.
     ///
     /// # Panics
-    /// With the panic of any part; and where there are more parts than threads.
+    /// If any part panics, with its panic; and if there are more parts than threads.
     pub fn run<P: Send>(&self, parts: Vec<P>, work: impl Fn(P) + Sync) {
         assert!(parts.len() <= self.threads(), "more parts than threads. This is a bug.");
         if self.is_held_up.get() {
@@ -187,7 +190,7 @@ impl Turn<'_> {
         self.judge(began.elapsed());
     }
 
-    /// Goes on alone where a meeting took far longer than the others.
+    /// Switches to the caller's thread if a synchronisation took much longer than the others.
     fn judge(&self, took: Duration) {
         let (count, sum) = self.meetings.get();
         if count > 0 && took > LATE && took > TIMES_THE_MEAN * (sum / count) {
@@ -199,8 +202,8 @@ impl Turn<'_> {
 
     fn broadcast(&self, parts: usize, call: &(dyn Fn(usize) + Sync)) {
         let Pool { shared, threads, .. } = self.pool;
-        // SAFETY: only the lifetime is erased. A part is called only by who claimed it of this job,
-        // and this function does not return before all parts are done and none can be claimed.
+        // SAFETY: only the lifetime is erased. A part is called only by the thread that claimed it,
+        // and this function returns only after all parts are finished and none can be claimed.
         let call_for_ever: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(call) };
         *lock(&shared.job) = Some(Job { call: call_for_ever });
         shared.pending.store(parts, Ordering::Release);
@@ -219,7 +222,8 @@ impl Turn<'_> {
         let mut spins = 0;
         while shared.pending.load(Ordering::Acquire) > 0 {
             spins += 1;
-            // On a machine with fewer free cores than threads, spinning would keep the worker out.
+            // On a machine with fewer free cores than threads, spinning would take the worker's
+            // core.
             if spins > SPINS { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
         *lock(&shared.job) = None;
@@ -230,19 +234,19 @@ impl Turn<'_> {
     }
 }
 
-/// Bits of [`Shared::claims`] that count parts: how many are left to be claimed.
+/// Number of bits in [`Shared::claims`] that count the parts left to claim.
 const PART_BITS: u32 = 16;
 const PARTS: u64 = (1 << PART_BITS) - 1;
 
 impl Shared {
-    /// Makes a job's parts claimable, and gives the job's number.
+    /// Makes a job's parts claimable and returns the job's number.
     fn publish(&self, parts: usize) -> u64 {
         let job = (self.claims.load(Ordering::Relaxed) >> PART_BITS).wrapping_add(1);
         self.claims.store(job << PART_BITS | parts as u64, Ordering::SeqCst);
         job & (u64::MAX >> PART_BITS)
     }
 
-    /// A part of the job that nobody else has.
+    /// Claims a part of the job; `None` if none is left.
     fn claim(&self, job: u64) -> Option<usize> {
         let claim = |claims: u64| {
             let left = claims & PARTS;
@@ -263,7 +267,7 @@ impl Shared {
                 let job = *lock(&self.job);
                 let Job { call } =
                     job.expect("a job stays until its claimed parts are done. This is a bug.");
-                // SAFETY: `broadcast` keeps the closure alive until this part is done.
+                // SAFETY: `broadcast` keeps the closure alive until this part is finished.
                 let called = catch_unwind(AssertUnwindSafe(|| unsafe { (*call)(part) }));
                 if let Err(panic) = called {
                     *lock(&self.panic) = Some(panic);
@@ -273,8 +277,8 @@ impl Shared {
         }
     }
 
-    /// Waits for a job other than `seen`: awake for a moment, then asleep. At the end of the pool it
-    /// gives the same again.
+    /// Waits for a job other than `seen`: spins for a moment, then sleeps. Returns `seen` when the
+    /// pool is dropped.
     fn wait(&self, number: usize, seen: u64) -> u64 {
         let job = || self.claims.load(Ordering::SeqCst) >> PART_BITS;
         for _ in 0..SPINS {
@@ -285,7 +289,7 @@ impl Shared {
         }
         let asleep = &self.asleep[number];
         asleep.store(true, Ordering::SeqCst);
-        // Looked at after `asleep` is set: whoever publishes a job later will wake us.
+        // Checked after `asleep` is set: a thread that publishes a job later will wake this one.
         while job() == seen && !self.stop.load(Ordering::SeqCst) {
             std::thread::park();
         }
@@ -294,7 +298,7 @@ impl Shared {
     }
 }
 
-/// Nothing is left half-done under these locks, so a poisoned one is as good as any.
+/// No invariant can be broken while these locks are held, so a poisoned lock is still usable.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

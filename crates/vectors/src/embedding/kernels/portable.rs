@@ -1,5 +1,5 @@
-//! The plain loops that every other kernel is tested against, and that a machine without one of
-//! its own runs.
+//! Plain loops: the reference in the tests of every other kernel, and the fallback for machines
+//! without a kernel of their own.
 
 use super::math::{ALWAYS_FUSED, mul_add};
 use super::{Left, PANEL};
@@ -26,17 +26,17 @@ pub fn product_f32(
     }
 }
 
-/// What a panel of int8 weights needs to become f32 again.
+/// The parameters that convert int8 products of a panel to f32.
 #[derive(Clone, Copy)]
 pub struct Dequantize<'a> {
-    /// The sum of each column: what a row's zero point counts for.
+    /// The sum of each column's weights, which is multiplied by a row's zero point.
     pub columns: &'a [i32],
-    /// One a column.
+    /// One scale per column.
     pub scales: &'a [f32],
     pub bias: &'a [f32],
-    /// One a row of the left matrix.
+    /// One scale per row of the left matrix.
     pub row_scales: &'a [f32],
-    /// The byte that stands for 0, one a row.
+    /// The byte that represents 0, one per row.
     pub zeros: &'a [i32],
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::portable::product_f32;
 use super::{Aligned, Isa, Left, PANEL, blocks};
 
-/// A weight matrix `[outputs, inputs]` in the order in which the inner loop reads it, with the
-/// bias of each output.
+/// A weight matrix `[outputs, inputs]`, packed in the order in which the inner loop reads it, with
+/// the bias of each output.
 pub struct PackedF32 {
     isa: Isa,
     inputs: usize,
@@ -16,7 +16,7 @@ pub struct PackedF32 {
 }
 
 impl PackedF32 {
-    /// Packs rows of `inputs` numbers, one an output. Both must be multiples of 32.
+    /// Packs rows of `inputs` numbers, one row per output. Both numbers must be multiples of 32.
     pub fn pack(isa: Isa, weight: &[f32], bias: &[f32], inputs: usize) -> Self {
         let panels = bias.len() / PANEL;
         assert_eq!(
@@ -42,12 +42,12 @@ impl PackedF32 {
         Self { isa, inputs, panels, numbers, bias: packed_bias }
     }
 
-    /// Panels of the output.
+    /// Number of output panels.
     pub fn panels(&self) -> usize {
         self.panels
     }
 
-    /// The given panels of `left · weight + bias`, one after the other, into `out`.
+    /// Writes the given panels of `left · weight + bias` consecutively into `out`.
     pub fn multiply(&self, left: &Left<'_, f32>, panels: Range<usize>, out: &mut [f32]) {
         assert_eq!(left.depth, self.inputs, "the left matrix fits the weight. This is a bug.");
         for (panel, out) in panels.zip(out.chunks_exact_mut(left.rows * PANEL)) {
@@ -64,7 +64,7 @@ impl PackedF32 {
     }
 }
 
-/// `left · panel + bias` for one panel of 32 columns, a row of 32 numbers an input.
+/// `left · panel + bias` for one panel of 32 columns; the panel has a row of 32 numbers per input.
 pub fn multiply_panel(
     isa: Isa,
     left: &Left<'_, f32>,

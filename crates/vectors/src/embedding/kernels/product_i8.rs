@@ -1,6 +1,6 @@
-//! Matrix products in int8: symmetric weights with a scale a column, activations with a scale a
-//! row, sums in 32 bits that cannot overflow (255 · 127 · depth stays below 2³¹ up to a depth of
-//! 66,000).
+//! Matrix products in int8: symmetric weights with a scale per column, activations with a scale per
+//! row, 32-bit sums. The sums cannot overflow: 255 · 127 · depth is below 2³¹ up to a depth of
+//! 66,000.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,24 +10,24 @@ use super::portable::{Dequantize, product_i8};
 use super::tiles::Number;
 use super::{Aligned, Isa, Left, PANEL, Tiles, blocks};
 
-/// A weight matrix `[outputs, inputs]` rounded to int8, in plain order.
+/// A weight matrix `[outputs, inputs]` rounded to int8, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantizedWeight<'a> {
     pub inputs: usize,
-    /// Row after row, from −127 to 127; borrowed where they are part of the program.
+    /// Row-major, from −127 to 127; borrowed if they are part of the binary.
     pub numbers: Cow<'a, [i8]>,
-    /// What an output's numbers are multiplied by.
+    /// The factor that converts each output's numbers to f32.
     pub scales: Vec<f32>,
 }
 
-/// Bytes as the signed numbers that they are.
+/// Reinterprets bytes as signed numbers.
 pub fn signed(bytes: &[u8]) -> &[i8] {
-    // SAFETY: both are one byte wide, aligned to one, and every pattern is a value of both.
+    // SAFETY: both types have size and alignment 1, and every bit pattern is valid for both.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
 impl QuantizedWeight<'_> {
-    /// Rounds rows of `inputs` numbers, each with a scale of its own.
+    /// Rounds rows of `inputs` numbers, each row with its own scale.
     pub fn quantize(weight: &[f32], inputs: usize) -> Self {
         let mut numbers = Vec::with_capacity(weight.len());
         let mut scales = Vec::with_capacity(weight.len() / inputs.max(1));
@@ -40,21 +40,21 @@ impl QuantizedWeight<'_> {
         Self { inputs, numbers: numbers.into(), scales }
     }
 
-    /// The numbers that the rounded ones stand for.
+    /// Converts the rounded numbers back to f32.
     pub fn dequantize(&self) -> Vec<f32> {
         let rows = self.numbers.chunks_exact(self.inputs).zip(&self.scales);
         rows.flat_map(|(row, scale)| row.iter().map(move |w| f32::from(*w) * scale)).collect()
     }
 
-    /// The same with numbers of its own.
+    /// Copies borrowed numbers.
     pub fn into_owned(self) -> QuantizedWeight<'static> {
         let Self { inputs, numbers, scales } = self;
         QuantizedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), scales }
     }
 }
 
-/// Rows of activations as bytes, each row with its own scale and the byte that stands for 0: what
-/// follows a GELU is nearly all positive, and half of a symmetric range would lie idle.
+/// Activations as bytes, with a scale and a zero point per row. The range is asymmetric because the
+/// output of a GELU is nearly all positive, so half of a symmetric range would be unused.
 #[derive(Clone, Default)]
 pub struct QuantizedRows {
     pub tiles: Tiles<u8>,
@@ -62,7 +62,7 @@ pub struct QuantizedRows {
     pub zeros: Vec<i32>,
 }
 
-/// A [`PackedWeight`] with what multiplying takes.
+/// A [`PackedWeight`] with the bias and the instruction set that the product needs.
 pub struct PackedI8 {
     isa: Isa,
     inputs: usize,
@@ -74,7 +74,7 @@ pub struct PackedI8 {
 }
 
 impl PackedI8 {
-    /// Numbers that are part of the program are read where they lie.
+    /// Weights that are part of the binary are used in place.
     pub fn new(isa: Isa, weight: PackedWeight<'static>, bias: &[f32]) -> Self {
         let whole = weight.is_whole() && bias.len() == weight.scales.len();
         assert!(whole, "a weight a pair of output and input. This is a bug.");
@@ -90,12 +90,12 @@ impl PackedI8 {
         }
     }
 
-    /// Panels of the output.
+    /// Number of output panels.
     pub fn panels(&self) -> usize {
         self.panels
     }
 
-    /// The given panels of `left · weight + bias`, in f32, one after the other, into `out`.
+    /// Writes the given panels of `left · weight + bias`, in f32, consecutively into `out`.
     pub fn multiply(&self, left: &QuantizedRows, panels: Range<usize>, out: &mut [f32]) {
         let view = Left::all(&left.tiles);
         assert_eq!(view.depth, self.inputs, "the left matrix fits the weight. This is a bug.");

@@ -1,4 +1,4 @@
-//! Every kernel beside the portable one, over shapes and extreme values.
+//! Compares every kernel with the portable one, over many shapes and extreme values.
 
 use proptest::prelude::*;
 
@@ -28,18 +28,18 @@ fn near(a: &[f32], b: &[f32], scale: f32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The sets of instructions of this machine that fuse a multiplication with an addition.
+/// The instruction sets of this machine that have a fused multiply-add.
 fn fused() -> Vec<Isa> {
     Isa::all().into_iter().filter(|isa| math::ALWAYS_FUSED || *isa != Isa::Portable).collect()
 }
 
-/// What activations are drawn from.
+/// Test values of activations.
 fn extreme_bytes() -> impl Strategy<Value = Vec<u8>> {
     let all = (0..=255).collect();
     prop::sample::select(vec![vec![0], vec![255], vec![0, 255], vec![127, 128], all])
 }
 
-/// What weights are drawn from, as bytes. −128 is never stored, but a kernel takes it.
+/// Test values of weights, as bytes. −128 is never stored, but kernels accept it.
 fn extreme_weights() -> impl Strategy<Value = Vec<u8>> {
     let bytes = |weights: Vec<i8>| weights.into_iter().map(|w| w as u8).collect();
     let sets = vec![vec![-127], vec![127], vec![-128], vec![-127, 127], (-127..=127).collect()];
@@ -60,7 +60,7 @@ proptest! {
             out
         };
         let right = multiply(Isa::Portable);
-        // The definition, for one output.
+        // The definition of the product, for one output.
         let at = |r: usize, k: usize| f64::from(x.piece(k / PANEL, r)[k % PANEL]);
         let sum: f64 = (0..inputs).map(|k| at(rows - 1, k) * f64::from(weight[3 * inputs + k])).sum();
         let scale = largest * inputs as f32;
@@ -68,7 +68,8 @@ proptest! {
         for isa in Isa::all() {
             near(multiply(isa).as_slice(), right.as_slice(), scale)?;
         }
-        // Rounded weights are pinned by their hash, and they follow from what f32 gives.
+        // Rounded weights are pinned by hashes and are derived from f32 products, so these must be
+        // bit-identical.
         let bits = |isa| multiply(isa).as_slice().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         for pair in fused().windows(2) {
             prop_assert_eq!(bits(pair[0]), bits(pair[1]), "{} {}", pair[0], pair[1]);
@@ -89,7 +90,7 @@ proptest! {
         for isa in Isa::all() {
             let got = quantize(isa);
             prop_assert_eq!((&got.scales, &got.zeros), (&right.scales, &right.zeros), "{}", isa);
-            // A tie may fall to either side where multiplication and addition are one.
+            // Fused operations may round a tie differently.
             let apart = got.tiles.as_slice().iter().zip(right.tiles.as_slice()).map(|(a, b)| a.abs_diff(*b));
             prop_assert!(apart.max() <= Some(1), "{}", isa);
         }
@@ -143,7 +144,7 @@ proptest! {
             prop_assert!((right.piece(0, r)[0] - expected).abs() <= expected.abs() * 1e-6);
         }
         for isa in Isa::all() {
-            // The sums are whole numbers: only the last multiplication may round differently.
+            // The sums are integers: only the last multiplication may round differently.
             for (got, right) in multiply(isa).as_slice().iter().zip(right.as_slice()) {
                 prop_assert!((got - right).abs() <= right.abs() * 1e-6, "{isa}: {got} {right}");
             }
@@ -167,8 +168,8 @@ proptest! {
         let mut weight = QuantizedWeight { inputs, numbers: weights, scales: vec![0.25; outputs] };
         let mut bias = vec![0.0; outputs];
         x.scales = vec![0.5; rows];
-        // Scales of 2ⁿ and no bias: nothing after the whole sum is rounded, fused or not. Where the
-        // plain loops fuse as the other kernels do, any scales will do.
+        // With scales of 2ⁿ and no bias, no rounding happens after the integer sum, fused or not.
+        // If the plain loops are fused like the other kernels, any scales give the same result.
         if math::ALWAYS_FUSED && seed % 4 > 0 {
             x.scales = numbers(seed ^ 11, rows, 3.0);
             weight.scales = numbers(seed ^ 13, outputs, 3.0);
@@ -206,7 +207,7 @@ proptest! {
     }
 }
 
-/// The 256-bit byte dot product in the encoding that this machine may have.
+/// Tests the 256-bit byte dot product in its EVEX encoding.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
@@ -232,7 +233,7 @@ fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
     };
     let (mut right, mut got) = (vec![0.0; 5 * PANEL], vec![0.0; 5 * PANEL]);
     product_i8(&Left::all(&x), 0, &panel, back, &mut right);
-    // SAFETY: the features were looked for above; the shapes are those of the portable call.
+    // SAFETY: the features were checked above; the shapes are those of the portable call.
     unsafe { x86::product_i8_vnni_evex(&Left::all(&x), 0, 5, &panel, back, &mut got) };
     assert_eq!(got, right);
 }
@@ -241,7 +242,7 @@ fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
 fn the_machine_runs_at_least_the_plain_loops() {
     assert_eq!(Isa::all().last(), Some(&Isa::Portable));
     assert_eq!(Isa::detect(), Isa::all()[0]);
-    // `scripts/check_neon.sh` looks for it.
+    // `scripts/check_neon.sh` searches the output for these names.
     let names: Vec<String> = Isa::all().iter().map(Isa::to_string).collect();
     println!("kernels of this machine: {}", names.join(", "));
 }

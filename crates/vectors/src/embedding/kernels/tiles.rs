@@ -1,11 +1,11 @@
-//! Matrices as the kernels read them: in panels of 32 columns.
+//! Matrices in the layout that the kernels read: panels of 32 columns.
 
 use std::ops::{Deref, DerefMut, Range};
 
 /// Columns of a panel: two 512-bit registers of f32, four 256-bit ones.
 pub const PANEL: usize = 32;
 
-/// Numbers aligned to a cache line, so that no vector load straddles two.
+/// Numbers aligned to a cache line, so that no vector load crosses a line.
 #[derive(Clone, Default)]
 pub struct Aligned<T> {
     lines: Vec<Line>,
@@ -17,7 +17,7 @@ pub struct Aligned<T> {
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// Numbers that every bit pattern is one of.
+/// Number types for which every bit pattern is valid.
 pub trait Number: Copy + private::Sealed {}
 impl Number for f32 {}
 impl Number for i32 {}
@@ -33,13 +33,13 @@ mod private {
 }
 
 impl<T: Number> Aligned<T> {
-    /// `len` zeros.
+    /// Creates `len` zeros.
     pub fn zeros(len: usize) -> Self {
         let lines = (len * size_of::<T>()).div_ceil(64);
         Self { lines: vec![Line([0; 64]); lines], len, of: std::marker::PhantomData }
     }
 
-    /// Makes it hold `len` numbers; which ones is not said.
+    /// Changes the length to `len`. The values are unspecified.
     pub fn resize(&mut self, len: usize) {
         self.lines.resize((len * size_of::<T>()).div_ceil(64), Line([0; 64]));
         self.len = len;
@@ -65,8 +65,9 @@ impl<T: Number> DerefMut for Aligned<T> {
     }
 }
 
-/// A matrix of `rows × panels·32`, panel after panel; within a panel row after row. A head of 32
-/// numbers is a panel of its own, and workers that write different panels never meet.
+/// A matrix of `rows × panels·32` numbers, stored panel by panel and row-major within a panel.
+/// Workers that write different panels share no cache line, and an attention head of 32 dimensions
+/// is exactly one panel.
 #[derive(Clone, Default)]
 pub struct Tiles<T> {
     rows: usize,
@@ -75,12 +76,12 @@ pub struct Tiles<T> {
 }
 
 impl<T: Number> Tiles<T> {
-    /// Zeros.
+    /// Creates a matrix of zeros.
     pub fn new(rows: usize, panels: usize) -> Self {
         Self { rows, panels, numbers: Aligned::zeros(rows * panels * PANEL) }
     }
 
-    /// Another shape in the same memory; the numbers are whatever was there.
+    /// Changes the shape and reuses the memory. The values are unspecified.
     pub fn reshape(&mut self, rows: usize, panels: usize) {
         self.numbers.resize(rows * panels * PANEL);
         (self.rows, self.panels) = (rows, panels);
@@ -96,7 +97,7 @@ impl<T: Number> Tiles<T> {
         self.panels
     }
 
-    /// Everything, panel after panel.
+    /// All numbers, panel by panel.
     pub fn as_slice(&self) -> &[T] {
         &self.numbers
     }
@@ -106,7 +107,7 @@ impl<T: Number> Tiles<T> {
         &mut self.numbers
     }
 
-    /// The 32 numbers of a row in a panel.
+    /// The 32 numbers of a row in one panel.
     #[inline(always)]
     pub fn piece(&self, panel: usize, row: usize) -> &[T; PANEL] {
         &self.numbers.as_chunks().0[panel * self.rows + row]
@@ -117,8 +118,8 @@ impl<T: Number> Tiles<T> {
         &mut self.numbers.as_chunks_mut().0[panel * self.rows + row]
     }
 
-    /// Cuts the panels into `parts` runs of about equal length, each with the panels it holds.
-    /// Groups of `group` panels stay together.
+    /// Splits the panels into `parts` ranges of about equal length and returns each range
+    /// with its numbers. Groups of `group` panels are not split.
     pub fn split(&mut self, parts: usize, group: usize) -> Vec<(Range<usize>, &mut [T])> {
         let (groups, size) = (self.panels / group, self.rows * PANEL);
         let mut rest: &mut [T] = &mut self.numbers;

@@ -1,22 +1,22 @@
-//! Kernels for x86-64. A kernel multiplies a block of up to so many rows with one panel of 32
-//! columns and keeps every sum in a register.
+//! Kernels for x86-64. A kernel multiplies a block of rows by one panel of 32 columns and keeps
+//! every sum in a register; the constants `ROWS_*` give the maximum number of rows.
 //!
 //! # Safety
 //! Every function here reads `left` at rows `start..start + rows` over its whole depth, `panel`
-//! over the same depth, and 32 columns of bias and scales, and writes `rows · 32` numbers: the
-//! callers in `product_f32.rs` and `product_i8.rs` assert that all of it is there, and that the machine has the
-//! instructions.
+//! over the same depth, and 32 columns of bias and scales, and writes `rows · 32` numbers. The
+//! callers in `product_f32.rs` and `product_i8.rs` assert that these ranges exist and that the
+//! machine supports the instructions.
 
 use std::arch::x86_64::*;
 
 use super::portable::Dequantize;
 use super::{Left, PANEL};
 
-/// Rows whose sums fit in 32 registers beside the weights: 14 · 2 + 3.
+/// Rows whose sums fit in 32 registers together with the weights: 14 · 2 + 3.
 pub const ROWS_512: usize = 14;
 /// Rows of 16 columns whose sums fit in 16 registers: 6 · 2 + 3.
 pub const ROWS_256: usize = 6;
-/// Rows of 8 columns in pairs of sums: 5 · 2 + 4 registers.
+/// Rows of 8 columns, with two sums each: 5 · 2 + 4 registers.
 pub const ROWS_MADD: usize = 5;
 
 pub unsafe fn product_f32_512(
@@ -72,9 +72,9 @@ unsafe fn f32_512<const ROWS: usize>(
     }
 }
 
-/// How far ahead weights are fetched, in numbers: 4 KiB, about what streams in while a line waits.
+/// Prefetch distance of weights in f32 numbers: 4 KiB, about what is read during one cache miss.
 const PREFETCH_F32: usize = 1024;
-/// The same in bytes for int8.
+/// Prefetch distance of int8 weights in bytes.
 const PREFETCH_I8: usize = 2048;
 
 pub unsafe fn product_f32_256(
@@ -190,7 +190,7 @@ unsafe fn i8_512<const ROWS: usize>(
     }
 }
 
-/// The body that the two forms of the 256-bit byte dot product share.
+/// The body of both encodings of the 256-bit byte dot product.
 macro_rules! i8_vnni_256 {
     ($name:ident, $features:literal, $dot:ident) => {
         #[target_feature(enable = $features)]
@@ -249,8 +249,8 @@ macro_rules! i8_vnni_256 {
 }
 
 i8_vnni_256!(i8_vnni_avx, "avx2,fma,avxvnni", _mm256_dpbusd_avx_epi32);
-// The same body over the same instruction in its other encoding, so that machines with AVX-512
-// but without AVX-VNNI test it.
+// The same body with the other encoding of the instruction, so that machines with AVX-512 but
+// without AVX-VNNI test it.
 #[cfg(test)]
 i8_vnni_256!(i8_vnni_evex, "avx2,fma,avx512vnni,avx512vl", _mm256_dpbusd_epi32);
 
@@ -291,7 +291,7 @@ pub unsafe fn product_i8_256(
     unsafe { by_rows!(rows, i8_madd(left, start, panel, back, out), 1 2 3 4 5) }
 }
 
-/// Bytes widened to 16 bits, because the byte product of AVX2 saturates.
+/// Widens bytes to 16 bits, because AVX2's byte product saturates.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn i8_madd<const ROWS: usize>(
     left: &Left<'_, u8>,
@@ -303,7 +303,7 @@ unsafe fn i8_madd<const ROWS: usize>(
     // SAFETY: see the module.
     unsafe {
         for column in (0..PANEL).step_by(8) {
-            // Two sums a column, added at the end.
+            // Two sums per column, added at the end.
             let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
             for group in 0..left.depth / 4 {
                 let weights = panel.as_ptr().add(group * PANEL * 4 + column * 4);
@@ -322,7 +322,7 @@ unsafe fn i8_madd<const ROWS: usize>(
                 }
             }
             for (row, sums) in sums.iter().enumerate() {
-                // Adjacent pairs, then the lanes back in order: 0 1 4 5 | 2 3 6 7 → 0 … 7.
+                // Adds adjacent pairs, then restores the lane order: 0 1 4 5 | 2 3 6 7 → 0 … 7.
                 let sum =
                     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(sums[0], sums[1]));
                 let columns = _mm256_loadu_si256(back.columns.as_ptr().add(column).cast());

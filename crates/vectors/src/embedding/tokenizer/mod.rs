@@ -1,4 +1,4 @@
-//! Text to token ids, by the `tokenizers` library or by our own WordPiece.
+//! Turns text into token ids, with the `tokenizers` library or with our own WordPiece.
 
 #[cfg(test)]
 mod tests;
@@ -13,11 +13,11 @@ use super::Error;
 use super::files::{ModelFiles, TOKENIZER_FILE, VOCABULARY_FILE};
 pub(super) use wordpiece::WordPiece;
 
-/// The tokenizer of an encoder, special tokens and longest input included.
+/// An encoder's tokenizer, including special tokens and maximum input length.
 pub(super) enum TextTokenizer {
-    /// Whatever tokenizer.json describes.
+    /// The tokenizer that tokenizer.json describes.
     Library(Box<Tokenizer>),
-    /// BERT's uncased WordPiece over a list of tokens.
+    /// BERT's uncased WordPiece with a list of tokens.
     WordPiece { pieces: WordPiece, max_tokens: usize },
 }
 
@@ -29,7 +29,7 @@ impl TextTokenizer {
         library(files, max_tokens).map(Box::new).map(Self::Library)
     }
 
-    /// Ids of a text, cut to the longest input.
+    /// Returns the ids of a text, truncated to the maximum input length.
     pub fn ids(&self, text: &str) -> Result<Vec<u32>, Error> {
         let library = match self {
             Self::WordPiece { pieces, max_tokens } => {
@@ -43,7 +43,7 @@ impl TextTokenizer {
         Ok(encoded.get_ids().to_vec())
     }
 
-    /// Whether a word, in lower case, is one token.
+    /// Whether a word, in lower case, is a single token.
     pub fn knows(&self, word: &str) -> bool {
         match self {
             Self::WordPiece { pieces, .. } => pieces.knows(word),
@@ -53,7 +53,7 @@ impl TextTokenizer {
         }
     }
 
-    /// Whether the vocabulary has words of Latin script alone.
+    /// Whether the vocabulary only has words in Latin script.
     pub fn is_latin_only(&self) -> bool {
         match self {
             Self::WordPiece { pieces, .. } => pieces.is_latin_only(),
@@ -64,14 +64,14 @@ impl TextTokenizer {
     }
 }
 
-/// What stands before a token that begins a word: in WordPiece, SentencePiece and byte pairs.
+/// Prefix of a token that starts a word in WordPiece, SentencePiece and byte-pair encodings.
 const WORD_MARKS: [&str; 3] = ["", "\u{2581}", "\u{120}"];
 
-/// A vocabulary of many languages has thousands of words in other scripts; BERT's English one has
-/// their letters, and a few pairs of them.
+/// Threshold for [`is_latin_only`]. A multilingual vocabulary has thousands of words in other
+/// scripts; BERT's English one only has single letters and a few pairs.
 const OTHER_WORDS: usize = 1_000;
 
-/// Whether there is hardly a word of two letters or more that are not Latin.
+/// Whether fewer than [`OTHER_WORDS`] tokens have two or more non-Latin letters.
 fn is_latin_only<'a>(tokens: impl Iterator<Item = &'a str>) -> bool {
     let other = |token: &&str| {
         let other = |c: &char| c.is_alphabetic() && *c > '\u{24F}';
@@ -80,7 +80,7 @@ fn is_latin_only<'a>(tokens: impl Iterator<Item = &'a str>) -> bool {
     tokens.filter(other).count() < OTHER_WORDS
 }
 
-/// The WordPiece over a model's list of tokens.
+/// Loads our WordPiece with a model's list of tokens.
 pub(super) fn wordpiece(files: &ModelFiles) -> Result<WordPiece, Error> {
     let bad = |problem| Error::BadFile {
         path: files.path(VOCABULARY_FILE),
@@ -94,8 +94,8 @@ pub(super) fn wordpiece(files: &ModelFiles) -> Result<WordPiece, Error> {
     text.map_err(|error| error.to_string()).and_then(WordPiece::new).map_err(bad)
 }
 
-/// The tokenizer with the model's own limit: the limit and the padding that tokenizer.json
-/// carries are those of its training run (128 for MiniLM, where the model takes 256).
+/// Loads tokenizer.json with the model's own input limit. Limit and padding in tokenizer.json are
+/// those of the training run (128 for MiniLM, although the model accepts 256).
 fn library(files: &ModelFiles, max_tokens: usize) -> Result<Tokenizer, Error> {
     let bytes = files.read(TOKENIZER_FILE)?;
     let truncation = TruncationParams { max_length: max_tokens, ..Default::default() };

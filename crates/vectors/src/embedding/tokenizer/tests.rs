@@ -1,4 +1,4 @@
-//! Our WordPiece beside the `tokenizers` library.
+//! Compares our WordPiece with the `tokenizers` library.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 use super::{TextTokenizer, WordPiece};
 
-/// A vocabulary with pieces of one letter, accents, other scripts and both kinds of signs.
+/// A vocabulary with single letters, accents, other scripts, and word starts and continuations.
 fn vocabulary() -> String {
     let mut tokens: Vec<String> =
         ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(Into::into).into();
@@ -27,7 +27,7 @@ fn vocabulary() -> String {
     tokens.join("\n") + "\n"
 }
 
-/// What MiniLM's tokenizer.json says, over that vocabulary.
+/// A library tokenizer with the settings of MiniLM's tokenizer.json and that vocabulary.
 fn library(vocabulary: &str, max_tokens: usize) -> Tokenizer {
     let numbered: serde_json::Map<_, _> =
         vocabulary.lines().enumerate().map(|(at, token)| (token.to_owned(), at.into())).collect();
@@ -66,7 +66,7 @@ struct Both {
 const LONG: usize = 400;
 const SHORT: usize = 7;
 
-/// The small vocabulary, and that of the built-in model where there is one.
+/// Both tokenizers for the small vocabulary and, if there is one, for the built-in model's.
 static BOTH: LazyLock<Vec<Both>> = LazyLock::new(|| {
     let built_in = crate::embedding::ModelFiles::built_in(crate::embedding::DEFAULT_MODEL)
         .filter(|files| files.covers(super::VOCABULARY_FILE))
@@ -80,7 +80,7 @@ static BOTH: LazyLock<Vec<Both>> = LazyLock::new(|| {
     [Some(vocabulary()), built_in].into_iter().flatten().map(both).collect()
 });
 
-/// The special tokens first, as `library` wants them.
+/// Moves the special tokens to the front, where `library` expects them.
 fn arranged(text: &str) -> String {
     let special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
     let others = text.lines().filter(|token| !special.contains(token));

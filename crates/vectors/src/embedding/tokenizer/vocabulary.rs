@@ -1,26 +1,27 @@
-//! A WordPiece vocabulary: text in, one token a line, and the number of the longest that fits.
+//! A WordPiece vocabulary with search for the longest matching token.
 
 use std::borrow::Cow;
 
-/// Bytes of the longest token that is taken: BERT's has 18.
+/// Maximum length of a token in bytes. BERT's longest has 18.
 const LONGEST: usize = 128;
 
-/// What stands before a token that goes on a word.
+/// Prefix of a token that continues a word.
 const GOES_ON: &str = "##";
 
-/// Where the hash of a word's first and of its later pieces begins; any two different numbers.
+/// Initial hash values for the first and for later pieces of a word; any two different numbers.
 const SEEDS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4];
 
-/// Tokens by their line, found through an open hash table: a start of the program pays about a
-/// millisecond for it, where a map of owned strings takes several and 3 MB.
+/// Tokens in an open-addressing hash table. Building it takes about a millisecond at start-up; a
+/// map of owned strings takes several, and 3 MB.
 #[derive(Debug)]
 pub struct Vocabulary {
     text: Cow<'static, str>,
     /// Start and end of each token in the text, without [`GOES_ON`].
     tokens: Vec<Token>,
-    /// Token number + 1, or 0; a power of two of them, at least half of them 0.
+    /// Token number + 1, or 0 for an empty slot. The length is a power of two, and at least half of
+    /// the slots are empty.
     slots: Vec<u32>,
-    /// Bytes of the longest token.
+    /// Length of the longest token in bytes.
     longest: usize,
 }
 
@@ -32,7 +33,7 @@ struct Token {
 }
 
 impl Vocabulary {
-    /// Reads a `vocab.txt`: a token's number is its line, from 0.
+    /// Reads a `vocab.txt`. A token's number is its line, starting from 0.
     pub fn new(text: Cow<'static, str>) -> Result<Self, String> {
         if text.len() > u32::MAX as usize {
             return Err(format!("it has {} bytes, expected at most 4 GiB", text.len()));
@@ -40,7 +41,7 @@ impl Vocabulary {
         let (mut tokens, mut start, mut longest) = (Vec::new(), 0, 0);
         for line in text.split_inclusive('\n') {
             let token = line.trim_end();
-            // `##` alone, and what begins with it, cannot begin a word: `#` is one by itself.
+            // `##` alone is an ordinary token, because `#` is split off as punctuation.
             let goes_on = token.len() > GOES_ON.len() && token.starts_with(GOES_ON);
             let skipped = if goes_on { GOES_ON.len() } else { 0 };
             let length = token.len() - skipped;
@@ -64,28 +65,28 @@ impl Vocabulary {
     fn enter(&mut self, number: usize) {
         let Token { goes_on, .. } = self.tokens[number];
         let hash = self.token(number).bytes().fold(SEEDS[usize::from(goes_on)], step);
-        // Of equal lines the last counts, as in the `tokenizers` library.
+        // The last of several equal lines counts, as in the `tokenizers` library.
         let slot = self.slot(hash, self.token(number), goes_on).unwrap_or_else(|empty| empty);
         self.slots[slot] = number as u32 + 1;
     }
 
-    /// Tokens.
+    /// Number of tokens.
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The tokens by their numbers, without what marks a later piece.
+    /// The tokens by number, without the continuation prefix.
     pub fn tokens(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|number| self.token(number))
     }
 
-    /// The number of a whole token that begins a word.
+    /// Returns the number of a token that is a whole word.
     pub fn find(&self, token: &str) -> Option<u32> {
         self.longest_prefix(token, false).filter(|(_, end)| *end == token.len()).map(|(id, _)| id)
     }
 
-    /// The longest token that `word` begins with, and where it ends; `goes_on` where `word` is
-    /// what is left of a longer one.
+    /// Returns the longest token at the start of `word`, and the end of the match in bytes.
+    /// `goes_on` is true if `word` is the rest of a longer word.
     pub fn longest_prefix(&self, word: &str, goes_on: bool) -> Option<(u32, usize)> {
         let mut hashes = [0; LONGEST];
         let mut hash = SEEDS[usize::from(goes_on)];
@@ -105,10 +106,10 @@ impl Vocabulary {
         &self.text[start as usize..end as usize]
     }
 
-    /// The slot of a token, or the empty one where it would stand.
+    /// Returns the slot of a token, or as an error the empty slot where it belongs.
     fn slot(&self, hash: u64, token: &str, goes_on: bool) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
-        // The upper bits of a product are the mixed ones.
+        // The upper bits of the product are better distributed.
         let mut slot = (hash >> 32) as usize & mask;
         loop {
             let Some(number) = self.slots[slot].checked_sub(1) else { return Err(slot) };
@@ -121,7 +122,7 @@ impl Vocabulary {
     }
 }
 
-/// One byte of FNV-1a, 64 bits wide: the hash of each prefix is there on the way to the longest.
+/// One step of 64-bit FNV-1a. The hashes of all prefixes are computed on the way.
 fn step(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
 }

@@ -1,9 +1,9 @@
-//! WordPiece as BERT's uncased models use it, without the bookkeeping of the `tokenizers` library.
+//! WordPiece as in BERT's uncased models, without the offset tracking of the `tokenizers` library.
 //!
-//! The library keeps for every character where it came from, and a prompt of a dozen words takes
-//! it 40 µs; ids alone take two. Words of ASCII are done here; what holds any other character goes
-//! through the library's own normaliser and splitter, whose Unicode tables we would only copy.
-//! Property tests compare the two.
+//! The library tracks the origin of every character and needs 40 µs for a prompt of a dozen words;
+//! ids alone take 2 µs. ASCII words are processed here. Other text goes through the library's
+//! normaliser and pre-tokenizer, because of their Unicode tables. Property tests compare both
+//! implementations.
 
 use std::borrow::Cow;
 
@@ -15,16 +15,17 @@ use tokenizers::{
 
 use super::vocabulary::Vocabulary;
 
-/// Characters of the longest word that is looked up, from the `tokenizers` library.
+/// Maximum length in characters of a word that is looked up; the same as in the `tokenizers`
+/// library.
 const LONGEST_WORD: usize = 100;
 
-/// Found in a text as they are, as the library does.
+/// Special tokens, which are also recognised in the text, as in the library.
 const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 const UNKNOWN: usize = 1;
 const FIRST: usize = 2;
 const LAST: usize = 3;
 
-/// Text to token ids.
+/// Turns text into token ids.
 #[derive(Debug)]
 pub struct WordPiece {
     vocabulary: Vocabulary,
@@ -32,7 +33,7 @@ pub struct WordPiece {
     special: [u32; 5],
 }
 
-/// Ids so far, and how many there may be.
+/// The ids so far, and their maximum number.
 struct Ids {
     ids: Vec<u32>,
     most: usize,
@@ -45,7 +46,7 @@ impl Ids {
 }
 
 impl WordPiece {
-    /// Takes a `vocab.txt`.
+    /// Reads a `vocab.txt`.
     pub fn new(vocabulary: Cow<'static, str>) -> Result<Self, String> {
         let vocabulary = Vocabulary::new(vocabulary)?;
         let mut special = [0; 5];
@@ -55,27 +56,28 @@ impl WordPiece {
         Ok(Self { vocabulary, special })
     }
 
-    /// Tokens of the vocabulary.
+    /// Number of tokens in the vocabulary.
     pub fn len(&self) -> usize {
         self.vocabulary.len()
     }
 
-    /// Whether a word, in lower case, is one token.
+    /// Whether a word, in lower case, is a single token.
     pub fn knows(&self, word: &str) -> bool {
         self.vocabulary.find(word).is_some()
     }
 
-    /// Whether the vocabulary has words of Latin script alone.
+    /// Whether the vocabulary only has words in Latin script.
     pub fn is_latin_only(&self) -> bool {
         super::is_latin_only(self.vocabulary.tokens())
     }
 
-    /// The token that a model reads first, and that stands for a text without any.
+    /// The id that starts every input; also used for a text without tokens.
     pub fn first(&self) -> u32 {
         self.special[FIRST]
     }
 
-    /// Ids between the first and the last special one, at most `most` in all.
+    /// Returns the ids of a text between the first and the last special token, at most `most` in
+    /// all.
     pub fn with_special(&self, text: &str, most: usize) -> Vec<u32> {
         let mut ids = Ids { ids: vec![self.special[FIRST]], most: most.saturating_sub(1) };
         self.append(text, &mut ids);
@@ -83,7 +85,7 @@ impl WordPiece {
         ids.ids
     }
 
-    /// Ids of the text alone, at most `most`.
+    /// Returns the ids of the text without special tokens, at most `most`.
     pub fn plain(&self, text: &str, most: usize) -> Vec<u32> {
         let mut ids = Ids { ids: Vec::with_capacity(16), most };
         self.append(text, &mut ids);
@@ -107,8 +109,8 @@ impl WordPiece {
         self.piece(rest, ids);
     }
 
-    /// A text without special tokens. No rule looks beyond white space, so what stands between is
-    /// done by itself.
+    /// Processes text between special tokens. No rule looks beyond white space, so each chunk is
+    /// processed separately.
     fn piece(&self, text: &str, ids: &mut Ids) {
         for chunk in text.split([' ', '\t', '\n', '\r']) {
             if ids.full() {
@@ -122,7 +124,7 @@ impl WordPiece {
         }
     }
 
-    /// Lower-cased, without control characters, punctuation by itself.
+    /// Lower-cases, removes control characters and separates punctuation.
     fn ascii(&self, chunk: &str, ids: &mut Ids) {
         let mut word = String::with_capacity(chunk.len());
         for c in chunk.chars() {
@@ -149,7 +151,8 @@ impl WordPiece {
         }
     }
 
-    /// The longest pieces from the left, or the unknown token where some part fits none.
+    /// Splits a word greedily into the longest pieces; a word with an unknown part becomes the
+    /// unknown token.
     fn word(&self, word: &str, ids: &mut Ids) {
         let (before, mut start) = (ids.ids.len(), 0);
         let short = word.len() <= LONGEST_WORD || word.chars().count() <= LONGEST_WORD;

@@ -1,28 +1,28 @@
-//! The words of the rows as they are written. Terms are stems, and a stem does not say how its word
-//! is spelt.
+//! The unstemmed words of the rows, which are needed to correct spelling: a stem does not tell how
+//! its word is spelt.
 
 use std::sync::OnceLock;
 
 use super::super::tokenizer::humps;
 
-/// Letters of the shortest word that is kept.
+/// Minimum length of a word in letters.
 const LEAST: usize = 4;
 
-/// Letters of the longest: what has more is no word.
+/// Maximum length of a word in letters; longer ones are not natural words.
 const MOST: usize = 24;
 
-/// Words one behind the other, which is quick to make, and in order when somebody asks: few prompts
-/// do, and a start must not wait for it.
+/// Words stored in one string and sorted on first use: only few prompts need them, and start-up
+/// must not wait for sorting.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     text: String,
-    /// Where each word ends, and how many rows have it.
+    /// For each word, where it ends and how many rows contain it.
     ends: Vec<(u32, u32)>,
     sorted: OnceLock<Vec<(Box<str>, u32)>>,
 }
 
 impl Words {
-    /// Keeps a word, perhaps of several humps, that `rows` have.
+    /// Adds a word that occurs in `rows` rows. It may be in camel case; then its parts are added.
     pub fn add(&mut self, word: &str, rows: u32) {
         if word.len() >= LEAST && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
             self.text.push_str(word);
@@ -30,7 +30,8 @@ impl Words {
         }
     }
 
-    /// Each word once, in lower case and alphabetical order.
+    /// The distinct words in lower case and alphabetical order, with their approximate number of
+    /// rows.
     pub fn sorted(&self) -> &[(Box<str>, u32)] {
         self.sorted.get_or_init(|| {
             let mut words: Vec<(Box<str>, u32)> = Vec::with_capacity(self.ends.len());

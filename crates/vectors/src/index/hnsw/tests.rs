@@ -1,10 +1,10 @@
-//! Walks beside scans, on made-up rows.
+//! Compares the graph search with the scan, on synthetic rows.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// Rows around a few hundred centres, as descriptions of tools lie around subjects.
+/// Rows around a few hundred centres, as tool descriptions cluster around subjects.
 fn clustered(rows: u32, dimension: u32, seed: u32) -> Vec<Vec<f32>> {
     let mut state = u64::from(seed) + 1;
     let mut noise = move || {
@@ -87,7 +87,7 @@ fn a_kept_graph_answers_like_the_built_one() {
     assert_eq!(refused, Some(Error::OtherGraph { expected: 799, got: 800 }));
 }
 
-/// Rows on a circle, each linked to its neighbours; row 300 to nobody, and nobody to it.
+/// Rows on a circle, each linked to its neighbours. Row 300 has no links and is not linked.
 fn ring_without_300() -> (Arc<Vectors>, Graph) {
     let angle = |row: u32| row as f32 * std::f32::consts::TAU / 600.0;
     let rows: Vec<_> = (0..600).map(|row| [angle(row).cos(), angle(row).sin()]).collect();
@@ -118,7 +118,7 @@ fn who_asks_for_a_walk_gets_one_where_a_scan_is_cheaper() {
     assert!(finds(&index, 600), "all are wanted");
 }
 
-/// How many of the best ten of a scan a search finds, over some of the rows.
+/// The share of the exact ten best hits that a search finds, over a sample of the rows.
 fn recall(index: &dyn VectorIndex, rows: &[Vec<f32>]) -> f64 {
     let exact = FlatIndex::new(Arc::new(Vectors::from_rows(rows).unwrap()));
     let (mut found, mut all) = (0, 0);
@@ -131,14 +131,14 @@ fn recall(index: &dyn VectorIndex, rows: &[Vec<f32>]) -> f64 {
     f64::from(found as u32) / f64::from(all as u32)
 }
 
-/// A change of rows: what it leaves, and which row each was.
+/// A change of rows: the new rows, and the old number of each.
 struct Changed {
     rows: Vec<Vec<f32>>,
     origins: Vec<Option<u32>>,
 }
 
 impl Changed {
-    /// Every seventh row goes, every eleventh has another vector, and `new` come in front.
+    /// Removes every seventh row, changes the vector of every eleventh, and inserts `new` in front.
     fn of(rows: &[Vec<f32>], new: &[Vec<f32>]) -> Self {
         let mut changed = Self { rows: new.to_vec(), origins: vec![None; new.len()] };
         for (row, vector) in (0u32..).zip(rows).filter(|(row, _)| row % 7 != 3) {

@@ -1,5 +1,5 @@
-//! Where each byte of a snapshot lies, within a sealed file (`durable/sealed.rs`). All numbers are
-//! little-endian. The header has model, rows and bytes of graph.
+//! The layout of a snapshot within a sealed file (`durable/sealed.rs`). All numbers are
+//! little-endian. The header has the model, the number of rows and the size of the graph in bytes.
 //!
 //! | bytes of the body | what |
 //! |---|---|
@@ -17,7 +17,8 @@ use super::{ModelKey, Snapshot, SnapshotError};
 use crate::durable::{Flaw, HASH, Sealed};
 use crate::index::{Graph, Vectors};
 
-/// Raise the version with every change to the layout, and check in a file of the old one for a test.
+/// Increase the version with every change to the layout, and add a file of the old version as a
+/// test.
 pub(super) const KIND: Sealed = Sealed { magic: *b"tlroute\x1a", version: 1 };
 
 #[derive(Serialize, Deserialize)]
@@ -49,7 +50,7 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<Snapshot, SnapshotErro
     let (header, body): (Header, _) = opened.map_err(|flaw| refused(flaw, path))?;
     let malformed =
         |what: &str| SnapshotError::Malformed { path: path.to_owned(), what: what.into() };
-    // `open` has found these to add up to the size of the file, so they fit.
+    // `open` has checked that these sizes add up to the size of the file.
     let (rows, dimension) = (header.rows as usize, header.model.dimension);
     let (hashes, body) = body.split_at(rows * HASH);
     let (numbers, graph) = body.split_at(rows * dimension * 4);

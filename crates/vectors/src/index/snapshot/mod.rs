@@ -1,8 +1,10 @@
-//! Vectors on disk, so that a start embeds only what is new. It never knows what made the texts.
+//! Stores vectors on disk, so that a start embeds only new texts. It never knows where the texts
+//! come from.
 //!
-//! A snapshot is one file, written whole and moved into place, so that a reader sees the old one or
-//! the new one and a crash leaves one of them. It says which model made the vectors, and the hash of
-//! the text behind each, and ends in a SHA-256 over all of it; `layout.rs` has the byte positions.
+//! A snapshot is one file, written completely and then moved into place, so that readers and
+//! crashes leave either the old or the new version. It contains the identity of the model, a hash
+//! of the text of each vector, and a SHA-256 over the whole file; `layout.rs` has the byte
+//! positions.
 //!
 //! ```no_run
 //! # use toolroute_vectors::index::{ModelKey, Snapshot, SnapshotError, text_hash};
@@ -27,27 +29,28 @@ use sha2::{Digest, Sha256};
 use super::{Error, Graph, GraphError, Vectors};
 use crate::durable::{self, Readers};
 
-/// SHA-256 of a text that was embedded.
+/// SHA-256 of an embedded text.
 pub type TextHash = [u8; 32];
 
-/// The hash under which the vector of `text` is kept.
+/// Returns the key of the vector of `text`.
 pub fn text_hash(text: &str) -> TextHash {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Which model made the vectors, and how: two keys are equal only where any text gets the same
+/// Identifies a model and how it is used. Two keys are equal only if every text gets the same
 /// vector from both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelKey {
-    /// For people.
+    /// A name for display.
     pub name: String,
-    /// Of everything that shapes a vector: weights, tokenizer, pooling, prefix, text recipe.
+    /// A hash of everything that influences a vector: weights, tokenizer, pooling, prefix, text
+    /// template.
     pub fingerprint: String,
-    /// Numbers per vector.
+    /// Length of a vector.
     pub dimension: usize,
 }
 
-/// Vectors, what they are of, and the graph over them where there is one.
+/// Vectors, the hashes of their texts, and optionally the graph over the vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     model: ModelKey,
@@ -56,7 +59,7 @@ pub struct Snapshot {
     graph: Option<Graph>,
 }
 
-/// Why a snapshot was not made, written, read or used.
+/// Why a snapshot could not be made, written, read or used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -112,9 +115,10 @@ pub enum SnapshotError {
 }
 
 impl Snapshot {
-    /// One hash per vector, in row order.
+    /// Creates a snapshot from one hash per vector, in row order.
     ///
-    /// [`SnapshotError::Shape`] where hashes, vectors and model disagree in number.
+    /// Returns [`SnapshotError::Shape`] if the numbers of hashes and vectors or the dimensions
+    /// differ.
     pub fn new(
         model: ModelKey,
         hashes: Vec<TextHash>,
@@ -128,7 +132,7 @@ impl Snapshot {
         Ok(Self { model, hashes, vectors, graph: None })
     }
 
-    /// Adds the graph of [`super::VectorIndex::graph`] over these vectors.
+    /// Adds the graph that [`super::VectorIndex::graph`] returned for these vectors.
     pub fn with_graph(mut self, graph: Option<Graph>) -> Result<Self, SnapshotError> {
         if let Some(graph) = graph.as_ref().filter(|graph| graph.len() != self.vectors.len()) {
             let (expected, got) = (self.vectors.len(), graph.len());
@@ -138,7 +142,7 @@ impl Snapshot {
         Ok(self)
     }
 
-    /// Which model made the vectors.
+    /// The model that made the vectors.
     pub fn model(&self) -> &ModelKey {
         &self.model
     }
@@ -148,15 +152,17 @@ impl Snapshot {
         &self.hashes
     }
 
+    /// The vectors, in row order.
     pub fn vectors(&self) -> &Arc<Vectors> {
         &self.vectors
     }
 
+    /// The graph over the vectors, if one was stored.
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_ref()
     }
 
-    /// Whether `model` may search these vectors; [`SnapshotError::OtherModel`] where it may not.
+    /// Returns [`SnapshotError::OtherModel`] if the vectors were not made by `model`.
     pub fn matches(&self, model: &ModelKey) -> Result<(), SnapshotError> {
         if self.model == *model {
             return Ok(());
@@ -169,7 +175,7 @@ impl Snapshot {
         })
     }
 
-    /// The row of each text that has a vector already; the first of rows with equal texts.
+    /// Returns the row of each text; for equal texts, the first one.
     pub fn reuse(&self) -> HashMap<TextHash, u32> {
         let mut rows = HashMap::with_capacity(self.hashes.len());
         for (row, hash) in self.hashes.iter().enumerate() {
@@ -178,9 +184,9 @@ impl Snapshot {
         rows
     }
 
-    /// Writes the file, whole or not at all; of several writers at once the last one wins.
+    /// Writes the file atomically. If several processes write, the last one wins.
     ///
-    /// The file is readable by its owner only, as temporary files are.
+    /// The file is readable by its owner only.
     pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
         let written = durable::replace(path, Readers::Owner, &layout::encode(self));
         written.map_err(|source| SnapshotError::Io { path: path.to_owned(), source })

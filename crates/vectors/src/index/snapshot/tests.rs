@@ -77,7 +77,7 @@ fn every_flipped_bit_is_noticed() {
         let expected = match at {
             0..8 => matches!(error, SnapshotError::Foreign { .. }),
             8..12 => matches!(error, SnapshotError::Version { expected: 1, .. }),
-            // A changed length can ask for more than there is.
+            // A changed length may exceed the size of the file.
             _ => matches!(error, SnapshotError::Checksum { .. } | SnapshotError::Truncated { .. }),
         };
         assert!(expected, "byte {at}: {error}");
@@ -93,7 +93,7 @@ fn bytes_after_the_end_are_noticed() {
     assert!(matches!(Snapshot::load(&path), Err(SnapshotError::Checksum { .. })));
 }
 
-/// A file whose seal is right, whatever is in it: what an attacker can write.
+/// A file with a valid checksum and arbitrary contents, as an attacker can write it.
 fn sealed(header: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = KIND.magic.to_vec();
     bytes.extend(KIND.version.to_le_bytes());

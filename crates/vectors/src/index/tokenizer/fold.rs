@@ -1,17 +1,17 @@
-//! Which characters make words, and how spellings of one word are made equal.
+//! Classifies characters, and normalises different spellings of the same word.
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
-/// How a character takes part in a term.
+/// The role of a character in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Script {
-    /// A letter or digit of a script that puts spaces between words.
+    /// A letter or digit of a script with spaces between words.
     Spaced,
-    /// A character of a script that does not.
+    /// A character of a script without spaces between words.
     Unspaced,
-    /// Belongs to the character before it.
+    /// A mark that belongs to the character before it.
     Mark,
-    /// Between words.
+    /// A separator.
     None,
 }
 
@@ -21,16 +21,16 @@ pub(super) fn script(character: char) -> Script {
         '\0'..='\x7f' => Script::None,
         _ if is_unspaced(character) => Script::Unspaced,
         _ if is_combining_mark(character) => Script::Mark,
-        // The joiners shape the letters around them and are typed or not at will.
+        // Joiners change the shape of the letters around them and are often omitted in typing.
         '\u{200c}' | '\u{200d}' => Script::Mark,
         _ if character.is_alphanumeric() => Script::Spaced,
         _ => Script::None,
     }
 }
 
-/// Han, Kana and Hangul; Thai, Lao, Myanmar and Khmer. Ranges from the Unicode block list
-/// (Blocks.txt, version 16). Hangul has spaces, yet between phrases: its particles stick to words,
-/// and pairs of syllables match across them.
+/// Whether the character is Han, Kana, Hangul, Thai, Lao, Myanmar or Khmer. The ranges are from the
+/// Unicode block list (Blocks.txt, version 16). Hangul has spaces, but only between phrases; its
+/// particles are attached to words, so pairs of syllables match better.
 pub fn is_unspaced(character: char) -> bool {
     matches!(character,
         '\u{0e01}'..='\u{0e3a}' | '\u{0e40}'..='\u{0e4e}'
@@ -51,16 +51,16 @@ pub fn is_unspaced(character: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Apostrophes as typed, printed and, in Hebrew, the geresh.
+/// Typewriter and typographic apostrophes, and the Hebrew geresh.
 pub(super) fn is_apostrophe(character: char) -> bool {
     matches!(character, '\'' | '\u{2019}' | '\u{02bc}' | '\u{05f3}')
 }
 
-/// Lower case, without the accents and points that people leave out when they type.
+/// Lower-cases a word and removes accents and vowel signs that are often omitted in typing.
 ///
-/// Latin and Greek lose their accents, Hebrew its points, Arabic its short vowels and stretching;
-/// Russian `ё` becomes `е`, final sigma a sigma. Marks elsewhere are letters in all but name (Hindi
-/// vowels, Russian `й`) and stay.
+/// Latin and Greek lose their accents, Hebrew its points, Arabic its short vowels and kashida;
+/// Russian `ё` becomes `е`, and a final sigma a sigma. Marks of other scripts are part of the
+/// letter (Hindi vowels, Russian `й`) and stay.
 pub(super) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.replace(is_apostrophe, "").to_ascii_lowercase();
@@ -76,7 +76,7 @@ pub(super) fn fold(word: &str) -> String {
             'ø' => folded.push('o'),
             'ł' => folded.push('l'),
             'đ' => folded.push('d'),
-            // Alef with hamza or madda, alef maksura, teh marbuta: each typed either way.
+            // Alef with hamza or madda, alef maksura, teh marbuta: spellings vary.
             'أ' | 'إ' | 'آ' | 'ٱ' => folded.push('ا'),
             'ى' => folded.push('ي'),
             'ة' => folded.push('ه'),
@@ -98,7 +98,7 @@ fn is_accented(character: char) -> bool {
         '\u{00c0}'..='\u{024f}' | '\u{0370}'..='\u{03ff}' | '\u{1e00}'..='\u{1fff}')
 }
 
-/// Combining diacritics, Hebrew points, Arabic vowels and stretching, joiners, apostrophes.
+/// Combining diacritics, Hebrew points, Arabic vowels and kashida, joiners, apostrophes.
 fn is_left_out(character: char) -> bool {
     is_apostrophe(character)
         || matches!(character,

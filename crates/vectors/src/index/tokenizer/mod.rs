@@ -1,12 +1,11 @@
-//! Text to keyword terms, the same way for documents and prompts.
+//! Splits texts into keyword terms, in the same way for documents and prompts.
 //!
-//! Words of any script are lower-cased and folded; identifiers fall apart at case humps and
-//! punctuation and also stay whole (`GitHub` is found by `github`, `git` and `hub`); English words
-//! are stemmed; scripts without spaces become overlapping pairs of characters. It knows no index.
+//! Words of any script are lower-cased and folded. Identifiers are split at camel case and
+//! punctuation and also kept whole (`GitHub` is found by `github`, `git` and `hub`). English words
+//! are stemmed. Scripts without spaces become overlapping pairs of characters.
 //!
-//! What a document is *found by* is more than what it *counts*: wholes of split words, single
-//! characters and stop words are extra, there for the prompt that has nothing else, and do not make
-//! the document longer in the eyes of BM25.
+//! Some terms of a document are *extra*: whole identifiers that are also split, single characters
+//! and stop words. They can be found, but they do not count towards the document's length in BM25.
 //!
 //! ```
 //! use toolroute_vectors::index::query_terms;
@@ -28,29 +27,29 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 pub use fold::is_unspaced;
 use fold::{Script, fold, is_apostrophe, script};
 
-/// One keyword of a text.
+/// A keyword of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Folded and stemmed: what is compared.
+    /// Folded and stemmed; terms are compared by this.
     pub text: String,
-    /// As it stood in the text, after compatibility normalisation (NFKC).
+    /// The spelling in the text, after compatibility normalisation (NFKC).
     pub surface: String,
-    /// Found by, but not counted in the length of a document.
+    /// Can be found, but does not count towards the length of a document.
     pub extra: bool,
-    /// Says nothing by itself; a prompt keeps it only where all of its terms are such.
+    /// A stop word. A prompt keeps stop words only if it has no other terms.
     pub stop: bool,
 }
 
-/// Everything that a document is found by.
+/// Returns all terms of a document, including extra ones.
 #[cfg(test)]
 fn document_terms(text: &str) -> Vec<Term> {
     terms(text, Side::Document)
 }
 
-/// A part of a text whose terms depend on nothing around it.
+/// A part of a text whose terms do not depend on its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'t> {
-    /// Equal texts have equal terms.
+    /// Words with equal text have equal terms.
     pub text: &'t str,
     script: Script,
 }
@@ -67,7 +66,7 @@ impl Word<'_> {
     }
 }
 
-/// The parts of a text, one after the other.
+/// Calls `each` with the words of a text, in order.
 pub(super) fn for_each_word(text: &str, mut each: impl FnMut(Word<'_>)) {
     let text = match is_nfkc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),
@@ -76,7 +75,7 @@ pub(super) fn for_each_word(text: &str, mut each: impl FnMut(Word<'_>)) {
     runs(&text).into_iter().for_each(|(script, text)| each(Word { text, script }));
 }
 
-/// What a prompt asks for: without stop words, unless it has nothing else.
+/// Returns the terms of a prompt, without stop words unless it has no others.
 pub fn query_terms(text: &str) -> Vec<Term> {
     let mut terms = terms(text, Side::Query);
     if terms.iter().any(|term| !term.stop) {
@@ -97,14 +96,15 @@ fn terms(text: &str, side: Side) -> Vec<Term> {
     terms
 }
 
-/// The stretches of one script; what lies between words is left out.
+/// Splits a text into runs of one script; separators are omitted.
 fn runs(text: &str) -> Vec<(Script, &str)> {
     let mut runs: Vec<(Script, Range<usize>)> = Vec::new();
     let mut before = Script::None;
     for (at, character) in text.char_indices() {
         let here = match script(character) {
             Script::Mark => before,
-            // Within a word an apostrophe is a mark; `pieces` looks at what stands around it.
+            // An apostrophe within a word continues it; `pieces` decides later whether it
+            // separates.
             Script::None if is_apostrophe(character) && before == Script::Spaced => before,
             other => other,
         };
@@ -126,8 +126,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Pairs of neighbours; a lone character as itself. Documents also have every character, so that
-    /// a prompt of one is not lost.
+    /// Adds pairs of adjacent characters. Documents also get every single character, so that a
+    /// prompt of one character finds them.
     fn pairs(&mut self, run: &str) {
         let at: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
         if at.len() == 2 {
@@ -145,7 +145,7 @@ impl Reader {
         }
     }
 
-    /// Letters and digits, perhaps with apostrophes, perhaps of several humps.
+    /// Adds a word of letters and digits, which may have apostrophes and be in camel case.
     fn word(&mut self, word: &str) {
         for piece in pieces(word) {
             let humps = humps(piece);
@@ -177,14 +177,14 @@ impl Reader {
     }
 }
 
-/// A word cut at its apostrophes, where they separate.
+/// Splits a word at those apostrophes that separate.
 ///
-/// English contractions stay one word (`don't` is the stop word `dont`) and lose a possessive `'s`;
-/// Hebrew and other scripts keep theirs inside the word; before anything else it is an elision
-/// (`l'avion`) and cuts.
+/// English contractions stay whole (`don't` becomes the stop word `dont`), a possessive `'s` is
+/// removed, and Hebrew and other scripts keep apostrophes inside words. Otherwise the part before
+/// the apostrophe is an elision (`l'avion`) and is split off.
 fn pieces(word: &str) -> Vec<&str> {
     let mut word = word.trim_matches(is_apostrophe);
-    // A loop: a text may hold more of these endings than the stack holds calls.
+    // A loop and not a recursion, because the input may have any number of such endings.
     while let Some((head, tail)) = word.rsplit_once(is_apostrophe) {
         match tail.to_ascii_lowercase().as_str() {
             "s" => word = head.trim_end_matches(is_apostrophe),
@@ -196,8 +196,8 @@ fn pieces(word: &str) -> Vec<&str> {
     vec![word]
 }
 
-/// Where an identifier falls apart: `readFile`, `HTTPServer`, `utf8Text`. Digits stay with the
-/// letters before them (`s3`, `ec2`, `utf8`), as the names of services are written.
+/// Returns the parts of a camel-case identifier: `readFile`, `HTTPServer`, `utf8Text`. Digits
+/// belong to the letters before them (`s3`, `ec2`, `utf8`), as in names of services.
 pub(super) fn humps(word: &str) -> Vec<Range<usize>> {
     let mut starts = vec![0];
     let mut before: [Option<char>; 2] = [None, None];
@@ -219,7 +219,7 @@ pub(super) fn humps(word: &str) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// The words of an identifier, in lower case.
+/// Returns the words of an identifier, in lower case.
 ///
 /// ```
 /// use toolroute_vectors::index::name_words;

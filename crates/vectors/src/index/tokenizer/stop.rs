@@ -1,9 +1,9 @@
-//! English words that say nothing about what a prompt is after.
+//! English words that carry no information about a request.
 
-/// Articles, pronouns, auxiliaries, prepositions, the politeness of prompts, and contractions as
-/// they look without their apostrophe. The verbs that tell tools apart (`get`, `find`, `show`,
-/// `make`, `use`) stay out: as stop words they gained on some sets and lost as much on others.
-/// Sorted, for the search below.
+/// Articles, pronouns, auxiliaries, prepositions, polite phrases, and contractions without their
+/// apostrophe. Verbs that distinguish tools (`get`, `find`, `show`, `make`, `use`) are not
+/// included: as stop words they helped on some sets and harmed as much on others. Sorted, for the
+/// binary search below.
 const STOP_WORDS: [&str; 139] = [
     "a", "about", "after", "also", "am", "an", "and", "any", "are", "arent", "as", "at", "be",
     "because", "been", "before", "being", "between", "but", "by", "can", "cannot", "cant", "could",
@@ -19,7 +19,7 @@ const STOP_WORDS: [&str; 139] = [
     "would", "wouldnt", "you", "youd", "youll", "your", "youre", "yours", "youve",
 ];
 
-/// Whether a folded word says nothing.
+/// Whether a folded word is a stop word.
 pub(super) fn is_stop_word(folded: &str) -> bool {
     STOP_WORDS.binary_search(&folded).is_ok()
 }

@@ -10,7 +10,7 @@ fn document(text: &str) -> Vec<String> {
     document_terms(text).into_iter().map(|term| term.text).collect()
 }
 
-/// What counts towards the length of a document.
+/// The terms that count towards the length of a document.
 fn counted(text: &str) -> Vec<String> {
     document_terms(text).into_iter().filter(|term| !term.extra).map(|term| term.text).collect()
 }
