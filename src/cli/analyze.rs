@@ -1,4 +1,4 @@
-//! `toolroute analyze`: what a prompt and the files around it are about.
+//! `toolroute analyze`: shows the features of a prompt and of the files around it.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use toolroute_vectors::embedding::Precision;
 
 #[derive(Args)]
 pub struct AnalyzeArgs {
-    /// What is wanted; `-` or nothing reads it from the context, else from stdin
+    /// The prompt; without one, or with `-`, it is read from the context or from stdin
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub source: ContextSourceArgs,
-    /// Go by keywords, without a model
+    /// Use keywords only, without a model
     #[arg(long)]
     pub words_only: bool,
     #[command(flatten)]
     pub choice: ModelChoice,
-    /// How the model is run
+    /// Precision of the model
     #[arg(long, default_value = keys::PRECISION.default, value_parser = word::<Precision>(), value_name = joined::<Precision>())]
     pub precision: Precision,
-    /// Show where the time went
+    /// Show the time of each stage
     #[arg(long)]
     pub timings: bool,
 }
@@ -72,7 +72,7 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The features, each with how it was found.
+/// Prints the features, each with its evidence.
 pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
     let (features, found) = (&analysis.features, &analysis.found);
     let mut table = render::table(&["feature", "value", "by"], &[]);
@@ -95,7 +95,7 @@ pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
     render::print(table)
 }
 
-/// How a feature was found, in words.
+/// Describes how a feature was found.
 fn told(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Given => "the context says it".to_owned(),

@@ -1,4 +1,4 @@
-//! Arguments read out of a prompt: where each comes from, and what has to be asked.
+//! Shows arguments that were extracted from a prompt, and what must be asked.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use toolroute_catalog::Tool;
 use toolroute_conduct::session::Session;
 use toolroute_run::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
 
-/// A report with the arguments that were read out of the prompt.
+/// A report with the arguments that were extracted from the prompt.
 #[derive(Serialize)]
 pub struct WithArguments<'a> {
     #[serde(flatten)]
@@ -21,8 +21,7 @@ pub struct WithArguments<'a> {
     pub arguments: &'a PreparedArguments,
 }
 
-/// The arguments of a tool: those that are given, and what the prompt says of the others, read with
-/// what the session knows.
+/// Completes the given arguments of a tool with those found in the prompt and the session.
 pub fn read(
     tool: &Tool,
     prompt: &str,
@@ -41,7 +40,7 @@ pub fn read(
     Ok(session.prepare_arguments(tool, &sources))
 }
 
-/// JSON, or else a text as it stands.
+/// Parses JSON; other text becomes a string.
 fn result(path: &Path) -> anyhow::Result<Value> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let said = format!("expected the last result in {}: {error}", path.display());
@@ -50,7 +49,7 @@ fn result(path: &Path) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.trim_end().to_owned())))
 }
 
-/// Shows where the arguments come from; the end of the command where nothing is called.
+/// Shows where the arguments come from. Used for dry runs and for missing arguments.
 pub fn show(
     tool: &Tool,
     prepared: &PreparedArguments,

@@ -1,4 +1,4 @@
-//! `toolroute batch`: answers a file of prompts.
+//! `toolroute batch`: ranks tools for a file of prompts.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,16 +23,18 @@ pub struct BatchArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query"} (or "prompt"), optionally "candidates":[tool ids] to re-rank only those; `-` is stdin
+    /// Rows {"id","query"} (or "prompt"), optionally with "candidates":[tool ids] to rank only
+    /// those; `-` is stdin
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
-    /// Rows {"id","tools":[{"id","score"}]} in the input's order; `-` is stdout
+    /// Rows {"id","tools":[{"id","score"}]} in the order of the input; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Tools a row at most; `auto` gives as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    /// Maximum number of tools per row; `auto` for as many as the prompt needs, up to 10 (`auto:N`:
+    /// up to N)
     #[arg(short, long, default_value_t = Limit::of(10), value_name = "N")]
     pub limit: Limit,
-    /// Put the whole explanation beside each score
+    /// Add the full explanation to each score
     #[arg(long)]
     pub explain: bool,
     #[command(flatten)]
@@ -42,7 +44,7 @@ pub struct BatchArgs {
 configure!(BatchArgs: catalog, engine, select, limit, history);
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    // Before the catalog is embedded: that may take minutes.
+    // Checked before the catalog is embedded, which may take minutes.
     let output = output(args)?;
     let input = setup::rows(&args.input)?;
     input.check()?;
@@ -67,7 +69,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }
 
-/// Where the rows go; `None` is stdout.
+/// Opens the output; `None` is stdout.
 fn output(args: &BatchArgs) -> anyhow::Result<Option<Output>> {
     if args.output == Path::new(setup::STREAM) {
         return Ok(None);
@@ -76,7 +78,7 @@ fn output(args: &BatchArgs) -> anyhow::Result<Option<Output>> {
     Ok(Some(Output::at(&args.output, input)?))
 }
 
-/// Everything but the input that decides about the output.
+/// Everything except the input that influences the output.
 fn settings(engine: &Engine) -> String {
     format!("{:?} {} {}", engine.config(), engine.fingerprint(), env!("CARGO_PKG_VERSION"))
 }

@@ -1,4 +1,4 @@
-//! `toolroute bench`: where the time of a selection goes.
+//! `toolroute bench`: measures the stages of a selection.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,10 +12,10 @@ use super::{bench_encoder, render};
 use toolroute_eval::{Error, StageReport, StageTimer};
 use toolroute_rank::engine::{IndexReport, SelectRequest, Strategy};
 
-/// Selections before the clock starts: caches, page faults, frequency.
+/// Selections before the measurement starts, to warm up caches and CPU frequency.
 const WARM_UP: usize = 10;
 
-/// Prompts ranked together when throughput is measured.
+/// Prompts per batch when throughput is measured.
 const CHUNK: usize = 256;
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Report {
     threads: usize,
     samples: usize,
     stages: Vec<StageReport>,
-    /// Prompts a second, many at a time.
+    /// Prompts per second in batches.
     throughput_per_s: f64,
     index: IndexReport,
 }

@@ -1,4 +1,4 @@
-//! `toolroute bench encoder`: the model alone, each way it can be run.
+//! `toolroute bench encoder`: times the model alone, in every mode.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,16 +13,16 @@ use toolroute_vectors::embedding::{
     StaticEmbedder,
 };
 
-/// Sequences, tokens of each, and how often it is timed: a short prompt, a longer one, a batch.
+/// Number of sequences, tokens of each, and repetitions: a short prompt, a longer one, a batch.
 const SHAPES: [(usize, usize, usize); 3] = [(1, 9, 300), (1, 34, 200), (32, 64, 15)];
 
-/// Words to make static prompts of.
+/// Words for prompts to a static model.
 const PROMPT: &str = "find an hour that fits both of them and write the review to the calendar";
 
-/// Runs before the clock starts.
+/// Runs before the measurement starts.
 const WARM_UP: usize = 5;
 
-/// One way to run the model.
+/// One mode in which the model can run.
 struct Way {
     name: &'static str,
     precision: Precision,
@@ -35,8 +35,8 @@ impl Way {
     }
 }
 
-/// The ways that were asked for: candle by its name or beside the others, the others unless candle is
-/// asked for alone.
+/// The requested modes. candle is included if it is the backend or with `--reference`; the native
+/// modes are included unless candle is the backend.
 fn ways(args: &EncoderArgs) -> anyhow::Result<Vec<Way>> {
     let chosen = models::options(&args.choice, Precision::Int8)?.backend;
     let candle = match chosen {
@@ -77,7 +77,7 @@ pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     for way in &ways(args)? {
         for &threads in &threads {
-            // A pool of its own, so that no other thread of the program takes part.
+            // A separate pool, so that no other thread of the program takes part.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
             rows.extend(pool.install(|| time(args, way, threads))?);
         }
@@ -110,11 +110,11 @@ fn time(args: &EncoderArgs, way: &Way, threads: usize) -> anyhow::Result<Vec<Row
     SHAPES.into_iter().map(row).collect()
 }
 
-/// A static model, from text to vector: its sums alone would be less than half of its work.
+/// Times a static model from text to vector: tokenizing is more than half of its work.
 fn time_static(files: &ModelFiles) -> anyhow::Result<Vec<Row>> {
     let model = StaticEmbedder::load(files)?;
     let row = |(batch, tokens, runs): (usize, usize, usize)| -> anyhow::Result<Row> {
-        // Each of these words is a token.
+        // Each of these words is a single token.
         let words = PROMPT.split(' ').cycle().take(tokens).collect::<Vec<_>>().join(" ");
         let texts = vec![words.as_str(); batch];
         let once = || -> anyhow::Result<Duration> {
@@ -134,7 +134,7 @@ fn time_static(files: &ModelFiles) -> anyhow::Result<Vec<Row>> {
     SHAPES.into_iter().map(row).collect()
 }
 
-/// Ids spread over the vocabulary; the time does not depend on which they are.
+/// Ids spread over the vocabulary. The time does not depend on their values.
 fn ids(batch: usize, tokens: usize) -> Vec<Vec<u32>> {
     let id = |at: usize| u32::try_from(1_000 + at * 37 % 20_000).unwrap_or(1_000);
     (0..batch).map(|row| (0..tokens).map(|at| id(row * tokens + at)).collect()).collect()

@@ -1,4 +1,4 @@
-//! `toolroute call` and `toolroute output`: one tool called, and the rest of what it said.
+//! `toolroute call` calls a tool; `toolroute output` prints the rest of a truncated answer.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ use toolroute_vectors::durable;
 pub struct CallArgs {
     /// The tool's id, `server:tool`, or a name that only one tool has
     pub tool: String,
-    /// What is wanted, out of which arguments are read that `--args` does not give
+    /// A prompt from which arguments are extracted that `--args` does not give
     #[arg(long)]
     pub prompt: Option<String>,
     #[command(flatten)]
@@ -57,20 +57,20 @@ impl Configure for CallArgs {
 
 #[derive(Args)]
 pub struct OutputArgs {
-    /// The handle that a cut answer names
+    /// The handle that the truncated answer names
     pub handle: String,
-    /// Where to begin, in characters
+    /// First character to print, counted from 0
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub offset: usize,
-    /// Characters at most
+    /// Maximum number of characters
     #[arg(long, default_value_t = 40_000, value_name = "N")]
     pub chars: usize,
 }
 
-/// Bytes of whole answers that are kept on disk.
+/// Maximum total size of full answers on disk.
 const KEPT_BYTES: usize = 256 << 20;
 
-/// The log of raw errors is begun anew at this size; the one before it is kept beside it.
+/// Maximum size of the log of raw errors. A full log is renamed and a new one is started.
 const LOG_BYTES: u64 = 4 << 20;
 
 pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -98,7 +98,7 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     perform(&args.execution, &args.catalog, asked, global)
 }
 
-/// The arguments that `--prompt` gives, where there is one.
+/// Completes the arguments from `--prompt`, if it is given.
 fn prepared(
     args: &CallArgs,
     tool: &Tool,
@@ -116,8 +116,8 @@ fn prepared(
     }
 }
 
-/// An engine that keeps the log; the model is loaded only where a tool may answer by its meaning, or
-/// where an answer is to be summarised.
+/// Builds an engine with the log. The model is loaded only if a stand-in tool may be chosen by
+/// meaning, or if an answer has to be summarised.
 fn engine(
     args: &CallArgs,
     tool: &Tool,
@@ -149,15 +149,15 @@ fn engine(
 pub struct Asked<'a> {
     pub candidates: Vec<Candidate>,
     pub arguments: Arguments,
-    /// Where these come from, if a prompt gave them.
+    /// The sources of the arguments, if they come from a prompt.
     pub prepared: Option<&'a PreparedArguments>,
     pub question: &'a str,
-    /// It knows the catalog, and keeps the log where there is one.
+    /// Knows the catalog and writes the log, if there is one.
     pub engine: &'a Engine,
     pub kept: KeptSession,
 }
 
-/// Makes the call and shows what came of it.
+/// Makes the call and prints the result.
 pub fn perform(
     args: &ExecutionArgs,
     catalog: &CatalogArgs,
@@ -179,10 +179,10 @@ pub fn perform(
     show(&report, asked.prepared, global)
 }
 
-/// The servers file that tools are called by.
+/// Returns the servers file for calls.
 ///
 /// # Errors
-/// Where none is named.
+/// If none is named.
 pub fn servers_file(catalog: &CatalogArgs) -> anyhow::Result<&Path> {
     catalog.live.servers().map(AsRef::as_ref).ok_or_else(|| servers::none_named().into())
 }
@@ -198,7 +198,7 @@ pub struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// Makes one call, says what happens on the way, and logs what came of it.
+    /// Makes one call, reports its progress, and logs the outcome.
     pub async fn call(
         &self,
         candidates: &[Candidate],
@@ -223,14 +223,15 @@ impl Caller<'_> {
     }
 }
 
-/// What calls the tools of a servers file whose catalog was read before. No server is started yet.
+/// Creates an executor for a servers file whose catalog was loaded before. No server is started
+/// yet.
 pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
     let options = options(&limits.rights, &file)?;
     Ok(Executor::new(servers::open_again(&file), options))
 }
 
-/// What may be called of a servers file, and how.
+/// Builds the executor's options from the arguments and the servers file.
 pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
     let mut timing = Timing {
         longest_request: Duration::from_secs(args.longest_request),
@@ -263,8 +264,8 @@ pub fn permissions(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Perm
     })
 }
 
-/// Where whole answers are kept, for `toolroute output`; where that cannot be, in memory, for who reads
-/// more of an answer in the same process.
+/// Opens the store of full answers for `toolroute output`. If the folder cannot be used, answers
+/// are stored in memory and are only available to this process.
 fn kept() -> Arc<AnswerStore> {
     let kept =
         AnswerStore::in_folder(&paths::cache("outputs"), KEPT_BYTES).unwrap_or_else(|error| {
@@ -277,7 +278,7 @@ fn kept() -> Arc<AnswerStore> {
     Arc::new(kept)
 }
 
-/// The tools to try, in order.
+/// Returns the tools to try, in order.
 pub fn chain(
     args: &ExecutionArgs,
     engine: &Engine,
@@ -310,7 +311,7 @@ pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
     Err(Failure { code: exit::BAD_DATA, said }.into())
 }
 
-/// The arguments as typed, or from stdin.
+/// Parses the typed arguments, or those from stdin.
 pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
     let mut text = typed.to_owned();
     if typed == setup::STREAM {
@@ -335,7 +336,7 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
     }
 }
 
-/// What happens while a tool is at work, on one line.
+/// Describes an event of a running call on one line.
 pub fn told(event: &Event) -> String {
     let said = match event {
         Event::Working { said, .. } => said.clone(),
@@ -390,7 +391,7 @@ fn show_answer(answer: &Answer, report: &Report, global: &Global) -> anyhow::Res
     Ok(())
 }
 
-/// Raw errors, a line each, for whoever looks for an id.
+/// Appends a raw error to a log, so that it can be found by its id.
 pub fn append_to_log(failure: &RawError) {
     if let Err(error) = append(&log_path(), failure) {
         tracing::debug!(%error, "no log of errors");
@@ -411,13 +412,13 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
     line.push(b'\n');
     let mut log = std::fs::OpenOptions::new();
     log.create(true).append(true);
-    // Tools' errors quote what they were about.
+    // Errors of tools quote arguments and data.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut log, 0o600);
     log.open(path)?.write_all(&line)
 }
 
-/// `toolroute output`: a part of an answer that was kept.
+/// `toolroute output`: prints part of a stored answer.
 pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(page) = kept().get(&args.handle, args.offset, args.chars) else {
         let id = render::cut(&args.handle, render::MOST_OF_AN_ID);

@@ -1,4 +1,4 @@
-//! `toolroute candidates`: the tools for an obligation, policy first.
+//! `toolroute candidates`: lists the tools that satisfy an obligation, ordered by policy.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -14,11 +14,11 @@ use toolroute_rank::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strat
 
 #[derive(Args)]
 pub struct CandidatesArgs {
-    /// What is owed, such as `REPORT(query.math)`; `query.math` is the same
+    /// The obligation, such as `REPORT(query.math)` or just `query.math`
     pub obligation: String,
     #[command(flatten)]
     pub catalog: CatalogArgs,
-    /// A kind of data that is at hand; repeatable
+    /// A kind of data that is available; repeatable
     #[arg(long, value_name = "KIND")]
     pub have: Vec<String>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells which kinds there are, where a type was asked for without one.
+/// If a type of obligation was given without a kind, lists the existing kinds.
 fn tell_narrower(asked: &str, engine: &Engine, global: &Global) {
     let catalog = engine.catalog();
     let declared = catalog.tools().iter().flat_map(|tool| &tool.satisfies);

@@ -1,4 +1,4 @@
-//! What may be typed: the commands, and which function runs each.
+//! The subcommands, and which function runs each.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ use super::{bench, eval, render};
 #[cfg(feature = "server")]
 use super::{mcp, proxy, serve};
 
-/// Gives an LLM agent the right tools for a prompt: local, without a server or a network.
+/// Selects the right tools for a prompt of an LLM agent: locally, without a server or network
 #[derive(Parser)]
 #[command(name = "toolroute", version, max_term_width = 100, after_help = AFTER)]
 pub struct Cli {
@@ -54,47 +54,48 @@ const AFTER: &str = "Exit codes: 0 done, 1 failed, 2 bad arguments, 3 bad input 
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Embed a catalog of tools once and keep the vectors
+    /// Embed the tools of a catalog ahead of time
     Index(IndexArgs),
     /// Rank the tools of a catalog for one prompt
     Route(RouteArgs),
-    /// Say what a prompt and the files around it are about: phase, kind of work, languages, and more
+    /// Show what a prompt and the files around it are about: phase, kind of work, languages, and
+    /// more
     Analyze(AnalyzeArgs),
-    /// Look at a catalog: list, show, validate, probe
+    /// Inspect a catalog: list, show, validate, probe
     Tools(ToolsArgs),
-    /// Get, list and check models
+    /// Download, list and verify models
     Model(ModelArgs),
-    /// Call a tool of a server: with its arguments made to fit, and another tool where it fails
+    /// Call a tool of a server, with repaired arguments and another tool if it fails
     #[cfg(feature = "mcp")]
     Call(CallArgs),
-    /// Rank the tools for a prompt and call the first
+    /// Rank the tools for a prompt and call the best one
     #[cfg(feature = "mcp")]
     Run(Box<RunArgs>),
-    /// Print the rest of an answer that was cut
+    /// Print the rest of a truncated answer
     #[cfg(feature = "mcp")]
     Output(OutputArgs),
-    /// See which definitions of tools were agreed to, and let in what has changed
+    /// Show and approve changed definitions of tools
     #[cfg(feature = "mcp")]
     Pins(PinsArgs),
-    /// Read the MCP servers of other programs into one file, or put the gateway into such a program
+    /// Import the MCP servers of other programs, or add the gateway to such a program
     #[cfg(feature = "mcp")]
     Import(ImportArgs),
-    /// Check configuration, model, index, servers, pins and permissions, and say how to cure what
-    /// is wrong; exit code 1 where something does not work
+    /// Check configuration, model, index, servers, pins and permissions and say how to fix
+    /// problems; exit code 1 if something does not work
     #[cfg(feature = "mcp")]
     Doctor(Box<DoctorArgs>),
-    /// The MCP gateway: many servers behind a few tools, found by meaning
+    /// Run the MCP gateway: many servers behind a few tools, found by meaning
     #[cfg(feature = "server")]
     Mcp(Box<McpArgs>),
-    /// Answer over HTTP: selections, calls, and endpoints in the forms of other APIs
+    /// Run the HTTP server: selections, calls, and endpoints compatible with other APIs
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),
-    /// Pass requests on to a language model, with their tools cut to those that they need
+    /// Forward requests to a language model, with only the tools that each request needs
     #[cfg(feature = "server")]
     Proxy(Box<ProxyArgs>),
-    /// Answer a file of prompts
+    /// Rank the tools for a file of prompts
     Batch(BatchArgs),
-    /// Log which tools served which prompts, and see what that teaches
+    /// Log which tools served which prompts, and analyse the log
     Feedback(FeedbackArgs),
     /// Measure ranking quality on prompts with known answers
     Eval(EvalArgs),
@@ -102,28 +103,28 @@ pub enum Command {
     Learn(LearnArgs),
     /// Measure latency by stage and throughput
     Bench(BenchArgs),
-    /// The tools for an obligation, by policy: which to run, which after it, what is missing
+    /// List the tools for an obligation, by policy: which to run, which after it, what is missing
     Candidates(CandidatesArgs),
-    /// Look at the configuration: show, check
+    /// Show and check the configuration
     Config(ConfigArgs),
-    /// Discharge the obligations of a request by tools, and keep a ledger of it
+    /// Discharge the obligations of a request with tools, and record the steps in a ledger
     Conduct(ConductArgs),
-    /// Say how well calls of tools go: errors, fallbacks, estimates, cut answers
+    /// Show how well calls of tools go: errors, fallbacks, estimates, truncated answers
     Metrics(MetricsArgs),
-    /// Look at the ledger of the conductor
+    /// Show the conductor's ledger
     Ledger(LedgerArgs),
     /// Print a completion script for a shell
     Completions {
-        /// The shell to write for
+        /// The shell
         shell: clap_complete::Shell,
     },
 }
 
-/// Why there is nothing to run.
+/// Why no command runs.
 pub enum Refused {
-    /// What was typed, or that help was asked for.
+    /// Invalid arguments, or a request for help.
     Typed(clap::Error),
-    /// A file or a variable.
+    /// An invalid file or variable.
     Configured(Failure),
 }
 
@@ -140,10 +141,10 @@ impl From<Failure> for Refused {
 }
 
 impl Cli {
-    /// What was typed, with what variables and files add.
+    /// Parses the arguments and adds the values of variables and files.
     ///
     /// # Errors
-    /// Where something typed, a variable or a file is invalid.
+    /// If an argument, a variable or a file is invalid.
     pub fn read(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Self, Refused> {
         let mut command = Self::command();
         let matches = command.try_get_matches_from_mut(typed)?;
@@ -197,7 +198,7 @@ impl Command {
         })
     }
 
-    /// Runs the command and gives its exit code.
+    /// Runs the command and returns its exit code.
     pub fn run(&self, global: &Global) -> anyhow::Result<ExitCode> {
         match self {
             Self::Index(args) => index::run(args, global),
@@ -234,7 +235,7 @@ impl Command {
             Self::Ledger(args) => ledger::run(args, global),
             Self::Metrics(args) => metrics::run(args, global),
             Self::Completions { shell } => {
-                // It panics where it cannot write.
+                // `generate` panics if it cannot write, so it writes to memory first.
                 let mut script = Vec::new();
                 clap_complete::generate(*shell, &mut Cli::command(), "toolroute", &mut script);
                 render::bytes(&script)?;

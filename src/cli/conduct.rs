@@ -1,4 +1,4 @@
-//! `toolroute conduct`: discharges the obligations of a request.
+//! `toolroute conduct`: discharges the obligations of a request with tools.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -35,26 +35,25 @@ use toolroute_run::execution::{Blocking, Report};
 
 #[derive(Args)]
 pub struct ConductArgs {
-    /// A file with a request: what was said and what it obliges to, as JSON; `-` is stdin. Or what
-    /// was said itself, in several words: the tools that fit it say what it obliges to
+    /// A JSON file with a request: what was said and the obligations that follow; `-` is stdin. Or
+    /// the words themselves; then the obligations are derived from the tools that fit
     #[arg(value_name = "FILE|WORDS", required_unless_present_any = ["schema", "resume"])]
     pub request: Option<String>,
-    /// Print the JSON Schema of a request and do nothing else
+    /// Print the JSON Schema of a request and exit
     #[arg(long)]
     pub schema: bool,
-    /// Go on with this request where it stopped, or with the ledger's latest where none is named.
-    /// One that is finished gives its answer again, unless it is answered what it asked, or a tool
-    /// has come that it lacked
+    /// Continue this request, or the latest of the ledger if none is named. A finished request
+    /// returns its answer again, unless new answers are given or a missing tool is available now
     #[arg(long)]
     pub resume: bool,
-    /// Answer what the request asked; repeatable. ID is the name of a question or of an input that
-    /// it asks for, as the question tells them
+    /// Answer a question of the request; repeatable. ID is the question's name or the input that it
+    /// asks for
     #[arg(long, value_name = "ID=VALUE", requires = "resume")]
     pub answer: Vec<Reply>,
-    /// How far back facts are looked for: in all requests of the ledger, or in this one alone
+    /// Where facts are looked up: in all requests of the ledger, or only in this one
     #[arg(long, default_value = "ledger", value_name = joined::<Scope>(), value_parser = word::<Scope>())]
     pub scope: Scope,
-    /// How tools are run: a table for each by its id, TOML, such as builtin = "math"
+    /// A TOML file that says how tools are run, with a table per tool id, such as builtin = "math"
     #[arg(long, value_name = "FILE")]
     pub runners: Option<PathBuf>,
     #[cfg(feature = "mcp")]
@@ -84,12 +83,12 @@ impl Configure for ConductArgs {
     }
 }
 
-/// The document that stands for the latest request of the ledger.
+/// The document that means the latest request of the ledger.
 const LATEST: &str = "{}";
 
 #[derive(Serialize)]
 struct ConductAnswer<'a> {
-    /// Whether every obligation is resolved, and without a doubt.
+    /// Whether every obligation is resolved with certainty.
     complete: bool,
     #[serde(flatten)]
     answer: &'a Answer,
@@ -135,7 +134,7 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file that is there, stdin, or words, which have a space between them.
+/// Reads an existing file or stdin. Anything with a space that is not a file is taken as words.
 fn document(request: &str) -> anyhow::Result<String> {
     let path = Path::new(request);
     if request == STREAM {
@@ -153,7 +152,8 @@ fn document(request: &str) -> anyhow::Result<String> {
     })
 }
 
-/// Does the work with the built-in tools and those of the servers of `--servers`, which end with it.
+/// Runs `work` with the built-in tools and those of the servers of `--servers`, and stops the
+/// servers afterwards.
 #[cfg(feature = "mcp")]
 fn with_runner<T>(
     args: &ConductArgs,
@@ -190,7 +190,7 @@ fn with_runner<T>(
     Ok(work(&builtins))
 }
 
-/// Relative paths in the file begin at the folder that it lies in.
+/// Reads the runners file. Relative paths in it start at its folder.
 pub fn builtins(file: Option<&Path>) -> anyhow::Result<Builtins> {
     let Some(file) = file else { return Ok(Builtins::default()) };
     let text = std::fs::read_to_string(file)

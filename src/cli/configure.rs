@@ -1,4 +1,4 @@
-//! `toolroute config`: the values in force and where each came from.
+//! `toolroute config`: shows and checks the configuration.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,13 +19,14 @@ pub struct ConfigArgs {
 
 #[derive(Subcommand)]
 pub enum ConfigCommand {
-    /// Print every key, its value, and whether a flag, a variable, a file or nobody set it
+    /// Print every key, its value, and where the value comes from: a flag, a variable, a file or
+    /// the default
     Show(Box<ShowArgs>),
-    /// Say what is wrong with the files; exit code 3 where something is
+    /// Check the configuration files; exit code 3 if they are invalid
     Check,
 }
 
-/// The flags of `route`, to see what they would do.
+/// The flags of `route`, to show their effect.
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]
@@ -34,7 +35,7 @@ pub struct ShowArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Tools to show at most
+    /// Maximum number of tools
     #[arg(short, long, value_name = "N")]
     pub limit: Option<Limit>,
 }

@@ -1,4 +1,4 @@
-//! Reads the [`Context`] that a command's arguments name: JSON, files and a conversation.
+//! Builds a [`Context`] from a command's arguments: JSON, files and a conversation.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use super::exit::{self, Failure};
 use super::{render, setup};
 use toolroute_rank::engine::{Context, SourceFile, Turn};
 
-/// Folders that hold what others wrote or what a build made.
+/// Folders with third-party or generated files.
 const NOT_OURS: &[&str] =
     &["node_modules", "target", "vendor", "dist", "build", "__pycache__", "venv"];
 
-/// Larger files are data, whatever their names.
+/// Maximum size of a source file. Larger files are data, whatever their names.
 const MOST_BYTES: u64 = 2 << 20;
 
 impl ContextArgs {
-    /// The context, where anything of it was typed.
+    /// Returns the context, or `None` if no context was given.
     pub fn context(&self, global: &Global) -> anyhow::Result<Option<Context>> {
         let mut context = self.source.read(global)?;
         let typed = self.stage.is_some()
@@ -45,7 +45,7 @@ impl ContextArgs {
 }
 
 impl ContextSourceArgs {
-    /// The context; `None` where nothing of it was typed.
+    /// Reads the context; `None` if no argument for it was typed.
     pub fn read(&self, global: &Global) -> anyhow::Result<Option<Context>> {
         let mut context = match &self.context {
             Some(path) => Some(Context::from_json(&text(path, "context")?)?),
@@ -86,8 +86,8 @@ fn text(path: &Path, what: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The turns of a list, or of the member `messages` of a request to a language model. Of a message
-/// in parts the texts count.
+/// Parses a list of turns, or the member `messages` of a request to a language model. Only the text
+/// parts of messages are used.
 fn conversation(text: &str, path: &Path) -> anyhow::Result<Vec<Turn>> {
     let bad = |found: String| {
         let said = format!(
@@ -110,7 +110,7 @@ fn conversation(text: &str, path: &Path) -> anyhow::Result<Vec<Turn>> {
                 let texts = parts.iter().filter_map(|part| part["text"].as_str());
                 texts.collect::<Vec<_>>().join("\n")
             }
-            // A turn that only calls a tool says nothing.
+            // A turn that only calls a tool has no text.
             (_, Value::Null) => String::new(),
             _ => return Err(bad(format!("found no text in turn {at}"))),
         };
@@ -120,7 +120,7 @@ fn conversation(text: &str, path: &Path) -> anyhow::Result<Vec<Turn>> {
     turns.into_iter().enumerate().map(turn).collect()
 }
 
-/// The files below a path by name.
+/// Lists the files below a path, sorted by name.
 fn list(path: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if !path.is_dir() {
         found.push(path.to_owned());
@@ -134,9 +134,10 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let kind = entry.file_type().with_context(failed)?;
-        // Workflows tell how a project is shipped; all else that is hidden is of tools.
+        // `.github` has workflows, which show how a project is built. Other hidden folders belong
+        // to tools.
         let hidden = name.starts_with('.') && name != ".github";
-        // Links are not followed: they may lead out of the folder, or round in it.
+        // Symbolic links are not followed: they may lead outside the folder or form a cycle.
         if kind.is_dir() && !hidden && !NOT_OURS.contains(&name.as_ref()) {
             list(&entry.path(), found)?;
         } else if kind.is_file() && !hidden {
@@ -146,7 +147,7 @@ fn list(path: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds a file by its path below the one that was named. What is no text has no content.
+/// Adds a file by its path relative to the named folder. Binary files have no content.
 fn add(root: &Path, file: &Path, context: &mut Context, global: &Global) -> anyhow::Result<()> {
     let below = file.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
     let path = below.unwrap_or(file).to_string_lossy().replace('\\', "/");

@@ -1,5 +1,5 @@
-//! `toolroute eval`: how good the ranking is on prompts with known answers. [`eval_suite`] does it
-//! over many sets.
+//! `toolroute eval`: measures ranking quality on prompts with known answers. [`eval_suite`] does so
+//! for many sets.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use super::{eval_suite, exit, render};
 use toolroute_eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
 use toolroute_rank::engine::Strategy;
 
-/// nDCG@5 with the tools of answers that have none because none is sure to fit.
+/// Label for nDCG@5 when tools are returned even if the confidence is too low.
 pub(super) const ALWAYS: &str = "nDCG@5, always answered";
 
 #[derive(Serialize)]
@@ -23,7 +23,7 @@ struct Report {
     results: Vec<Scored>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bad: Vec<BadRow>,
-    /// Right tools that the catalog lacks: no ranking can find them.
+    /// Right tools that are not in the catalog, so that no ranking can find them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unknown_gold: Vec<String>,
 }

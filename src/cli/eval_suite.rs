@@ -1,4 +1,4 @@
-//! `toolroute eval --suite`: keyword, semantic and hybrid on many sets, with how sure each is.
+//! `toolroute eval --suite`: compares keyword, semantic and hybrid on many sets, with intervals.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -76,11 +76,11 @@ fn measure_one(
 ) -> anyhow::Result<Measured> {
     let (mut catalog, mut engine) = (args.catalog.clone(), args.engine.clone());
     catalog.tools = vec![files.tools.clone()];
-    // One file cannot keep the vectors of several catalogs; TOOLROUTE_INDEX may name one.
+    // One file cannot hold the vectors of several catalogs, and TOOLROUTE_INDEX may name one.
     engine.index = None;
     let wanted = Wanted {
         strategy: Strategy::Hybrid,
-        // What was learned is of one catalog.
+        // Usage is learned for one catalog.
         usage: None,
         embedder: Some(model),
         ..Wanted::new(&args.select, Limit::of(DEPTH))?
@@ -109,7 +109,7 @@ fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }
-    // The columns that a narrow screen can do without, the least needed first.
+    // Columns to omit on a narrow screen, the least important first.
     render::print_sparing(scores(report), &[9, 10, 11, 12, 1, 2])?;
     render::print(sizes(report))?;
     let off_topic = off_topic(report);
@@ -123,7 +123,7 @@ fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A row a set, then the means.
+/// A row per set, followed by the means.
 fn scores(report: &SuiteReport) -> Table {
     let header = [
         "set",
@@ -172,7 +172,7 @@ fn sure(interval: Interval) -> String {
     format!("{:.4} ±{:.4}", interval.mean, interval.half_width())
 }
 
-/// Answers sized to the prompt beside answers of five tools.
+/// Compares answers of variable size with answers of five tools.
 fn sizes(report: &SuiteReport) -> Table {
     let header = [
         "--limit auto",

@@ -9,20 +9,20 @@ use toolroute_eval as eval;
 use toolroute_rank::{engine, feedback, query, selection};
 use toolroute_vectors::{embedding, index};
 
-/// Stdout did not take what was written.
+/// Writing to stdout failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to stdout; check where it leads to and the space there")]
 pub struct StdoutError {
     pub source: io::Error,
 }
 
-/// The code of errors that have none of their own.
+/// Errors without a code of their own.
 pub const FAILED: u8 = 1;
-/// The arguments are invalid; clap ends with this code too.
+/// The arguments are invalid. clap uses the same code.
 pub const BAD_ARGUMENTS: u8 = 2;
 /// The contents of an input file are invalid.
 pub const BAD_DATA: u8 = 3;
-/// A model is missing, or does not match its manifest.
+/// A model is missing or does not match its manifest.
 const NO_MODEL: u8 = 4;
 /// A file cannot be read or written.
 pub const IO: u8 = 5;
@@ -35,7 +35,7 @@ pub struct Failure {
     pub said: String,
 }
 
-/// Whether the reader of stdout has seen enough and left, as `head` does.
+/// Whether stdout was closed by its reader, such as `head`.
 pub fn reader_left(error: &anyhow::Error) -> bool {
     let writing = |cause: &(dyn Error + 'static)| {
         cause.is::<StdoutError>()
@@ -48,7 +48,7 @@ pub fn reader_left(error: &anyhow::Error) -> bool {
     error.chain().any(writing) && error.chain().any(broken)
 }
 
-/// The error and its causes. Some errors repeat their cause in their own message.
+/// The error with its causes, without those that the error's own message repeats.
 pub fn told(error: &anyhow::Error) -> String {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -59,7 +59,7 @@ pub fn told(error: &anyhow::Error) -> String {
     told
 }
 
-/// Whether the error is a list with a line for each problem.
+/// Whether the error is a list with a line per problem.
 pub fn is_list(cause: &(dyn Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
 }
@@ -184,7 +184,7 @@ fn of_log(error: &feedback::StoreError) -> u8 {
 fn of_index(error: &index::Error) -> u8 {
     match error {
         index::Error::TooMany { .. } => BAD_DATA,
-        // What a model gives is no vector, or not one of that model.
+        // The model returned an invalid vector, or the vectors belong to a different model.
         index::Error::Dimension { .. }
         | index::Error::Zero { .. }
         | index::Error::NotFinite { .. } => NO_MODEL,
@@ -206,7 +206,7 @@ fn of_feedback(error: &feedback::Error) -> u8 {
     use feedback::Error as Of;
     match error {
         Of::Missing { .. } | Of::Io { .. } => IO,
-        // What a model gives is no vector, or not one of that model.
+        // The model returned an invalid vector, or the vectors belong to a different model.
         Of::NotUnit { .. } => NO_MODEL,
         _ => BAD_DATA,
     }

@@ -1,4 +1,4 @@
-//! What every command takes.
+//! Arguments of every command.
 
 use std::path::PathBuf;
 
@@ -15,22 +15,23 @@ pub struct Global {
     /// Print JSON to stdout instead of tables
     #[arg(long, global = true)]
     pub json: bool,
-    /// No progress and no warnings
+    /// Show no progress and no warnings
     #[arg(short, long, global = true)]
     pub quiet: bool,
     /// More logs on stderr; twice for all of them
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// Threads to use at most [default: all cores]
+    /// Maximum number of threads [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
     pub threads: Option<usize>,
-    /// A configuration file instead of ./toolroute.toml and the user's own [env: TOOLROUTE_CONFIG]
+    /// The configuration file, instead of ./toolroute.toml and the user's own [env:
+    /// TOOLROUTE_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How logs are written on stderr: a line of text, or of JSON
+    /// Format of the logs on stderr
     #[arg(long, global = true, default_value = keys::LOG_FORMAT.default, value_parser = word::<LogFormat>(), value_name = joined::<LogFormat>())]
     pub log_format: LogFormat,
-    /// Every option of the command, with where its value came from.
+    /// Every option of the command, with the origin of its value.
     #[arg(skip)]
     pub settings: Settings,
 }
@@ -44,10 +45,10 @@ impl Configure for Global {
 
 #[cfg(feature = "server")]
 impl Global {
-    /// The arguments that were typed, with what variables and files say now.
+    /// The typed arguments, with the present values of variables and files.
     ///
     /// # Errors
-    /// Where a variable or a file is invalid.
+    /// If a variable or a file is invalid.
     pub fn read_again<A: FromArgMatches + Configure>(&self) -> anyhow::Result<(A, Self)> {
         let settings = self.settings.read_again()?;
         let mut arguments = A::from_arg_matches(settings.typed())?;

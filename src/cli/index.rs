@@ -1,4 +1,4 @@
-//! `toolroute index`: embeds a catalog and keeps the vectors.
+//! `toolroute index`: embeds a catalog and saves the vectors.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     } else {
         show(report, start.elapsed())?;
     }
-    // To keep the vectors is what this command is for.
+    // Saving the vectors is the purpose of this command, so a failure is an error.
     let because = match &report.snapshot {
         SnapshotState::NotSaved { because } => because,
         SnapshotState::Unused if !args.engine.no_save => {
@@ -47,7 +47,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
 fn show(report: &IndexReport, took: Duration) -> anyhow::Result<()> {
     let seconds = took.as_secs_f64();
     let (tools, embedded, reused) = (report.tools, report.embedded, report.reused);
-    // Why a snapshot was made anew stands in the log.
+    // The log says why a snapshot was rebuilt.
     render::line(&format!("{tools} tools: {embedded} embedded, {reused} kept, in {seconds:.1} s"))?;
     report.path.iter().try_for_each(|path| render::line(&path.display().to_string()))
 }

@@ -1,4 +1,4 @@
-//! `toolroute learn`: takes from past prompts how tools are asked for.
+//! `toolroute learn`: learns from past prompts how people ask for tools.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,19 +25,18 @@ pub struct LearnArgs {
     /// Past prompts, rows {"query","tools":[ids]} or {"query","gold":[ids]}; `-` is stdin
     #[arg(value_name = "PAST.jsonl")]
     pub past: Vec<PathBuf>,
-    /// Learn from the log of executions as well, which says all of it each time: what the file holds
-    /// is replaced [default: toolroute/feedback.db in the user's data folder, or the one that
-    /// TOOLROUTE_FEEDBACK names]
+    /// Learn from the log of executions as well. The log is complete, so the contents of the output
+    /// file are replaced [default: toolroute/feedback.db in the user's data folder, or
+    /// TOOLROUTE_FEEDBACK]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "forget")]
     pub log: Option<Option<PathBuf>>,
-    /// The file that keeps what is learned; what it holds already is added to
-    /// [env: TOOLROUTE_USAGE]
+    /// The file for the result; existing contents are added to [env: TOOLROUTE_USAGE]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Take back all that was learned of this tool; repeatable
+    /// Remove everything that was learned about this tool; repeatable
     #[arg(long, value_name = "ID")]
     pub forget: Vec<String>,
-    /// Begin anew where the file holds something already
+    /// Ignore the existing contents of the file
     #[arg(long)]
     pub fresh: bool,
 }
@@ -46,7 +45,7 @@ impl Configure for LearnArgs {
     fn configure(&mut self, settings: &Settings) {
         self.catalog.configure(settings);
         self.engine.configure(settings);
-        // A file says what to rank with, which need not be what is to be changed.
+        // A file's `usage` is the one to rank with, not necessarily the one to change.
         self.output = self.output.take().or_else(|| settings.variable_path(&keys::USAGE));
         if let Some(log) = &mut self.log {
             *log = log.take().or_else(|| settings.variable_path(&keys::FEEDBACK));
@@ -54,21 +53,21 @@ impl Configure for LearnArgs {
     }
 }
 
-/// Unknown ids told before the rest is only counted.
+/// Maximum number of unknown ids to print; the rest is counted.
 const SHOWN_IDS: usize = 10;
 
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
     learned: LearnReport,
-    /// Tools whose history was taken back.
+    /// Tools whose history was removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     forgotten: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bad: Vec<BadRow>,
-    /// Tools with history in the file now.
+    /// Number of tools with history in the file now.
     tools_in_file: usize,
-    /// How far history is followed, 0 to 1.
+    /// How strongly history is used, 0 to 1.
     strength: f32,
     handicap: f32,
     output: PathBuf,
@@ -76,7 +75,7 @@ struct Report {
 
 pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let output = output(args)?;
-    // Before a model is loaded: a slip should show at once.
+    // Checked before the model is loaded, so that mistakes are reported at once.
     let (mut past, mut bad) = (Vec::new(), Vec::new());
     for path in &args.past {
         let (rows, none) = setup::rows(path)?.past()?;
@@ -87,7 +86,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         None => None,
         Some(named) => Some(super::feedback::open(&paths::feedback(named.as_deref())?)?),
     };
-    // A log says all that it holds each time: on top of itself it would count twice.
+    // The log is complete each time; adding it to an earlier result would count it twice.
     let before = existing(output, args.fresh || log.is_some())?;
     let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
     let mut usage = match before {
@@ -117,7 +116,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }
 
-/// Where what is learned goes.
+/// The output file.
 fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
     let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
     let Some(output) = args.output.as_deref() else {
@@ -137,8 +136,8 @@ fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
     Ok(output)
 }
 
-/// What the file holds already. A file that is none of ours is never written over, so that no
-/// slip costs a catalog or the past prompts.
+/// Reads the existing output file. Other files are never overwritten, so that a typing error cannot
+/// destroy a catalog or past prompts.
 fn existing(path: &Path, fresh: bool) -> Result<Option<UsageVectors>, feedback::Error> {
     use feedback::Error::{Foreign, Io, Missing};
     match UsageVectors::load(path) {
@@ -150,7 +149,7 @@ fn existing(path: &Path, fresh: bool) -> Result<Option<UsageVectors>, feedback::
     }
 }
 
-/// Takes back what was learned of the tools named, whether the catalog still holds them or not.
+/// Removes what was learned about the named tools, even if they are no longer in the catalog.
 fn forget(
     args: &LearnArgs,
     engine: &Engine,

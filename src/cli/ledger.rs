@@ -1,4 +1,4 @@
-//! `toolroute ledger`: what the conductor wrote down.
+//! `toolroute ledger`: shows the conductor's ledger.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ impl Configure for LedgerArgs {
 
 #[derive(Subcommand)]
 pub enum LedgerCommand {
-    /// Show what the ledger holds; obligations, where nothing else is asked for
+    /// Show the ledger; by default the obligations
     Show(ShowArgs),
 }
 
@@ -40,21 +40,21 @@ pub struct ShowArgs {
 #[derive(Args)]
 #[group(multiple = false)]
 pub struct Shown {
-    /// What is or was owed, and what became of it
+    /// Show the obligations and their outcomes
     #[arg(long)]
     pub obligations: bool,
-    /// Which tools ran, with what, and how it ended
+    /// Show which tools ran, with which arguments, and how the run ended
     #[arg(long)]
     pub runs: bool,
-    /// What is held to be true, and who says so
+    /// Show the facts and their sources
     #[arg(long)]
     pub assertions: bool,
-    /// Everything that happened, in order
+    /// Show all events, in order
     #[arg(long)]
     pub events: bool,
 }
 
-/// Characters of a value in a table; `--json` has all of it.
+/// Maximum number of characters of a value in a table; `--json` is complete.
 const SHOWN: usize = 120;
 
 pub fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<ExitCode> {

@@ -6,10 +6,10 @@ use std::str::FromStr;
 use serde::Deserialize;
 use toml::Value;
 
-/// Tools in an answer sized to the prompt, at most, where nothing else is said.
+/// Default maximum of `auto`.
 const AUTO: usize = 10;
 
-/// How many tools an answer has at most, and whether it may have fewer than it could.
+/// The maximum number of tools in an answer, and whether the answer is sized to the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct Limit {
@@ -38,7 +38,7 @@ impl FromStr for Limit {
     }
 }
 
-/// As a file has it: a number, or a text.
+/// Parses the value of a file: a number or a text.
 impl TryFrom<Value> for Limit {
     type Error = String;
 

@@ -1,5 +1,5 @@
-//! The tools that MCP servers listed last time, and the servers to ask again: a program that serves for
-//! long starts with the first and does not wait for the second.
+//! Stored tool lists of MCP servers. A long-running program starts with the stored lists and asks
+//! the servers in the background.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use toolroute_catalog::{Catalog, LoadOptions, Tool};
 use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Keep, Upstreams};
 
-/// The kept lists of the servers of a servers file.
+/// The stored lists of the servers of a servers file.
 #[derive(Clone, Default)]
 pub struct Lists {
     /// The file of each server's tools, which may be missing or empty.
     by_server: BTreeMap<String, PathBuf>,
-    /// Servers whose list is missing or old.
+    /// Servers whose list is missing or too old.
     pub stale: Vec<String>,
 }
 
 impl Lists {
-    /// The lists of a servers file. With `refresh` each server is stale.
+    /// The lists for a servers file. With `refresh`, all servers are stale.
     pub fn of(file: &ServersFile, refresh: bool) -> Self {
         let kept = servers::kept(file);
         let stale = kept.iter().filter(|kept| kept.is_stale(refresh));
@@ -28,12 +28,12 @@ impl Lists {
         Self { stale, by_server: kept.into_iter().map(|kept| (kept.name, kept.path)).collect() }
     }
 
-    /// The files that hold tools.
+    /// The existing files of tools.
     pub fn there(&self) -> impl Iterator<Item = PathBuf> {
         self.by_server.values().filter(|path| servers::has_tools(path)).cloned()
     }
 
-    /// The servers of the file, whose new lists are kept here.
+    /// The servers of the file; new lists are stored here.
     pub fn upstreams(&self, file: ServersFile, overlays: &[PathBuf]) -> Upstreams {
         Upstreams {
             stale: self.stale.clone(),
@@ -44,7 +44,7 @@ impl Lists {
         }
     }
 
-    /// Keeps the list of a server, and returns it with what overlays add.
+    /// A function that stores a server's list and returns it with the overlays applied.
     fn keeper(&self, overlays: &[PathBuf]) -> Keep {
         let (lists, overlays) = (self.by_server.clone(), overlays.to_vec());
         Arc::new(move |server: &str, tools: Vec<Tool>| {

@@ -1,4 +1,4 @@
-//! Logs go to stderr, never to stdout, and hold no prompts below debug level.
+//! Logging to stderr. Prompts are only logged at debug level.
 
 use std::io::IsTerminal;
 
@@ -17,10 +17,10 @@ fn stderr() -> std::io::Stderr {
     std::io::stderr()
 }
 
-/// The target of [`note`].
+/// The log target of [`note`].
 const NOTES: &str = "toolroute::notes";
 
-/// A note for people, such as where a server listens, as a line of the log.
+/// Logs a note for people, such as the address of a server.
 pub fn note(text: &str) {
     match text.strip_prefix("warning: ") {
         Some(warning) => tracing::warn!(target: NOTES, "{warning}"),
@@ -28,7 +28,7 @@ pub fn note(text: &str) {
     }
 }
 
-/// Starts logging. `TOOLROUTE_LOG` (as `RUST_LOG`) decides over the flags.
+/// Initialises logging. `TOOLROUTE_LOG`, with the syntax of `RUST_LOG`, overrides the flags.
 pub fn init(global: &Global) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => "error",
@@ -36,7 +36,7 @@ pub fn init(global: &Global) {
         (false, 1) => "info",
         (false, _) => "debug",
     };
-    // What is said to people as text stands in the log of programs.
+    // In JSON, notes to the user are part of the log.
     let notes = match (global.log_format, global.quiet) {
         (LogFormat::Json, false) => format!(",{NOTES}=info"),
         _ => String::new(),
@@ -48,12 +48,12 @@ pub fn init(global: &Global) {
         .with_writer(stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
-        // It tells them by a macro that panics where stderr is broken.
+        // Internal errors are printed with a macro that panics if stderr is closed.
         .log_internal_errors(false);
-    // A second call in one process (a test) keeps the first logger.
+    // If a logger exists already, as in tests, it is kept.
     match global.log_format {
         LogFormat::Text => logs.without_time().try_init().ok(),
-        // Programs read these, and theirs is the time.
+        // JSON logs are read by programs and include the time.
         LogFormat::Json => logs.with_ansi(false).json().flatten_event(true).try_init().ok(),
     };
 }

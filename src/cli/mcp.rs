@@ -1,4 +1,4 @@
-//! `toolroute mcp`: the gateway.
+//! `toolroute mcp`: runs the MCP gateway.
 
 mod hints;
 
@@ -26,11 +26,11 @@ use toolroute_serve::{
     SELECTED, Service, Shutdown, serve_mcp,
 };
 
-/// The most tools of one server in an answer where another server's tools score nearly as well
-/// (docs/security.md): the servers of a gateway have many authors.
+/// Default maximum number of tools of one server in an answer if tools of other servers score
+/// nearly as well (docs/security.md): the servers of a gateway have many authors.
 const MOST_PER_SERVER: usize = 3;
 
-/// A gateway before any server was asked.
+/// A gateway that has not asked any server yet.
 struct Setup {
     service: Arc<Service>,
     hints: KeptHints,
@@ -100,7 +100,7 @@ async fn http(
     Ok(serve_mcp(listener, service, options).await?)
 }
 
-/// Asks the servers whose lists are missing or old, and keeps the results for the next start.
+/// Asks the servers whose lists are missing or old, and stores the results for the next start.
 async fn start(service: Arc<Service>, hints: KeptHints) {
     service.start().await;
     let kept = tokio::task::spawn_blocking(move || hints.keep(&service)).await;
@@ -155,8 +155,8 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
     Ok(Setup { service, hints, gateway })
 }
 
-/// The tools of files, and those that the servers listed last time; without those of servers that the
-/// servers file does not have.
+/// Loads the tools of files and the stored lists of servers, except those of servers that are not
+/// in the servers file.
 fn catalog(
     args: &McpArgs,
     (lists, file): (&Lists, &ServersFile),
@@ -180,7 +180,7 @@ fn catalog(
     Ok(Catalog::from_tools(at_home.cloned().collect()).catalog)
 }
 
-/// Says what `--expose selected` lists without a query.
+/// Notes what `--expose selected` lists if there is no query.
 fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
     let profile = profiles.get(args.profile.as_deref().unwrap_or_default());
     let (query, limit) = match profile {
@@ -198,7 +198,7 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
     }
 }
 
-/// The profiles of the configuration.
+/// Returns the profiles of the configuration.
 pub fn configured(global: &Global) -> Profiles {
     let configured = global.settings.profiles();
     configured
@@ -216,7 +216,7 @@ pub fn configured(global: &Global) -> Profiles {
         .collect()
 }
 
-/// The profiles of the configuration; the flags change the default one.
+/// Returns the profiles of the configuration; the flags change the default profile.
 fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
     let mut profiles = configured(global);
     let named = args.profile.clone().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `toolroute metrics`: the success metrics of the orchestration design, from the log and the ledger.
+//! `toolroute metrics`: computes success metrics of calls from the log and of plans from the
+//! ledger.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,7 +30,7 @@ impl Configure for MetricsArgs {
     }
 }
 
-/// What that design wants reached; of an estimate it says only how near it is to be.
+/// The targets that the report shows beside each metric; estimates have none.
 const FEW_ERRORS: &str = "below 5 %";
 const MOST_RECOVERED: &str = "above 80 %";
 const ESTIMATED: &str = "–";
@@ -37,9 +38,9 @@ const FEW_CUT: &str = "below 5 %";
 
 #[derive(Serialize)]
 struct Metrics {
-    /// Calls that were made by us; nothing where none is logged.
+    /// Metrics of our own calls; `None` if none is logged.
     calls: Option<SuccessMetrics>,
-    /// Runs of the conductor; nothing where there is no ledger.
+    /// Metrics of the conductor's runs; `None` if there is no ledger.
     conductor: Option<PlanSuccess>,
 }
 
@@ -53,7 +54,7 @@ pub fn run(args: &MetricsArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// To look at nothing must not make a log.
+/// Opens an existing log only, because reading must not create one.
 fn calls(args: &MetricsArgs) -> anyhow::Result<Option<SuccessMetrics>> {
     let path = paths::feedback(args.feedback.as_deref())?;
     if !path.exists() {

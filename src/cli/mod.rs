@@ -1,8 +1,8 @@
-//! The command line: reads arguments, environment and files, and shows what the engine says.
+//! The command line: reads arguments, environment and files, and prints the engine's results.
 //!
-//! Data goes to stdout; logs, progress and warnings go to stderr. Nothing here decides about tools.
-//! Parsing only validates (`command`, `args`); `settings` resolves each option once; `setup`
-//! makes an engine of both; one file a command does the rest.
+//! Data goes to stdout; logs, progress and warnings go to stderr. Nothing here ranks tools. Parsing
+//! only validates (`command`, `args`); `settings` resolves each option once; `setup` builds an
+//! engine from both; one file per command does the rest.
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
@@ -10,7 +10,7 @@
 //! }
 //! ```
 
-// `println!` panics where the reader of stdout has left; `render` reports that as an error.
+// `println!` panics if stdout is closed; `render` reports that as an error.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod analyze;
@@ -84,13 +84,13 @@ use serde_json::json;
 use command::{Cli, Refused};
 use exit::Failure;
 
-/// Parses the process's arguments, runs the command and gives its exit code.
+/// Parses the process's arguments, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
     run_typed(std::env::args_os().collect())
 }
 
-/// `run` within another program, such as Python: `typed` begins with the path of a file that runs
-/// the command line.
+/// The same as [`run`] within another program, such as Python. `typed` starts with the path of a
+/// file that runs the command line.
 pub fn run_within(typed: Vec<OsString>) -> ExitCode {
     #[cfg(feature = "mcp")]
     paths::set_program(typed.first().map(Into::into));
@@ -115,17 +115,17 @@ fn run_typed(typed: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Whether `--json` was typed, for errors that come before anything is parsed.
+/// Whether `--json` was typed, for errors that occur before arguments are parsed.
 fn wants_json(typed: &[OsString]) -> bool {
     typed.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
 }
 
-/// Prints the help, which is data, or what is wrong with the arguments.
+/// Prints the help, which is data, or the error in the arguments.
 fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(exit::BAD_ARGUMENTS);
     if as_json && error.use_stderr() {
         let said = match error.kind() {
-            // clap would print the whole help as the error.
+            // clap would print the whole help as an error.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 "expected a subcommand; --help lists them".to_owned()
             }
@@ -139,7 +139,7 @@ fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
     }
 }
 
-/// An error of clap on one line, without the usage that follows it.
+/// A clap error on one line, without the usage.
 fn one_line(said: &str) -> String {
     let is_said =
         |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
@@ -149,7 +149,7 @@ fn one_line(said: &str) -> String {
     said.strip_prefix("error: ").map(str::to_owned).unwrap_or(said)
 }
 
-/// Bounds the thread pool that tokenising, inference and batches share.
+/// Limits the thread pool that tokenizing, inference and batches share.
 fn threads(cli: &Cli) -> anyhow::Result<()> {
     if let Some(threads) = cli.global.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
@@ -157,8 +157,8 @@ fn threads(cli: &Cli) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells the error on stderr, as JSON where JSON was asked for, and gives its code. A reader who
-/// has seen enough, as `head` has, is no error.
+/// Prints the error on stderr, as JSON if requested, and returns its exit code. It is not an error
+/// if the reader of stdout, such as `head`, has closed it.
 fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     if exit::reader_left(error) {
         return ExitCode::SUCCESS;

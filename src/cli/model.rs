@@ -1,4 +1,4 @@
-//! `toolroute model`: get, list, round and check models.
+//! `toolroute model`: downloads, lists, rounds and verifies models.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,11 +40,11 @@ pub enum ModelCommand {
     )]
     #[cfg_attr(not(feature = "hub"), doc = "Get a model from a folder, with --from")]
     Pull(PullArgs),
-    /// List the models that are built in, known or here
+    /// List built-in, downloadable and installed models
     List,
-    /// Round a trained encoder to int8: weights, tokenizer and a manifest, ready to ship
+    /// Round a trained encoder to int8: weights, tokenizer and a manifest for distribution
     Round(RoundArgs),
-    /// Compare a model's files with its manifest
+    /// Verify a model's files against its manifest
     Verify {
         /// The model's name
         #[arg(default_value = toolroute_vectors::embedding::DEFAULT_MODEL)]
@@ -57,10 +57,10 @@ pub struct PullArgs {
     /// A name that `model list` shows, or `owner/name` on the hub
     #[arg(default_value = toolroute_vectors::embedding::FETCHED_MODEL)]
     pub name: String,
-    /// Copy it from this folder; no network
+    /// Copy the model from this folder, without network
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
-    /// Get it even if it is here and whole
+    /// Download the model even if it is installed and valid
     #[arg(long)]
     pub force: bool,
     /// Commit, tag or branch on the hub [default: the pinned one]
@@ -76,24 +76,24 @@ pub struct PullArgs {
 
 #[derive(Args)]
 pub struct RoundArgs {
-    /// A sentence-transformer's folder, or config.json, tokenizer.json and model.safetensors of a
+    /// A sentence-transformers folder, or config.json, tokenizer.json and model.safetensors of a
     /// checkpoint
     pub from: PathBuf,
     /// The folder to write
     pub to: PathBuf,
-    /// The model's name [default: that of the folder]
+    /// The model's name [default: the name of the folder]
     #[arg(long)]
     pub name: Option<String>,
-    /// A line about it, for the manifest
+    /// A one-line description for the manifest
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub description: String,
-    /// The licence of the weights, as SPDX says it
+    /// The licence of the weights, as an SPDX expression
     #[arg(long, value_name = "SPDX", default_value = "")]
     pub licence: String,
-    /// How token vectors become a text's [default: what the folder says]
+    /// How token vectors are combined into a text's vector [default: as the folder says]
     #[arg(long, value_name = joined::<Pooling>(), value_parser = word::<Pooling>())]
     pub pooling: Option<Pooling>,
-    /// Longest input in tokens [default: what the folder says]
+    /// Maximum input length in tokens [default: as the folder says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(8..).map(usize::from))]
     pub max_tokens: Option<usize>,
 }
@@ -153,7 +153,7 @@ fn download(store: &ModelStore, args: &PullArgs, global: &Global) -> anyhow::Res
         token: args.token.clone(),
         revision: args.revision.clone(),
     };
-    // One bar a file: the files come one after the other.
+    // One progress bar per file; files are downloaded one after the other.
     let current: RefCell<Option<(String, Progress)>> = RefCell::new(None);
     let tell = |file: &str, done: u64, total: u64| {
         let mut current = current.borrow_mut();

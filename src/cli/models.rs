@@ -1,4 +1,4 @@
-//! Loads the model that arguments name, on the backend and in the precision that they name.
+//! Loads the model that the arguments name, with their backend and precision.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use toolroute_vectors::embedding::{
     self, Backend, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles, Precision,
 };
 
-/// The backend and the precision; candle runs models in f32 only.
+/// Returns backend and precision; candle runs models in f32 only.
 pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<EncoderOptions> {
     let backend = match (choice.backend, choice.device) {
         (None | Some(BackendName::Native), Device::Cpu) => Backend::Native,
@@ -28,7 +28,8 @@ pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Enc
     Ok(EncoderOptions { precision, backend, ..EncoderOptions::default() })
 }
 
-/// Names the model, its precision and its backend: vectors of different keys lie in different files.
+/// Identifies the model, its precision and its backend. Vectors of different keys are stored in
+/// different files.
 pub fn key(args: &EngineArgs) -> String {
     let model = args.choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     match options(&args.choice, args.precision) {
@@ -39,7 +40,7 @@ pub fn key(args: &EngineArgs) -> String {
     }
 }
 
-/// A model by its name, in the program or in the store, or by its folder.
+/// Finds a model by name, built in or in the store, or by its folder.
 pub fn files(choice: &ModelChoice, precision: Precision) -> Result<ModelFiles, embedding::Error> {
     let name = choice.model.as_deref().unwrap_or(DEFAULT_MODEL);
     let is_path = name.contains(['/', '\\']) || name == ".";
@@ -47,7 +48,7 @@ pub fn files(choice: &ModelChoice, precision: Precision) -> Result<ModelFiles, e
         return ModelFiles::from_dir(name);
     }
     if let Some(files) = ModelFiles::built_in(name) {
-        // Also for a user without a data folder.
+        // Built-in models work without a data folder.
         return Ok(files);
     }
     match paths::model_store(choice.models.as_deref()) {
@@ -60,15 +61,15 @@ pub fn files(choice: &ModelChoice, precision: Precision) -> Result<ModelFiles, e
     }
 }
 
-/// The chosen model.
+/// Loads the chosen model.
 pub fn load(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Box<dyn Embedder>> {
     load_with(choice, options(choice, precision)?)
 }
 
-/// [`load`] for a program that serves many requests at a time, each on one core. Two threads for one
-/// prompt meet 25 times, and each meeting waits where another request has the second core: at 500
-/// selections a second on two cores the 99th percentile was 17 ms with two threads a prompt and 4 with
-/// one (`scripts/load.sh`).
+/// The same as [`load`] for a server, with one core per request. Two threads for one prompt
+/// synchronise 25 times, and wait each time if another request uses the second core: at 500
+/// selections per second on two cores, the 99th percentile was 17 ms with two threads per prompt
+/// and 4 ms with one (`scripts/load.sh`).
 #[cfg(feature = "server")]
 pub fn load_to_serve(
     choice: &ModelChoice,
@@ -81,7 +82,7 @@ fn load_with(choice: &ModelChoice, options: EncoderOptions) -> anyhow::Result<Bo
     Ok(embedding::load(&files(choice, options.precision)?, options)?)
 }
 
-/// The model that a strategy needs; none where it needs none, or can do without.
+/// Loads the model for a strategy; `None` if the strategy needs none or works without it.
 pub fn embedder(
     args: &EngineArgs,
     strategy: Strategy,
@@ -90,7 +91,7 @@ pub fn embedder(
     as_needed(strategy, || load(&args.choice, args.precision), global)
 }
 
-/// [`embedder`] for a server.
+/// The same as [`embedder`] for a server.
 #[cfg(feature = "server")]
 pub fn serving_embedder(
     args: &EngineArgs,

@@ -1,4 +1,4 @@
-//! Where files are kept when the user names no place, and how files of users are read and replaced.
+//! Default paths, and helpers to read, replace and back up the user's files.
 
 use std::path::{Path, PathBuf};
 #[cfg(feature = "mcp")]
@@ -12,11 +12,12 @@ use toolroute_vectors::durable;
 use toolroute_vectors::durable::Readers;
 use toolroute_vectors::embedding::ModelStore;
 
-/// The file that runs this command line, where it is not the process's own program.
+/// The executable of this command line, if it differs from the process's own.
 #[cfg(feature = "mcp")]
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Names the file that other programs start to run this command line; only the first call counts.
+/// Sets the file that other programs start to run this command line. Only the first call has an
+/// effect.
 #[cfg(feature = "mcp")]
 pub fn set_program(path: Option<PathBuf>) {
     if let Some(path) = path {
@@ -24,13 +25,13 @@ pub fn set_program(path: Option<PathBuf>) {
     }
 }
 
-/// The file that other programs start to run this command line.
+/// Returns the file that other programs start to run this command line.
 #[cfg(feature = "mcp")]
 pub fn program() -> std::io::Result<PathBuf> {
     PROGRAM.get().map_or_else(std::env::current_exe, |path| Ok(path.clone()))
 }
 
-/// The model store: `--models`, or `toolroute/models` in the user's data folder.
+/// Opens the model store: `--models`, or `toolroute/models` in the user's data folder.
 pub fn model_store(chosen: Option<&Path>) -> anyhow::Result<ModelStore> {
     if let Some(chosen) = chosen {
         return Ok(ModelStore::new(chosen));
@@ -64,8 +65,7 @@ pub fn pins(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(data.join("toolroute").join("pins.json"))
 }
 
-/// The servers file that is there when none is named: `toolroute/servers.json` in the user's
-/// configuration folder.
+/// The default servers file: `toolroute/servers.json` in the user's configuration folder.
 #[cfg(feature = "mcp")]
 pub fn servers() -> anyhow::Result<PathBuf> {
     let config = dirs::config_dir()
@@ -73,8 +73,8 @@ pub fn servers() -> anyhow::Result<PathBuf> {
     Ok(config.join("toolroute").join("servers.json"))
 }
 
-/// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder, which
-/// is made where there is none.
+/// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder,
+/// which is created if it does not exist.
 pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(chosen) = chosen {
         return Ok(chosen.to_owned());
@@ -89,8 +89,8 @@ pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(folder.join("ledger.sqlite"))
 }
 
-/// The default file for the vectors of a catalog: one for each set of paths and model, so that
-/// two catalogs never overwrite each other's.
+/// The default file for a catalog's vectors. Each set of paths and each model has its own, so that
+/// catalogs do not overwrite each other's vectors.
 pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
     let folder = dirs::cache_dir()?.join("toolroute").join("indexes");
     let absolute = |path: &PathBuf| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
@@ -103,13 +103,13 @@ pub fn default_snapshot(tools: &[PathBuf], model: &str) -> Option<PathBuf> {
     Some(folder.join(file))
 }
 
-/// A folder of toolroute in the user's cache folder, or in the system's folder for temporary files.
+/// A subfolder of toolroute's cache folder, or of the system's folder for temporary files.
 #[cfg(feature = "mcp")]
 pub fn cache(name: &str) -> PathBuf {
     dirs::cache_dir().unwrap_or_else(std::env::temp_dir).join("toolroute").join(name)
 }
 
-/// Replaces a file that nobody but its user needs to read, or makes it and its folder.
+/// Atomically writes a file that only its user may read, and creates its folder.
 #[cfg(feature = "mcp")]
 pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let made = path.parent().map_or(Ok(()), durable::private_folder);
@@ -117,7 +117,7 @@ pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The text of a file; `None` where there is none.
+/// Reads a text file; `None` if it does not exist.
 #[cfg(feature = "mcp")]
 pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
     match std::fs::read_to_string(path) {
@@ -127,7 +127,7 @@ pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Copies a file beside itself under the first free name of `NAME.bak-1`, `NAME.bak-2`, …
+/// Copies a file to the first free name of `NAME.bak-1`, `NAME.bak-2`, …
 #[cfg(feature = "mcp")]
 pub fn back_up(path: &Path) -> anyhow::Result<Option<PathBuf>> {
     if !path.exists() {

@@ -1,4 +1,4 @@
-//! `toolroute pins`: which definitions were agreed to, and which are held back.
+//! `toolroute pins`: shows and approves the definitions of tools that servers list.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,15 +17,15 @@ use toolroute_catalog::Catalog;
 use toolroute_rank::engine::HeldTool;
 use toolroute_run::pins::{Approve, FieldChange, Mode, Pins, screen_catalog};
 
-/// The pins of a file that was named, or of the user's data folder.
+/// Opens the pins in the named file, or in the user's data folder.
 pub(super) fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
     let pins = Pins::new(paths::pins(named)?, mode);
     Ok(if named.is_some() { pins.name_file_in_commands() } else { pins })
 }
 
-/// A catalog without the tools that pins hold back, and those tools.
+/// Removes the tools that pins hold back from a catalog, and returns both.
 pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
-    // Where no server is asked, pins need no folder: a user may have no home.
+    // Without servers, pins need no folder: a user may have no home.
     let Some(path) = live.servers() else { return Ok((catalog, Vec::new())) };
     let Some(pins) = live.pinning.open()? else { return Ok((catalog, Vec::new())) };
     let file = servers::read(path)?;
@@ -45,7 +45,7 @@ pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<(Catalog, V
 
 #[derive(Args)]
 pub struct PinsArgs {
-    /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
+    /// The file of approved definitions [default: in the user's data folder] [env: TOOLROUTE_PINS]
     #[arg(long, value_name = "FILE", global = true)]
     pub pins: Option<PathBuf>,
     #[command(subcommand)]
@@ -60,18 +60,18 @@ impl Configure for PinsArgs {
 
 #[derive(Subcommand)]
 pub enum PinsCommand {
-    /// List every tool that a server was seen with, those that are held back first
+    /// List every tool that servers have listed, tools held back first
     List {
-        /// Only those that are held back
+        /// Only tools that are held back
         #[arg(long)]
         held: bool,
     },
-    /// Show in what a tool that is held back differs from what was agreed to
+    /// Show how a tool that is held back differs from its approved definition
     Diff {
-        /// Its id, or `server:tool`
+        /// The tool's id, or `server:tool`
         id: String,
     },
-    /// Let in what is held back
+    /// Approve definitions that are held back
     Approve(ApproveArgs),
 }
 
@@ -79,21 +79,21 @@ pub enum PinsCommand {
 pub struct ApproveArgs {
     #[command(flatten)]
     pub what: WhatArgs,
-    /// The first digits of the hash that was looked at: another definition is not let in
+    /// The first digits of the hash that you reviewed; any other definition is refused
     #[arg(long, value_name = "HEX", requires = "id", conflicts_with_all = ["server", "all"])]
     pub hash: Option<String>,
 }
 
-/// Exactly one of them: every field of a group that is derived is in it.
+/// Exactly one of them must be given: clap puts every field of a derived group into the group.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub struct WhatArgs {
     /// A tool's id, or `server:tool`
     pub id: Option<String>,
-    /// Everything that one server lists
+    /// All tools of a server
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
-    /// Everything that is held back
+    /// All tools that are held back
     #[arg(long)]
     pub all: bool,
 }
@@ -151,7 +151,7 @@ fn diff(pins: &Pins, id: &str, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A value with everything in it to be seen: what is no plain character stands as its number.
+/// A value with all invisible characters shown as their code points.
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

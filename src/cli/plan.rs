@@ -1,4 +1,4 @@
-//! `toolroute run --plan`: a tool found and called for each thing that a prompt asks for.
+//! `toolroute run --plan`: calls a tool for each request in a prompt.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let limits = args.execution.limits.rights.session.limits();
     let kept = KeptSession::open(&args.execution.session, global)?.with_limits(limits);
-    // What is only shown is not remembered.
+    // A dry run does not change the session.
     let shown = args.sources.dry_run.then(|| Session::restore("", kept.session.record()));
     let session = shown.as_ref().unwrap_or(&kept.session);
     let now = args.sources.moment();
@@ -51,14 +51,14 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(end(&report))
 }
 
-/// Finds and calls a tool for each need, until one is not answered.
+/// Finds and calls a tool for each request, until one fails.
 async fn steps(caller: &Caller<'_>, mut plan: Plan<'_>) -> anyhow::Result<PlanReport> {
     let mut is_first = true;
     while let Some(request) = plan.next_request() {
         let selection = match caller.engine.select(&request) {
             Ok(selection) => selection,
             Err(error) if is_first => return Err(error.into()),
-            // What was called before it stays told.
+            // The completed steps stay in the report.
             Err(error) => {
                 plan.fail(error.to_string());
                 continue;
@@ -95,7 +95,7 @@ fn show(report: &PlanReport, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is to be seen of a step: its answer or its question, and before a call its arguments.
+/// What is printed for a step: its answer or its question; before a call its arguments.
 fn of(step: &Step, global: &Global) -> Vec<String> {
     let arguments = step.arguments.iter();
     if step.state == StepState::Ready {
@@ -123,7 +123,7 @@ fn word(state: StepState) -> &'static str {
     }
 }
 
-/// As of one call: the first step that was not answered decides.
+/// The exit code: that of the first step without an answer.
 fn end(report: &PlanReport) -> ExitCode {
     let is_done = |step: &&Step| !matches!(step.state, StepState::Answered | StepState::Ready);
     match report.steps.iter().find(is_done).map(|step| step.state) {

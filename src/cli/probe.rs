@@ -1,4 +1,5 @@
-//! `toolroute tools probe`: tools that are over-retrieved, that imitate others, or that steer models.
+//! `toolroute tools probe`: finds tools that are retrieved too often, imitate others, or steer
+//! models.
 
 use std::process::ExitCode;
 
@@ -18,7 +19,7 @@ pub struct ProbeArgs {
     pub catalog: CatalogArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Tools an answer
+    /// Number of tools per answer
     #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100).map(usize::from))]
     pub limit: usize,
 }
@@ -27,7 +28,7 @@ pub struct ProbeArgs {
 struct Report {
     #[serde(flatten)]
     probed: ProbeReport,
-    /// Tools that imitate one of another server.
+    /// Tools that imitate a tool of another server.
     clones: Vec<Clone>,
     suspicious: Vec<Suspicious>,
 }

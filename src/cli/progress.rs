@@ -1,4 +1,4 @@
-//! Progress on stderr: a bar on a terminal, a line now and then elsewhere.
+//! Progress on stderr: a bar on a terminal, else a line every few seconds.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::render;
 
-/// Shows how far long work is, at what rate, and how long it will yet take.
+/// Shows progress, rate and remaining time.
 pub struct Progress {
     what: &'static str,
     unit: &'static str,
@@ -25,7 +25,7 @@ struct Lines {
     last: Instant,
 }
 
-/// The time between two lines where stderr is not a terminal.
+/// The interval between lines if stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 impl Progress {
@@ -41,7 +41,7 @@ impl Progress {
         Self { what, unit, shown }
     }
 
-    /// `done` of `total`; the last call is the one where they are equal.
+    /// Reports `done` of `total`. In the last call, both are equal.
     pub fn tell(&self, done: usize, total: usize) {
         match &self.shown {
             None => {}

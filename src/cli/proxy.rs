@@ -1,4 +1,4 @@
-//! `toolroute proxy`: a reverse proxy in front of a language model's API.
+//! `toolroute proxy`: a reverse proxy for a language model's API.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use toolroute_serve::{Assembly, Shutdown};
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(&args.listen, args.addr)?;
     let model = Arc::from(models::load_to_serve(&args.choice, args.precision)?);
-    // Without a catalog: the tools to rank come with the requests.
+    // No catalog is needed, because the tools are part of the requests.
     let assembly = Assembly { model: Some(model), ..Assembly::default() };
     let engine = assembly.engine().map_err(serve::failure)?;
     let listening = serve::listening(&args.listen);

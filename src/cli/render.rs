@@ -1,7 +1,7 @@
-//! Tables for people, JSON for programs; both on stdout. Notes for people on stderr.
+//! Prints tables for people and JSON for programs on stdout, and notes on stderr.
 //!
-//! Whatever a catalog or a file says is shown to people without control characters: an escape in a
-//! description must not reach a terminal. JSON escapes them itself.
+//! Text from catalogs and files is printed without control characters, because an escape sequence
+//! in a description must not reach the terminal. JSON escapes them.
 
 use std::io::{self, Write as _};
 use std::time::Duration;
@@ -24,19 +24,19 @@ use toolroute_rank::engine::{
 };
 use toolroute_rank::feedback::RowUsage;
 
-/// Characters of an id from outside that an error or a warning repeats.
+/// Maximum number of characters of an external id in errors and warnings.
 pub const MOST_OF_AN_ID: usize = 80;
 
-/// Bad rows told one by one before the rest is only counted.
+/// Maximum number of invalid rows to print; the rest is counted.
 const SHOWN_ROWS: usize = 20;
 
-/// Of an explanation so much is worth more than columns of numbers.
+/// Minimum width of an explanation. To reach it, number columns are omitted.
 const READABLE: u16 = 40;
 
-/// A screen that is narrower than this is taken for none.
+/// A smaller width is considered invalid.
 const LEAST_COLUMNS: u16 = 20;
 
-/// A column of words is not made narrower than this, even where the table then leaves the screen.
+/// Minimum width of a text column, even if the table is then wider than the screen.
 const NARROWEST: u16 = 14;
 
 pub fn failed(source: io::Error) -> anyhow::Error {
@@ -47,24 +47,24 @@ pub fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
     io::stdout().lock().write_all(bytes).map_err(failed)
 }
 
-/// A line of data on stdout.
+/// Prints a line of data on stdout.
 pub fn line(text: &str) -> anyhow::Result<()> {
     bytes(format!("{text}\n").as_bytes())
 }
 
-/// What is not written yet is lost without a word when the process ends.
+/// Output that is not flushed would be lost without an error when the process ends.
 pub fn flush() -> anyhow::Result<()> {
     io::stdout().flush().map_err(failed)
 }
 
-/// A line on stderr. Where that is broken nobody reads it, and nothing else fails for it.
+/// Prints a line on stderr. Errors are ignored.
 pub fn note(text: &str) {
     #[cfg(feature = "mcp")]
     let text = &super::secrets::clean(text);
     writeln!(io::stderr(), "{}", plain_lines(text)).ok();
 }
 
-/// A note that `--quiet` silences. Where programs read stderr it is a line of their log.
+/// Prints a note unless `--quiet` is given. With JSON logs it is a line of the log.
 pub fn warn(global: &Global, text: &str) {
     match (global.quiet, global.log_format) {
         (true, _) => {}
@@ -73,7 +73,7 @@ pub fn warn(global: &Global, text: &str) {
     }
 }
 
-/// The rows of a file that got no answer.
+/// Warns about the rows of a file that have no answer.
 pub fn bad_rows(global: &Global, rows: &[BadRow]) {
     for row in rows.iter().take(SHOWN_ROWS) {
         warn(global, &format!("line {}: {}", row.line, plain(&row.error)));
@@ -83,19 +83,19 @@ pub fn bad_rows(global: &Global, rows: &[BadRow]) {
     }
 }
 
-/// Text on one line, and nothing in it that a terminal obeys or nobody sees: no control characters (white
-/// space among them becomes a space), no marks of direction, zero-width characters or tags.
+/// Converts text to a single printable line: line breaks and tabs become spaces; other control
+/// characters, direction marks, zero-width characters and tags are removed.
 pub fn plain(text: &str) -> String {
     visible(&uncontrolled(text)).into_owned()
 }
 
-/// [`plain`] that keeps the lines.
+/// The same as [`plain`], but keeps line breaks.
 pub fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// The text of a tool: [`plain_lines`] for a terminal; elsewhere it is data, and marks of direction in
-/// it belong to it.
+/// The text of a tool. On a terminal the same as [`plain_lines`]; otherwise it is data, and only
+/// control characters are removed.
 #[cfg(feature = "mcp")]
 pub fn answered(text: &str) -> String {
     use std::io::IsTerminal as _;
@@ -115,7 +115,7 @@ fn uncontrolled(text: &str) -> String {
     text.chars().filter_map(shown).collect()
 }
 
-/// At most `most` characters, with an ellipsis for the rest.
+/// Truncates to `most` characters, with an ellipsis.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -123,13 +123,13 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// One JSON document, indented.
+/// Prints an indented JSON document.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&serde_json::to_string_pretty(value)?)
 }
 
-/// A table in the house's style; columns of the given numbers are set right. These and the first,
-/// which holds ids, are never broken.
+/// Creates an empty table. The columns in `numeric` are right-aligned. These columns and the first
+/// one, which has ids, never wrap.
 pub fn table(header: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
@@ -148,12 +148,12 @@ pub fn table(header: &[&str], numeric: &[usize]) -> Table {
     table
 }
 
-/// Prints a table; without a terminal it is as wide as its content.
+/// Prints a table. If stdout is not a terminal, the table is as wide as its content.
 pub fn print(table: Table) -> anyhow::Result<()> {
     print_sparing(table, &[])
 }
 
-/// [`print`] that leaves out columns, one after the other, where all have no room on the screen.
+/// The same as [`print`], but omits columns of `spare`, in this order, if the table is too wide.
 pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     if table.width().is_some() {
         fit(&mut table, spare);
@@ -161,7 +161,7 @@ pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     line(&table.trim_fmt())
 }
 
-/// Lets columns of words wrap, and no column to a ribbon of letters.
+/// Lets text columns wrap, but not below [`NARROWEST`].
 fn fit(table: &mut Table, spare: &[usize]) {
     let widths = table.column_max_content_widths();
     for (column, width) in table.column_iter_mut().zip(widths) {
@@ -182,20 +182,20 @@ fn fit(table: &mut Table, spare: &[usize]) {
 }
 
 fn is_too_wide(table: &Table) -> bool {
-    // The first line is the border: a character a column, and no codes for bold letters.
+    // Measured on the border, which has no escape sequences.
     let border = table.lines().next().map_or(0, |line| line.chars().count());
     table.width().is_some_and(|room| border > usize::from(room))
 }
 
-/// The columns of the screen: what `COLUMNS` says, else the terminal's; none where stdout is no
-/// terminal and nothing is said.
+/// The width of the screen: the variable `COLUMNS`, else the terminal's width; `None` if stdout is
+/// not a terminal and the variable is not set.
 fn columns(table: &Table) -> Option<u16> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     said.filter(|columns| *columns >= LEAST_COLUMNS).or_else(|| table.width())
 }
 
-/// Prints a table whose last column explains each row, a line a row. Where it has no room on the
-/// screen, columns give way one after the other, and then the end of the explanation.
+/// Prints a table with one line per row, whose last column is an explanation. If it is too wide,
+/// columns of `spare` are omitted first, then the explanation is truncated.
 fn print_lines(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     let Some(columns) = columns(&table) else { return print(table) };
     table.set_width(columns);
@@ -225,7 +225,7 @@ fn one_line(table: &mut Table, spare: &[usize]) {
     }
 }
 
-/// The answer to one prompt, of which at most `limit` tools were asked for.
+/// Prints the answer to one prompt with at most `limit` tools.
 pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::Result<()> {
     if limit == 0 {
         line("no tools were asked for: --limit is 0")?;
@@ -247,7 +247,7 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
         if let (Fit::Unsure, Some(because)) = (selection.fit, &selection.fit_reason) {
             line(&plain(&format!("not sure that a tool fits: {because}")))?;
         }
-        // Semantic, keyword and tiers, all of which `--json` shows too.
+        // The columns semantic, keyword and tiers, which `--json` has too.
         print_lines(selected(&selection.tools), &[2, 3, 4])?;
         for found in &selection.tools {
             found.suspicions().iter().for_each(|said| {
@@ -291,7 +291,7 @@ fn selected(tools: &[SelectedTool]) -> Table {
     out
 }
 
-/// What the tools of an answer need of others, where the answer has none of these.
+/// Describes requirements of tools in the answer that no other tool in the answer provides.
 fn needs(tools: &[SelectedTool]) -> impl Iterator<Item = String> {
     let is_there = move |id: &ToolId| tools.iter().any(|found| found.tool.id == *id);
     let lacks = move |need: &&Need| !need.from.iter().any(is_there);
@@ -310,7 +310,7 @@ fn contribution(explanation: &Explanation, name: &str) -> String {
     part.map_or("–".to_owned(), |part| format!("{:.3}", part.contribution))
 }
 
-/// `high · low · fast`, with `–` for what is not declared.
+/// Formats tiers as `high · low · fast`, with `–` for undeclared ones.
 pub fn tiers(tiers: &Tiers) -> String {
     fn word<T: ToString>(tier: Option<T>) -> String {
         tier.map_or_else(|| "–".to_owned(), |tier| tier.to_string())
@@ -359,12 +359,12 @@ fn excluded(selection: &Selection) -> anyhow::Result<()> {
     print_lines(out, &[])
 }
 
-/// Where the time of one selection went.
+/// Prints the time of each stage of a selection.
 pub fn timings(timings: &Timings) -> anyhow::Result<()> {
     stages(&timings.stages())
 }
 
-/// Stages with their times, and the sum.
+/// Prints stages with their times and the sum.
 pub fn stages(stages: &[(&str, Duration)]) -> anyhow::Result<()> {
     let mut out = table(&["stage", "ms"], &[1]);
     for (stage, time) in with_total(stages) {
@@ -377,7 +377,7 @@ pub fn timings_json(timings: &Timings) -> serde_json::Map<String, serde_json::Va
     stages_json(&timings.stages())
 }
 
-/// [`stages`] as numbers of milliseconds.
+/// [`stages`] as a JSON object of milliseconds.
 pub fn stages_json(stages: &[(&str, Duration)]) -> serde_json::Map<String, serde_json::Value> {
     with_total(stages).map(|(stage, time)| (stage.to_owned(), millis(time).into())).collect()
 }
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(plain(unseen), "read_file 👩\u{200d}💻");
     }
 
-    /// A table of one tool on a screen.
+    /// Renders a table with one tool for a screen of the given width.
     fn on_a_screen(columns: u16, id: &str, why: &str) -> String {
         let mut table =
             table(&["tool", "score", "semantic", "keyword", "tiers", "why"], &[1, 2, 3]);

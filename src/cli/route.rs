@@ -1,4 +1,4 @@
-//! `toolroute route`: the tools for one prompt.
+//! `toolroute route`: ranks tools for one prompt.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use toolroute_rank::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
 
 #[derive(Args)]
 pub struct RouteArgs {
-    /// What is wanted; `-` or nothing reads it from stdin
+    /// The prompt; without one, or with `-`, it is read from stdin
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub catalog: CatalogArgs,
@@ -28,10 +28,11 @@ pub struct RouteArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Tools to show at most; `auto` shows as many as the prompt needs, up to 10 (`auto:N`: up to N)
+    /// Maximum number of tools; `auto` for as many as the prompt needs, up to 10 (`auto:N`: up to
+    /// N)
     #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
     pub limit: Limit,
-    /// Rank only this tool and others so named; repeatable
+    /// Rank only this tool and others that are named; repeatable
     #[arg(long, value_name = "ID")]
     pub candidates: Option<Vec<String>>,
     #[command(flatten)]
@@ -40,17 +41,17 @@ pub struct RouteArgs {
     pub session: SessionArgs,
     #[command(flatten)]
     pub history: HistoryArgs,
-    /// Show how each score came about
+    /// Show how each score was computed
     #[arg(long)]
     pub explain: bool,
-    /// Show where the time went
+    /// Show the time of each stage
     #[arg(long)]
     pub timings: bool,
 }
 
 configure!(RouteArgs: catalog, engine, select, limit, history);
 
-/// Unknown candidates told before the rest is only counted.
+/// Maximum number of unknown candidates to print; the rest is counted.
 const SHOWN_IDS: usize = 10;
 
 #[derive(Serialize)]
@@ -96,14 +97,14 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
             render::timings(&selection.timings)?;
         }
     }
-    // An answer without tools must not be taken for "none of these" where there were none.
+    // With an empty catalog, an empty answer does not mean that no tool fits.
     Ok(match engine.catalog().is_empty() {
         true => ExitCode::from(exit::BAD_DATA),
         false => ExitCode::SUCCESS,
     })
 }
 
-/// The words of the command line, else the prompt of the context, else all of stdin.
+/// The prompt: the words of the command line, else the context's prompt, else all of stdin.
 pub fn prompt_of(words: &[String], context: Option<&Context>) -> anyhow::Result<String> {
     let told = context.and_then(|context| context.prompt.as_deref());
     match told {

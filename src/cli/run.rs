@@ -1,4 +1,4 @@
-//! `toolroute run`: the first tool for a prompt, called.
+//! `toolroute run`: finds the best tool for a prompt and calls it.
 
 use std::process::ExitCode;
 
@@ -18,10 +18,10 @@ use toolroute_rank::engine::SelectRequest;
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// What is wanted; arguments that `--args` does not give are read out of it
+    /// The prompt; arguments that `--args` does not give are extracted from it
     pub prompt: String,
-    /// Find and call a tool for each thing that the prompt asks for, in their order, until one is not
-    /// answered; what one answers is available to the next
+    /// Find and call a tool for each request in the prompt, in order, until one fails; each answer
+    /// is available to the next calls
     #[arg(long, conflicts_with_all = ["args", "earlier", "last_result", "fallback"])]
     pub plan: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
-    // A command that ends in a question goes on from here.
+    // The next command continues here if this one ends with a question.
     kept.save()?;
     if let Some(said) = doubt(&first.tool, &selection, &args.prompt) {
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());

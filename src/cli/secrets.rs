@@ -1,4 +1,4 @@
-//! Hides secrets of servers files in all that this process writes to stderr.
+//! Hides the secrets of servers files in everything that this process writes to stderr.
 
 use std::io::{self, Write};
 use std::sync::{PoisonError, RwLock};
@@ -9,14 +9,14 @@ use toolroute_run::execution::Redactor;
 
 static KNOWN: RwLock<Option<Redactor>> = RwLock::new(None);
 
-/// Hides these from now on, beside those that are hidden already.
+/// Hides further secrets from now on.
 pub fn hide(redactor: &Redactor) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     known.get_or_insert_default().hide_all_of(redactor);
 }
 
-/// The text without secrets. In a JSON object each text is searched as it is before JSON escapes it:
-/// a secret with a quote or a backslash stands in the object as other characters.
+/// Removes secrets from a text. In JSON, each string is searched before it is escaped, because
+/// escaping changes secrets with quotes or backslashes.
 pub fn clean(text: &str) -> String {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
     let Some(known) = known.as_ref() else { return text.to_owned() };
@@ -41,7 +41,7 @@ fn clean_texts(value: &mut Value, known: &Redactor) {
     }
 }
 
-/// Stderr for logs: each event is written at once, so that no secret falls into two parts.
+/// Stderr for logs. Each event is written at once, so that no secret is split.
 pub struct Stderr;
 
 impl Write for Stderr {

@@ -1,4 +1,4 @@
-//! `toolroute serve`: the HTTP API.
+//! `toolroute serve`: runs the HTTP API.
 
 mod sources;
 
@@ -49,7 +49,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let shutdown = Shutdown::default();
         shutdown.on_signals();
         let app = App::new(Arc::clone(&service), options);
-        // In the background: some servers are slow to list their tools.
+        // In the background, because some servers are slow to list their tools.
         let starting = tokio::spawn(service.start());
         let present: CurrentService = {
             let app = Arc::clone(&app);
@@ -84,7 +84,7 @@ pub fn listening(args: &ListenArgs) -> HttpOptions {
     }
 }
 
-/// Listens, and reports the address: on stdout as JSON for programs, otherwise on stderr.
+/// Starts listening, and prints the address: on stdout as JSON for programs, else on stderr.
 pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(addr).await;
     let listener = listener.with_context(|| format!("cannot listen on {addr}"))?;
@@ -99,12 +99,13 @@ pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListen
     Ok(listener)
 }
 
-/// The token, from a file or the environment. It is required where other machines can reach the address.
+/// Reads the token from a file or the environment. A token is required if other machines can reach
+/// the address.
 pub fn token(args: &ListenArgs, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
     token_of(args.token_file.as_deref(), addr)
 }
 
-/// [`token`] for a command without [`ListenArgs`].
+/// The same as [`token`], for a command without [`ListenArgs`].
 pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
     let text = match file {
         Some(path) => {
@@ -125,8 +126,8 @@ pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<
     }
 }
 
-/// What `serve` and `mcp` take into an assembly from the same options. Without `pinning` no pins are
-/// opened: they need a folder, and a user may have no home.
+/// Sets what `serve` and `mcp` have in common. Without `pinning`, no pins are opened, because they
+/// need a folder and a user may have no home.
 pub fn shared(
     record: &RecordArgs,
     stand_ins: &StandInArgs,
@@ -145,7 +146,7 @@ pub fn shared(
     })
 }
 
-/// The file of the vectors of a catalog.
+/// The file for the vectors of a catalog.
 pub fn vectors(catalog: &CatalogArgs, args: &EngineArgs) -> VectorFile {
     match (&args.index, setup::snapshot_path(catalog, args)) {
         (_, None) => VectorFile::None,
@@ -154,7 +155,7 @@ pub fn vectors(catalog: &CatalogArgs, args: &EngineArgs) -> VectorFile {
     }
 }
 
-/// The error with the cause that has an exit code of its own.
+/// Converts an error; the cause that has an exit code of its own is kept.
 pub fn failure(error: toolroute_serve::Error) -> anyhow::Error {
     match error {
         toolroute_serve::Error::Engine(error) => error.into(),
@@ -164,7 +165,7 @@ pub fn failure(error: toolroute_serve::Error) -> anyhow::Error {
     }
 }
 
-/// The task that learns from the log at intervals (`--learn-every`).
+/// The task for `--learn-every`, which learns from the log at intervals.
 pub fn learning(
     record: &RecordArgs,
     usage: &UsageArgs,
@@ -193,7 +194,7 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
     Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
 }
 
-/// The changes of earlier runs; none where there is no file yet.
+/// Reads the changes of earlier runs; empty if the file does not exist.
 fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
     let Some(path) = path else { return Ok(Changes::default()) };
     match std::fs::read_to_string(path) {

@@ -1,4 +1,4 @@
-//! The servers file, and the catalogs that its servers say they have.
+//! Reads the servers file and the tool lists of its servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ use toolroute_run::execution::{
     BASE_VARIABLES, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
 };
 
-/// A server's list of tools is taken from the cache so long.
+/// How long a stored tool list is used before the server is asked again.
 const FRESH: Duration = Duration::from_secs(3_600);
 
-/// Threads for connections. Two, so that one server's long answer delays no other's.
+/// Threads for connections: two, so that a long answer of one server does not delay the others.
 const THREADS: usize = 2;
 
-/// How long threads are given to end that nobody can wake, such as one that reads stdin or is in
-/// the middle of a plan. Ledger and log are whole without them.
+/// How long to wait at exit for threads that cannot be interrupted, such as one that reads stdin or
+/// executes a plan. Ledger and log are consistent without them.
 #[cfg(feature = "server")]
 const LAST_THREADS: Duration = Duration::from_millis(200);
 
-/// Runs a server to its end, and ends with it: what still runs on other threads is not waited for.
+/// Runs a server until it ends, without waiting for work on other threads.
 #[cfg(feature = "server")]
 pub fn run<T>(served: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = runtime()?;
@@ -40,7 +40,7 @@ pub fn runtime() -> anyhow::Result<Runtime> {
     builder.worker_threads(THREADS).enable_all().build().context("cannot start threads")
 }
 
-/// What is said where servers are needed and no file has any.
+/// The error if a command needs servers and no servers file is named.
 pub fn none_named() -> Failure {
     let default = paths::servers().map(|path| format!(", and there is no {}", path.display()));
     let said = format!(
@@ -51,7 +51,7 @@ pub fn none_named() -> Failure {
     Failure { code: exit::BAD_ARGUMENTS, said }
 }
 
-/// Reads the servers file and says what is wrong with it.
+/// Reads the servers file and prints its problems.
 pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the servers file {}", path.display()))?;
@@ -63,12 +63,12 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     })
 }
 
-/// The file's servers. None is started yet.
+/// Creates the file's servers, without starting them.
 pub fn open(file: &ServersFile) -> Servers {
     open_with(file, options())
 }
 
-/// [`open`] after [`catalogs`], which has told what is wrong with the file.
+/// The same as [`open`], after [`catalogs`] has printed the problems of the file.
 pub fn open_again(file: &ServersFile) -> Servers {
     let (servers, problems) = Servers::open(file, &options());
     let new = problems.iter().filter(|problem| !file.problems.contains(problem));
@@ -76,7 +76,7 @@ pub fn open_again(file: &ServersFile) -> Servers {
     servers
 }
 
-/// [`open`] with other options than [`options`].
+/// The same as [`open`], with other options.
 pub fn open_with(file: &ServersFile, options: McpOptions) -> Servers {
     let (servers, problems) = Servers::open(file, &options);
     problems.iter().for_each(|problem| render::note(&render::plain(problem)));
@@ -88,7 +88,7 @@ pub fn options() -> McpOptions {
     McpOptions { process: process_options(), ..McpOptions::default() }
 }
 
-/// What every program gets of our environment.
+/// Which environment variables servers inherit.
 pub fn process_options() -> ProcessOptions {
     let base = BASE_VARIABLES
         .iter()
@@ -96,8 +96,8 @@ pub fn process_options() -> ProcessOptions {
     ProcessOptions { base_env: base.collect() }
 }
 
-/// How many tools each server was seen to list only to clients that offer sampling, elicitation and
-/// roots; `doctor` looks, and keeps it beside the list of tools.
+/// The number of tools that each server lists only to clients with sampling, elicitation and roots.
+/// `doctor` determines and stores it.
 #[cfg(feature = "server")]
 pub fn withheld(file: &ServersFile) -> BTreeMap<String, usize> {
     let count = |(name, print): (&String, &String)| {
@@ -107,16 +107,16 @@ pub fn withheld(file: &ServersFile) -> BTreeMap<String, usize> {
     file.fingerprints.iter().filter_map(count).collect()
 }
 
-/// Where the names of those tools are kept.
+/// The file with the names of those tools.
 pub fn withheld_path(name: &str, fingerprint: &str) -> PathBuf {
     cached(name, fingerprint).with_extension("withheld.json")
 }
 
-/// Between two words on who is still waited for.
+/// The interval of messages about servers that have not answered yet.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
-/// Asks servers for their tools and ends them; tells on the way whom it waits for, since a server that
-/// is fetched first may take minutes.
+/// Asks servers for their tools and stops them. Prints which servers have not answered yet, because
+/// one that is downloaded first may take minutes.
 pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
     runtime()?.block_on(async {
         let mut waiting: BTreeSet<String> = names.iter().cloned().collect();
@@ -146,17 +146,17 @@ pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
     })
 }
 
-/// What the servers of a servers file have.
+/// The tools of all servers of a servers file.
 #[derive(Default)]
 pub struct ServerTools {
-    /// A file of tools for each server.
+    /// A file of tools per server.
     pub files: Vec<PathBuf>,
-    /// The tools of servers that could not be kept.
+    /// Tools of servers whose list could not be stored.
     pub unkept: Vec<Tool>,
 }
 
-/// The tools of all servers. A server that does not answer costs its own tools, or leaves those of the
-/// last time.
+/// Loads the tools of all servers. If a server does not answer, its last stored list is used, if
+/// any.
 pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     let Some(path) = &live.servers else { return Ok(ServerTools::default()) };
     let file = read(path)?;
@@ -196,18 +196,18 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     Ok(ServerTools { files, unkept: unkept.into_values().flatten().collect() })
 }
 
-/// Whether there is something in a server's list.
+/// Whether a server's stored list has any tools.
 pub fn has_tools(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.len() > 0)
 }
 
-/// The server of the file that a tool is of.
+/// Returns the name of a tool's server in the file.
 pub fn home<'a>(tool: &'a Tool, file: &ServersFile) -> Option<&'a str> {
     tool.server.as_deref().filter(|server| file.entries.contains_key(*server))
 }
 
-/// A catalog without the tools that the servers file does not offer of its servers: what is found can be
-/// called.
+/// Removes tools from the catalog that the servers file does not offer, so that every tool that is
+/// found can be called.
 pub fn offered(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
     let Some(path) = live.servers() else { return Ok(catalog) };
     let offers = read(path)?.offers;
@@ -218,22 +218,22 @@ pub fn offered(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
     Ok(Catalog::from_tools(left).catalog)
 }
 
-/// Where the tools are kept that a server listed the last time it was asked.
+/// A server's stored tool list.
 pub struct KeptList {
     pub name: String,
     pub path: PathBuf,
-    /// Whether it was asked lately.
+    /// Whether the list is recent.
     pub is_fresh: bool,
 }
 
 impl KeptList {
-    /// Whether the server is to be asked anew; with `refresh` each is.
+    /// Whether the server should be asked again; always with `refresh`.
     pub fn is_stale(&self, refresh: bool) -> bool {
         refresh || !self.is_fresh
     }
 }
 
-/// A place for each server of the file, whether there is anything at it or not.
+/// Returns the list of each server of the file, whether it exists or not.
 pub fn kept(file: &ServersFile) -> Vec<KeptList> {
     let place = |(name, print): (&String, &String)| {
         let path = cached(name, print);
@@ -248,13 +248,14 @@ pub fn kept(file: &ServersFile) -> Vec<KeptList> {
     file.fingerprints.iter().map(place).collect()
 }
 
-/// Where a server's tools are kept: another entry in the file is another server.
+/// The file of a server's tools. It depends on the server's entry: a changed entry is a different
+/// server.
 fn cached(name: &str, fingerprint: &str) -> PathBuf {
     let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     paths::cache("servers").join(format!("{}-{fingerprint}.jsonl", render::cut(&name, 40)))
 }
 
-/// Whether a list is what was kept, as far as that is known: its hash stands beside it.
+/// Whether a list matches the hash that is stored beside it.
 fn is_whole(path: &Path) -> bool {
     let (list, hash) = (std::fs::read(path), std::fs::read_to_string(hash_of(path)));
     list.ok()
@@ -271,10 +272,10 @@ fn is_fresh(path: &Path) -> bool {
     age.is_ok_and(|at| SystemTime::now().duration_since(at).unwrap_or_default() < FRESH)
 }
 
-/// Keeps a list of tools, whole or not at all.
+/// Stores a list of tools atomically.
 pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
     let text = catalog.to_jsonl();
-    // Until the new hash is there, the list is as one that nobody can vouch for.
+    // A crash before the new hash is written must not leave a list with an old hash.
     std::fs::remove_file(hash_of(path)).ok();
     paths::put(path, text.as_bytes())?;
     paths::put(&hash_of(path), toolroute_vectors::durable::sha256_hex(text.as_bytes()).as_bytes())

@@ -1,4 +1,4 @@
-//! `--session NAME`: a conversation that goes on from one command to the next.
+//! `--session NAME`: a conversation over several commands.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,16 +15,17 @@ use toolroute_conduct::session::{Session, SessionRecord};
 use toolroute_run::execution::CallLimits;
 use toolroute_vectors::durable::{self, Readers};
 
-/// A session without a command for longer than this begins anew, as one over MCP does.
+/// A session that is unused for longer than this starts anew, as over MCP.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Characters of a name, which is also that of a file.
+/// Maximum length of a session name, which is part of a file name.
 const NAME_CHARS: usize = 64;
 
-/// The contents of a session's file. The hash finds damage, which could change what was asked or called.
+/// The contents of a session's file. The hash detects damage, which could change what was asked or
+/// called.
 #[derive(Serialize, Deserialize)]
 struct SessionFile {
-    /// The hash of the session's JSON.
+    /// SHA-256 of the session's JSON.
     sha256: String,
     session: Box<RawValue>,
 }
@@ -38,7 +39,7 @@ impl SessionFile {
         })
     }
 
-    /// The session of a file; a file of an earlier version is the session alone.
+    /// Reads a file; in an earlier version, it only contained the session.
     fn read(text: &[u8]) -> Result<SessionRecord, String> {
         let Ok(file) = serde_json::from_slice::<Self>(text) else {
             return serde_json::from_slice(text).map_err(|error| error.to_string());
@@ -50,14 +51,14 @@ impl SessionFile {
     }
 }
 
-/// A session, and the file that keeps it.
+/// A session and its file.
 pub struct KeptSession {
     pub session: Session,
     path: Option<PathBuf>,
 }
 
 impl KeptSession {
-    /// The session that was typed; one of this command alone where none was.
+    /// Opens the typed session, or one for this command only.
     pub fn open(args: &SessionArgs, global: &Global) -> anyhow::Result<Self> {
         let Some(name) = &args.session else {
             return Ok(Self { session: Session::default(), path: None });
@@ -73,14 +74,14 @@ impl KeptSession {
         Self { session: self.session.with_limits(limits), ..self }
     }
 
-    /// Keeps it for the next command.
+    /// Saves the session for the next command.
     pub fn save(&self) -> anyhow::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let json = serde_json::to_vec(&SessionFile::of(&self.session.record())?)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        // Prompts and results are for their user alone.
+        // Prompts and results are private.
         durable::replace(path, Readers::Owner, &json)
             .with_context(|| format!("cannot keep the session at {}", path.display()))
     }

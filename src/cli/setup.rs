@@ -1,4 +1,4 @@
-//! From parsed arguments to an engine.
+//! Builds an engine from parsed arguments.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use toolroute_rank::engine::{
 use toolroute_rank::feedback::{StoreOptions, UsageVectors};
 use toolroute_vectors::embedding::Embedder;
 
-/// Stands for stdin or stdout where a file is expected.
+/// The file name that means stdin or stdout.
 pub const STREAM: &str = "-";
 
-/// No answer is kept: a command asks once.
+/// Disables the answer cache, because a command asks only once.
 const NO_ANSWERS: CacheSettings = CacheSettings { ttl_ms: 0, entries: 0 };
 
-/// Problems shown before the rest is only counted.
+/// Maximum number of problems to print; the rest is counted.
 const SHOWN_PROBLEMS: usize = 10;
 
-/// Loads a catalog and tells its problems on stderr.
+/// Loads a catalog and prints its problems on stderr.
 pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
     Ok(catalog_and_held(args, global)?.0)
 }
 
-/// [`catalog`], and the tools of it that are held back.
+/// Loads a catalog, and returns the tools that are held back separately.
 fn catalog_and_held(
     args: &CatalogArgs,
     global: &Global,
@@ -43,7 +43,7 @@ fn catalog_and_held(
     Ok((catalog, held))
 }
 
-/// Reports the problems of a catalog on stderr.
+/// Prints the problems of a catalog on stderr.
 pub fn tell_problems(problems: &[Problem], global: &Global) {
     for problem in problems.iter().take(SHOWN_PROBLEMS) {
         render::warn(global, &render::plain(&problem.to_string()));
@@ -55,7 +55,7 @@ pub fn tell_problems(problems: &[Problem], global: &Global) {
     }
 }
 
-/// Warns where the sources of a catalog have no tool at all.
+/// Warns if the sources of a catalog contain no tool.
 pub fn tell_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     if catalog.is_empty() {
         let places = args
@@ -68,13 +68,13 @@ pub fn tell_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     }
 }
 
-/// Whether any source of tools is named.
+/// Whether the arguments name any source of tools.
 pub fn names_sources(args: &CatalogArgs) -> bool {
     !args.tools.is_empty() || args.live.servers().is_some()
 }
 
 /// # Errors
-/// Where none is.
+/// If no source is named.
 pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     if !names_sources(args) {
         let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";
@@ -115,7 +115,7 @@ fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Ve
     Ok((loaded, held))
 }
 
-/// A file of prompts, or stdin.
+/// Opens a file of prompts, or stdin.
 pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
     Ok(if path == Path::new(STREAM) {
         RowFile::read_from("stdin", std::io::stdin().lock())?
@@ -124,34 +124,34 @@ pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
     })
 }
 
-/// What a command needs of its engine.
+/// What a command needs from its engine.
 pub struct Wanted {
     pub strategy: Strategy,
     pub fusion: Fusion,
     pub clauses: bool,
     pub complete: bool,
     pub min_confidence: f32,
-    /// The weights of `--signal`, in the order in which they were typed.
+    /// The weights of `--signal`, in the typed order.
     pub signals: Vec<(Option<Signal>, f32)>,
     pub policy: Policy,
     pub policy_band: f32,
-    /// Whether answers may be kept as the configuration says; false where selections are timed.
+    /// Whether answers may be cached as configured; false if selections are timed.
     pub keep_answers: bool,
     /// Whether the program answers many prompts.
     pub lives_long: bool,
     pub limit: Limit,
-    /// What was learned from past prompts.
+    /// The file that `toolroute learn` wrote.
     pub usage: Option<PathBuf>,
-    /// The log of executions to learn from and to write to.
+    /// The log of executions, which is read and written.
     pub feedback: Option<PathBuf>,
-    /// A loaded model, to use instead of the one that the arguments name.
+    /// A loaded model that replaces the one that the arguments name.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// A catalog to use instead of the one that the arguments name; its vectors are not kept.
+    /// A catalog that replaces the one that the arguments name. Its vectors are not saved.
     pub catalog: Option<Catalog>,
 }
 
 impl Wanted {
-    /// Nothing but the tools' vectors.
+    /// Only the vectors of the tools are needed.
     pub fn vectors() -> Self {
         Self {
             strategy: Strategy::Hybrid,
@@ -173,7 +173,7 @@ impl Wanted {
     }
 
     /// # Errors
-    /// Where what was typed contradicts itself.
+    /// If the arguments contradict each other.
     pub fn new(select: &SelectArgs, limit: Limit) -> anyhow::Result<Self> {
         let policy = select.policy.policy();
         let (strategy, fusion) = (select.strategy, select.fusion()?);
@@ -197,7 +197,7 @@ impl Wanted {
     }
 }
 
-/// [`build`], with a warning where the vectors could not be kept.
+/// The same as [`build`], with a warning if the vectors could not be saved.
 pub fn engine(
     catalog_args: &CatalogArgs,
     args: &EngineArgs,
@@ -212,15 +212,15 @@ pub fn engine(
     Ok(engine)
 }
 
-/// Warns where `--search hnsw` was asked for and all rows are scanned instead.
+/// Warns if `--search hnsw` was given but all rows are scanned.
 pub fn tell_scanned(engine: &Engine, global: &Global) {
     if let Some(because) = &engine.index_report().scanned {
         render::warn(global, &format!("warning: --search hnsw scans all tools here: {because}"));
     }
 }
 
-/// Builds the engine for a command. With strategy `auto` a model that is not on disk costs only
-/// the semantic part, and the user is told; where one is asked for it is an error.
+/// Builds the engine for a command. With strategy `auto`, a missing model disables semantic search
+/// with a warning; with an explicit semantic strategy it is an error.
 pub fn build(
     catalog_args: &CatalogArgs,
     args: &EngineArgs,
@@ -231,7 +231,7 @@ pub fn build(
     guard(&mut wanted, catalog_args);
     let given = wanted.catalog.take();
     let is_given = given.is_some();
-    // The model loads while the tools are read.
+    // The model is loaded while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading = scope.spawn(|| match wanted.embedder.clone() {
             None => models::embedder(args, wanted.strategy, global),
@@ -266,15 +266,15 @@ pub fn build(
     Ok(engine)
 }
 
-/// Keeps tools of other servers out that score far below the best one, unless `--near-best` says otherwise. Anybody
-/// may write what a server lists.
+/// Excludes tools of other servers that score far below the best tool, unless `--near-best` says
+/// otherwise: anyone may write what a server lists.
 pub fn guard(wanted: &mut Wanted, catalog: &CatalogArgs) {
     if catalog.live.servers().is_some() {
         wanted.policy.near_best.get_or_insert(NEAR_BEST);
     }
 }
 
-/// The engine's configuration for a command.
+/// Creates the engine's configuration for a command.
 pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConfig {
     let mut config = EngineConfig {
         strategy: wanted.strategy,
@@ -290,7 +290,7 @@ pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConf
         ..EngineConfig::default()
     };
     if !wanted.lives_long {
-        // A command asks once, and `bench` times the model.
+        // A command asks only once, and `bench` measures the model.
         (config.query_cache, config.cache) = (0, NO_ANSWERS);
     }
     global.settings.apply(&mut config);
@@ -301,7 +301,7 @@ pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConf
     config
 }
 
-/// Has the engine keep the vectors of a catalog, unless `--no-save` says otherwise.
+/// Makes the engine save the vectors of a catalog, unless `--no-save` is given.
 pub fn snapshot(
     builder: EngineBuilder,
     catalog_args: &CatalogArgs,
@@ -314,7 +314,7 @@ pub fn snapshot(
     }
 }
 
-/// The file for the vectors of a catalog; `None` where they are not kept.
+/// The file for the vectors of a catalog; `None` if they are not saved.
 pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
     match (&args.index, args.no_save) {
         (_, true) => None,
@@ -329,7 +329,7 @@ fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf>
     paths::default_snapshot(&sources, &models::key(args))
 }
 
-/// The result of a thread; its panic becomes a panic of the caller.
+/// Joins a thread and propagates its panic.
 pub fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

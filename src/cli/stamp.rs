@@ -1,4 +1,4 @@
-//! Tells whether files have changed, by their times and lengths.
+//! Detects changes of files by modification time and length.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -7,10 +7,10 @@ use std::time::SystemTime;
 
 use super::args::{CatalogArgs, Global};
 
-/// Folders within folders that are looked into.
+/// Maximum depth of folders that are searched.
 const DEEPEST: usize = 16;
 
-/// The files that a catalog and a configuration are read from.
+/// The source files of a catalog and a configuration.
 pub struct Sources {
     paths: Vec<PathBuf>,
 }
@@ -24,7 +24,7 @@ impl Sources {
         Self { paths }
     }
 
-    /// Another number where a file came, changed or went.
+    /// A number that changes if a file is added, changed or removed.
     pub fn stamp(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.paths.iter().for_each(|path| add(path, 0, &mut hasher));

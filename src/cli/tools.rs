@@ -1,4 +1,4 @@
-//! `toolroute tools`: what is in a catalog.
+//! `toolroute tools`: inspects a catalog.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -44,16 +44,16 @@ impl Configure for ToolsArgs {
 pub enum ToolsCommand {
     /// List the tools of a catalog with their tiers
     List(ListArgs),
-    /// Show one tool whole
+    /// Show one tool completely
     Show {
-        /// Its id, `server:tool`, or a name that only one tool has
+        /// The tool's id, `server:tool`, or a name that only one tool has
         id: String,
         #[command(flatten)]
         catalog: CatalogArgs,
     },
-    /// Say what is wrong with a catalog; exit code 3 where a tool was left out
+    /// Report what is wrong with a catalog; exit code 3 if a tool was left out
     Validate(CatalogArgs),
-    /// Find tools that come up for too many prompts, pass for another server's, or steer models
+    /// Find tools that match too many prompts, imitate another server's tool, or steer models
     Probe(ProbeArgs),
 }
 
@@ -65,17 +65,17 @@ pub struct ListArgs {
     pub facets: FacetArgs,
 }
 
-/// Each leaves only tools with that value; several values of one facet are alternatives.
+/// Filters by facet. Several values of one facet are alternatives.
 #[derive(Args)]
 #[command(next_help_heading = "Only tools of")]
 pub struct FacetArgs {
-    /// A phase that the tool names, or any where it names none; repeatable, as are the others
+    /// A phase; also matches tools that declare none; repeatable, as are the other filters
     #[arg(long, value_name = "PHASE")]
     pub phase: Vec<String>,
-    /// A programming language, or any where the tool names none
+    /// A programming language; also matches tools that declare none
     #[arg(long, value_name = "LANGUAGE")]
     pub language: Vec<String>,
-    /// A kind of work, or any where the tool names none
+    /// A kind of work; also matches tools that declare none
     #[arg(long, value_name = "TASK")]
     pub task_type: Vec<String>,
     /// A category
@@ -84,7 +84,7 @@ pub struct FacetArgs {
     /// A server
     #[arg(long, value_name = "SERVER")]
     pub server: Vec<String>,
-    /// A type of obligation that the tool discharges
+    /// A type of obligation that the tool satisfies
     #[arg(long, value_name = "TYPE")]
     pub satisfies: Vec<String>,
 }
@@ -119,7 +119,7 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// The rows that have a value of every facet that is asked for.
+/// Returns the rows that match every given facet.
 fn chosen(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..catalog.len() as u32).collect();
     for (facet, values) in asked(facets) {
@@ -204,7 +204,7 @@ struct Verdict<'a> {
     problems: &'a [Problem],
 }
 
-/// Told where nothing is wrong but that there is nothing, as in a file that holds `[]`.
+/// The problem that is reported if a catalog is valid but empty, such as a file with `[]`.
 fn nothing(args: &CatalogArgs) -> Problem {
     let places = args.tools.iter().map(PathBuf::as_path);
     let places = places.chain(args.live.servers().map(PathBuf::as_path));
@@ -215,7 +215,7 @@ fn nothing(args: &CatalogArgs) -> Problem {
 }
 
 fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    // Strict or not, what is wrong is the answer here, not a failure.
+    // Problems are the result of this command and not a failure, with or without `--strict`.
     let (tools, problems) = match setup::catalog_with_problems(args, false) {
         Ok((catalog, mut problems)) => {
             problems.extend(catalog.suspicious());

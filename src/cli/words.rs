@@ -1,7 +1,7 @@
-//! Options whose value is one of a few words.
+//! Options whose value is a word of an enum.
 //!
-//! The words of an enum stand in one place, its `Deserialize`: flags, variables, files and help
-//! read them there.
+//! The words are defined once, by the enum's `Deserialize`; flags, variables, files and help use
+//! them.
 
 use std::str::FromStr as _;
 
@@ -13,7 +13,7 @@ use serde::de::{Deserializer, Error as _, Visitor};
 
 use toolroute_vectors::embedding::Device;
 
-/// What makes a score.
+/// How scores are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Blend {
@@ -21,7 +21,7 @@ pub enum Blend {
     Plain,
 }
 
-/// How meaning and words become one score.
+/// How the semantic and the keyword score are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FusionMethod {
@@ -29,7 +29,7 @@ pub enum FusionMethod {
     Rrf,
 }
 
-/// How both parts of the weighted blend are brought to one scale.
+/// How both scores of the weighted blend are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -38,7 +38,7 @@ pub enum Scale {
     ZScore,
 }
 
-/// What runs the model.
+/// Which implementation runs the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackendName {
@@ -46,7 +46,7 @@ pub enum BackendName {
     Candle,
 }
 
-/// How logs are written.
+/// The format of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
@@ -54,21 +54,22 @@ pub enum LogFormat {
     Json,
 }
 
-/// The words of an enum, in the order of its variants.
+/// Returns the words of an enum, in the order of its variants.
 pub fn words<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut words: &'static [&'static str] = &[];
-    // The words are all that is wanted: no value comes out of it.
+    // Deserialization fails on purpose: `Words` only records the names.
     T::deserialize(Words(&mut words)).err();
     words
 }
 
-/// The words of an enum as help shows them: `low|medium|high`.
+/// Returns the words of an enum in the form of the help: `low|medium|high`.
 pub fn joined<T: DeserializeOwned>() -> &'static str {
-    // clap takes static texts alone, and a process describes its arguments once.
+    // clap requires static strings. The leak is bounded, because a process builds its arguments
+    // once.
     words::<T>().join("|").leak()
 }
 
-/// Reads a word as a value of an enum; clap lists the words in its errors and completions.
+/// Parses a word as a value of an enum; clap lists the words in errors and completions.
 pub fn word<T>() -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
@@ -79,7 +80,7 @@ where
     })
 }
 
-/// `cpu`, `cuda`, `cuda:1`, `metal`.
+/// Parses `cpu`, `cuda`, `cuda:1`, `metal`.
 pub fn device(text: &str) -> Result<Device, String> {
     let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
     let number = usize::from_str(number);
@@ -91,7 +92,7 @@ pub fn device(text: &str) -> Result<Device, String> {
     }
 }
 
-/// Keeps the words that an enum names when it is read.
+/// A deserializer that records the variant names of an enum.
 struct Words<'w>(&'w mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for Words<'_> {

@@ -1,4 +1,4 @@
-//! How tools are called.
+//! Arguments for calling tools.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ use toolroute_run::execution::{CallLimits, LONGEST_REQUEST, LocalTime};
 
 #[derive(Args)]
 pub struct ExecutionArgs {
-    /// The arguments, as a JSON object; `-` reads it from stdin. Those that a prompt gives are added
+    /// The arguments, as a JSON object; `-` reads it from stdin. Arguments found in the prompt are
+    /// added
     #[arg(short, long, value_name = "JSON", default_value = "{}")]
     pub args: String,
     #[command(flatten)]
@@ -20,65 +21,66 @@ pub struct ExecutionArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub log: LogChoice,
-    /// The tool to try where the one before it fails; repeatable [default: those that the tool
-    /// declares, else those that satisfy the same type of obligation]
+    /// A tool to try if the one before it fails; repeatable [default: those that the tool declares,
+    /// else those that satisfy the same type of obligation]
     #[arg(long, value_name = "ID", conflicts_with = "no_fallback")]
     pub fallback: Vec<String>,
     #[command(flatten)]
     pub stand_ins: StandInArgs,
 }
 
-/// What arguments are read from beside the prompt.
+/// Sources of a tool's arguments in addition to the prompt.
 #[derive(Args)]
 pub struct SourceArgs {
-    /// An earlier prompt of the conversation, the oldest first; repeatable. "it" may mean what it names
+    /// An earlier prompt of the conversation, oldest first, to resolve words such as "it";
+    /// repeatable
     #[arg(long, value_name = "PROMPT")]
     pub earlier: Vec<String>,
-    /// What the last tool answered, as a file of JSON or text; "that" may mean it
+    /// The last tool's result, as a file of JSON or text, to resolve words such as "that"
     #[arg(long, value_name = "FILE")]
     pub last_result: Option<PathBuf>,
-    /// The moment that "tomorrow" is relative to, such as 2026-04-20T10:30:00+02:00 [default: now,
-    /// by the clock and the time zone of this machine]
+    /// The time that words such as "tomorrow" are relative to, such as 2026-04-20T10:30:00+02:00
+    /// [default: now, in this machine's time zone]
     #[arg(long, value_name = "TIME")]
     pub now: Option<LocalTime>,
-    /// Show the tool and its arguments, and call nothing
+    /// Show the tool and its arguments without calling it
     #[arg(long)]
     pub dry_run: bool,
 }
 
 impl SourceArgs {
-    /// The moment that was typed, or this one.
+    /// The time of `--now`, or the current time.
     pub fn moment(&self) -> LocalTime {
         self.now.clone().unwrap_or_else(LocalTime::of_this_machine)
     }
 }
 
-/// Which tools may answer for one that fails.
+/// Which tools may be tried when one fails.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct StandInArgs {
-    /// Try no other tool where one fails
+    /// Try no other tool if one fails
     #[arg(long)]
     pub no_fallback: bool,
-    /// Where a tool fails that only reads, let one that is near in meaning answer; the answer says
-    /// so first. Nearness is a guess: two databases are near, and hold other rows
+    /// If a read-only tool fails, try the one closest in meaning; the answer says so first. This is
+    /// a guess: two databases may be close in meaning and hold different data
     #[arg(long, conflicts_with = "no_fallback")]
     pub fallback_by_meaning: bool,
 }
 
-/// What a call of a tool may do, and how much of its answer is taken.
+/// Which calls are permitted, and limits on time and output.
 #[derive(Args)]
 pub struct LimitArgs {
-    /// Agree to what may destroy something
+    /// Confirm calls that may destroy something
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
     pub rights: RightsArgs,
 }
 
-/// Which tools may be called, and how much of time and text they may take.
+/// Which tools may be called, and limits on time and output.
 #[derive(Args, Clone, Debug)]
 pub struct RightsArgs {
-    /// Call only tools that say they only read
+    /// Call only tools that declare that they only read
     #[arg(long)]
     pub read_only: bool,
     /// Call only tools whose id matches, such as `files__*`; repeatable
@@ -87,36 +89,36 @@ pub struct RightsArgs {
     /// Never call tools whose id matches; repeatable
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
-    /// Seconds to wait for a tool, from its start or from the latest that it told of its progress
-    /// [default: 60, and 300 for research]
+    /// Seconds to wait for a tool, counted from its start or its latest progress report [default:
+    /// 60, and 300 for research]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
-    /// Seconds that a request may take at most, with all its tools and tries and however steadily a
-    /// tool tells of its progress
+    /// Maximum seconds of a request, including all tools and retries, whatever progress the tools
+    /// report
     #[arg(long, value_name = "S", default_value_t = LONGEST_REQUEST.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub longest_request: u64,
-    /// Characters of an answer at most; the rest is kept for `toolroute output`
+    /// Maximum characters of an answer; `toolroute output` prints the rest
     #[arg(long, value_name = "N", default_value_t = 40_000)]
     pub max_chars: usize,
     #[command(flatten)]
     pub session: CallLimitArgs,
 }
 
-/// How often calls may be repeated in one session, and what they may use up.
+/// Limits on the calls of one session.
 #[derive(Args, Clone, Debug)]
 pub struct CallLimitArgs {
-    /// Times that the same call with the same arguments is made in a session, as long as nothing
-    /// else was changed
+    /// How often the same call with the same arguments may be made in a session while nothing else
+    /// changes
     #[arg(long, value_name = "N", default_value_t = CallLimits::default().same_call, value_parser = clap::value_parser!(u32).range(1..))]
     pub same_call: u32,
-    /// Times that a cycle of calls may come round in a session
+    /// How often a cycle of calls may repeat in a session
     #[arg(long, value_name = "N", default_value_t = CallLimits::default().same_cycle, value_parser = clap::value_parser!(u32).range(1..))]
     pub same_cycle: u32,
-    /// Calls of a session at most
+    /// Maximum number of calls in a session
     #[arg(long, value_name = "N")]
     pub session_calls: Option<u32>,
-    /// What the calls of a session may cost: 1 for a tool of tiny cost, 3 for low or undeclared, 10
-    /// for medium, 30 for high
+    /// Maximum total cost of the calls in a session: 1 for a tool of tiny cost, 3 for low or
+    /// undeclared, 10 for medium, 30 for high
     #[arg(long, value_name = "UNITS")]
     pub session_cost: Option<u32>,
 }
@@ -132,5 +134,5 @@ impl CallLimitArgs {
     }
 }
 
-// `log` is all of it that variables and files set.
+// Variables and files only set `log`.
 configure!(ExecutionArgs: log);

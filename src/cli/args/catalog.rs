@@ -1,4 +1,4 @@
-//! Where tools come from.
+//! Arguments that name the sources of tools.
 
 use std::path::PathBuf;
 
@@ -10,29 +10,29 @@ use crate::cli::settings::{Configure, Settings, keys};
 
 #[derive(Args, Clone)]
 pub struct CatalogArgs {
-    /// A file or folder of tools, repeatable: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3,
-    /// JSONL, TOML [env: TOOLROUTE_TOOLS, several separated as in PATH]
+    /// A file or folder of tools: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3, JSONL,
+    /// TOML; repeatable [env: TOOLROUTE_TOOLS, several separated as in PATH]
     #[arg(short, long, value_name = "PATH")]
     pub tools: Vec<PathBuf>,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Files that set tiers and facets for tools by id pattern
+    /// A file that overrides tiers and facets of tools by id pattern (an overlay); repeatable
     #[arg(long, value_name = "FILE")]
     pub overlay: Vec<PathBuf>,
-    /// Take the patterns over prompts that files of tools declare (`routing.signals`, `critical`);
-    /// those of overlays are always taken
+    /// Use the prompt patterns that tool files declare (`routing.signals`, `critical`); those of
+    /// overlays are always used
     #[arg(long)]
     pub author_signals: bool,
-    /// Fail on the first bad tool or row instead of leaving it out
+    /// Fail on the first invalid tool or row instead of skipping it
     #[arg(long)]
     pub strict: bool,
 }
 
-/// Where tools come from that no file lists.
+/// Arguments that name MCP servers whose tools are added to the catalog.
 #[derive(Args, Clone, Default)]
 pub struct LiveArgs {
-    /// A file with `mcpServers`: the tools are what these servers say they have, asked once an hour
-    /// [env: TOOLROUTE_SERVERS] [default of mcp, call, run and doctor: the file that `import` writes]
+    /// A file with `mcpServers`, whose servers are asked for their tools once an hour [env:
+    /// TOOLROUTE_SERVERS] [default of mcp, call, run and doctor: the file that `import` writes]
     #[cfg(feature = "mcp")]
     #[arg(long, value_name = "FILE")]
     pub servers: Option<PathBuf>,
@@ -59,7 +59,7 @@ impl Configure for CatalogArgs {
 }
 
 impl LiveArgs {
-    /// Takes the servers file that `import` writes, where none is named and there is one.
+    /// Uses the servers file that `import` writes, if none is named and it exists.
     #[cfg(feature = "mcp")]
     pub fn or_imported(&mut self) {
         if self.servers.is_none() {
@@ -68,7 +68,7 @@ impl LiveArgs {
         }
     }
 
-    /// The servers file, where one was named and servers can be called at all.
+    /// The servers file, if one is named and this build can call servers.
     pub fn servers(&self) -> Option<&PathBuf> {
         #[cfg(feature = "mcp")]
         return self.servers.as_ref();

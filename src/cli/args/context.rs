@@ -1,4 +1,4 @@
-//! What is known around a prompt.
+//! Arguments that describe the context of a prompt.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use toolroute_rank::engine::Stage;
 pub struct ContextArgs {
     #[command(flatten)]
     pub source: ContextSourceArgs,
-    /// Where the work stands: initial, planning, reading, analysis, execution, verification or
-    /// completion; planning, reading and analysis take read-only tools alone
+    /// The stage of the work: initial, planning, reading, analysis, execution, verification or
+    /// completion; in planning, reading and analysis only read-only tools are ranked
     #[arg(long, value_name = "STAGE", value_parser = |name: &str| name.parse::<Stage>())]
     pub stage: Option<Stage>,
-    /// A profile of the configuration, which names the tools of a kind of work
+    /// A profile of the configuration, which selects the tools for a kind of work
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Rank only tools whose id matches this pattern, such as `git__*`; repeatable
@@ -27,33 +27,34 @@ pub struct ContextArgs {
     /// The model that will call the tools; a small one gets at most ten
     #[arg(long, value_name = "NAME")]
     pub for_model: Option<String>,
-    /// Lower dear tools
+    /// Rank expensive tools lower
     #[arg(long)]
     pub cost_aware: bool,
-    /// Tokens of the definitions in an answer at most; the best tool is given in any case
+    /// Maximum number of tokens of the tool definitions in an answer; the best tool is always
+    /// included
     #[arg(long, value_name = "N")]
     pub budget_tokens: Option<usize>,
 }
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct ContextSourceArgs {
-    /// The context as JSON (docs/context.md has its members); `-` is stdin
+    /// The context as JSON (see docs/context.md); `-` is stdin
     #[arg(long, value_name = "FILE")]
     pub context: Option<PathBuf>,
-    /// A file or folder that the prompt is about, repeatable. Hidden and built files in a folder are
-    /// left out
+    /// A file or folder that the prompt is about; repeatable. Hidden and generated files in folders
+    /// are skipped
     #[arg(short, long, value_name = "PATH")]
     pub files: Vec<PathBuf>,
-    /// What was said before the prompt, oldest first, as JSON: [{"role", "text"}], or the messages
-    /// of a request to a language model
+    /// The conversation before the prompt, oldest first, as JSON: [{"role", "text"}], or the
+    /// messages of a request to a language model
     #[arg(long, value_name = "FILE")]
     pub conversation: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct SessionArgs {
-    /// The conversation that this belongs to: prompts are read with those before, calls are counted
-    /// together, and the log tells it apart. It is kept in the user's state folder for an hour
+    /// The conversation that this command continues: earlier prompts are read, calls are counted
+    /// and logged together. It is stored in the user's state folder for an hour
     #[arg(long, value_name = "NAME")]
     pub session: Option<String>,
 }

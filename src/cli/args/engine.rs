@@ -1,4 +1,4 @@
-//! The model, and where vectors are kept.
+//! Arguments for the model and the vector index.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use toolroute_vectors::embedding::{Device, Precision};
 
 #[derive(Args, Clone)]
 pub struct ModelChoice {
-    /// A built-in model, one of the store, or the folder of a sentence-transformer [default: the
-    /// built-in toolroute-l6-v1; static takes microseconds a prompt] [env: TOOLROUTE_MODEL]
+    /// A built-in model, one of the store, or a sentence-transformers folder; `static` takes
+    /// microseconds per prompt [default: the built-in toolroute-l6-v1] [env: TOOLROUTE_MODEL]
     #[arg(long, value_name = "NAME|DIR")]
     pub model: Option<String>,
-    /// Where models are kept [default: the user's data folder] [env: TOOLROUTE_MODELS]
+    /// The folder of the model store [default: in the user's data folder] [env: TOOLROUTE_MODELS]
     #[arg(long, value_name = "DIR")]
     pub models: Option<PathBuf>,
-    /// What runs the model: native (this program's own encoder) or candle (in f32) [default: native,
-    /// and candle on another device than cpu] [env: TOOLROUTE_BACKEND]
+    /// What runs the model: native (our own encoder) or candle (in f32) [default: native; candle if
+    /// the device is not cpu] [env: TOOLROUTE_BACKEND]
     #[arg(long, value_parser = word::<BackendName>(), value_name = joined::<BackendName>())]
     pub backend: Option<BackendName>,
-    /// Where candle runs the model: cpu, cuda or cuda:N, metal; the last two in a program that was
-    /// built for them [env: TOOLROUTE_DEVICE]
+    /// The device on which candle runs the model: cpu, cuda or cuda:N, metal; the last two require
+    /// a build with that feature [env: TOOLROUTE_DEVICE]
     #[arg(long, default_value = keys::DEVICE.default, value_parser = device, value_name = "cpu|cuda|metal")]
     pub device: Device,
 }
@@ -32,14 +32,14 @@ pub struct ModelChoice {
 pub struct EngineArgs {
     #[command(flatten)]
     pub choice: ModelChoice,
-    /// The file that keeps the vectors [default: one a catalog in the user's cache folder]
-    /// [env: TOOLROUTE_INDEX]
+    /// The file for the vectors [default: one per catalog in the user's cache folder] [env:
+    /// TOOLROUTE_INDEX]
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
-    /// How the model is run: int8 is two to four times as fast as f32 and ranks as well
+    /// Precision of the model: int8 is two to four times as fast as f32 and ranks equally well
     #[arg(long, default_value = keys::PRECISION.default, value_parser = word::<Precision>(), value_name = joined::<Precision>())]
     pub precision: Precision,
-    /// Keep no vectors on disk
+    /// Do not save vectors on disk
     #[arg(long, conflicts_with = "index")]
     pub no_save: bool,
     /// How vectors are searched; auto decides by the number of tools

@@ -1,4 +1,4 @@
-//! What may be typed after `eval` and `bench`.
+//! Arguments of `eval` and `bench`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -20,23 +20,23 @@ pub struct EvalArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query","gold":[tool ids]}; `-` is stdin
+    /// Prompts with the right tools, rows {"id","query","gold":[tool ids]}; `-` is stdin
     #[arg(long, value_name = "FILE", required_unless_present = "suite")]
     pub queries: Option<PathBuf>,
-    /// Compare keyword, semantic and hybrid side by side
+    /// Compare keyword, semantic and hybrid
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
     #[command(flatten)]
     pub suite: SuiteArgs,
 }
 
-/// Many sets instead of one file of prompts.
-// `requires` alone would not do: clap forgets it where the one required conflicts with another.
+/// Arguments for evaluating several sets.
+// `requires` alone is not enough: clap ignores it if the required argument conflicts with another.
 #[derive(Args)]
 #[command(next_help_heading = "Many sets")]
 pub struct SuiteArgs {
-    /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder: folders
-    /// with tools.jsonl, queries.jsonl and, where there is one, offtopic.jsonl
+    /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder. A set is
+    /// a folder with tools.jsonl, queries.jsonl and optionally offtopic.jsonl
     #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage"])]
     pub suite: Option<PathBuf>,
     /// Only these sets
@@ -48,7 +48,7 @@ pub struct SuiteArgs {
         conflicts_with = "queries"
     )]
     pub sets: Vec<String>,
-    /// Ask at most so many prompts of each set, evenly spread over its file
+    /// Use at most this many prompts of each set, evenly spread over its file
     #[arg(long, value_name = "N", requires = "suite", conflicts_with = "queries")]
     pub queries_per_set: Option<NonZeroUsize>,
 }
@@ -64,21 +64,21 @@ pub struct BenchArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query"}; `-` is stdin
+    /// Prompts, rows {"id","query"}; `-` is stdin
     #[arg(long, value_name = "FILE", required = true)]
     pub queries: Option<PathBuf>,
-    /// Prompts to time one by one; the file is repeated or cut to so many
+    /// Number of prompts to time one by one; the file is repeated or truncated to this number
     #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
     pub samples: usize,
-    /// Tools an answer at most, or `auto`
+    /// Maximum number of tools in an answer, or `auto`
     #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
     pub limit: Limit,
 }
 
 #[derive(Subcommand)]
 pub enum BenchCommand {
-    /// Time the model alone: a short prompt, a longer one and a batch of 32, each way it can run;
-    /// a static model from the text, tokenizing included
+    /// Time the model alone in every available mode: a short prompt, a longer one and a batch of
+    /// 32; for a static model including tokenizing
     Encoder(EncoderArgs),
 }
 
@@ -86,10 +86,10 @@ pub enum BenchCommand {
 pub struct EncoderArgs {
     #[command(flatten)]
     pub choice: ModelChoice,
-    /// Number of threads to time with; repeat for several [default: 1 and 2]
+    /// Number of threads to time with; repeatable [default: 1 and 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub with_threads: Vec<u16>,
-    /// Also time candle-transformers' own model, which takes a while
+    /// Also time the model of candle-transformers, which is slow
     #[arg(long)]
     pub reference: bool,
 }

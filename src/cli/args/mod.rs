@@ -1,7 +1,8 @@
 //! Arguments that several commands share, and those of the servers.
 //!
-//! Nothing here reads a file or decides anything: clap checks what was typed, and [`Configure`] puts
-//! in what variables and files say. A command's own arguments stand beside the command.
+//! Nothing here reads a file or makes a decision: clap validates what was typed, and [`Configure`]
+//! adds the values of variables and files. The arguments of a single command are in the command's
+//! own file.
 //!
 //! [`Configure`]: super::settings::Configure
 

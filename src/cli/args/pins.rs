@@ -1,4 +1,4 @@
-//! How the definitions of tools that servers list are watched.
+//! Arguments for pinning the definitions of tools.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use crate::cli::settings::{Configure, Settings, keys};
 use crate::cli::words::{joined, word};
 use toolroute_run::pins::{Mode, Pins};
 
-/// How the definitions that servers list are watched.
+/// How changed definitions of a server's tools are handled.
 #[derive(Args, Clone, Default)]
 pub struct PinArgs {
-    /// What is done with a server's tools: first-use takes new ones, and other words for those it has,
-    /// and holds back what has changed otherwise; strict holds back all that nobody approved; off
-    /// watches nothing [env: TOOLROUTE_PIN]
+    /// Which definitions of a server's tools are accepted: first-use accepts new tools and changed
+    /// wording and holds back other changes; strict holds back everything that was not approved;
+    /// off accepts everything [env: TOOLROUTE_PIN]
     #[arg(long, value_parser = word::<Pinning>(), value_name = joined::<Pinning>())]
     pub pin_mode: Option<Pinning>,
-    /// Where agreed definitions are kept [default: the user's data folder] [env: TOOLROUTE_PINS]
+    /// The file of approved definitions [default: in the user's data folder] [env: TOOLROUTE_PINS]
     #[arg(long, value_name = "FILE")]
     pub pins: Option<PathBuf>,
 }
 
-/// What is done with definitions that nobody agreed to.
+/// Which definitions are accepted without approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pinning {
@@ -33,7 +33,7 @@ pub enum Pinning {
 }
 
 impl PinArgs {
-    /// The pins to check with; `None` where they are off.
+    /// Opens the pins; `None` if pinning is off.
     pub fn open(&self) -> anyhow::Result<Option<Pins>> {
         let mode = match self.pin_mode {
             Some(Pinning::Off) => return Ok(None),
@@ -49,7 +49,7 @@ impl Configure for PinArgs {
         settings.put_path(&keys::PINS, &mut self.pins);
         if let Some(word) = settings.text(&keys::PIN_MODE) {
             let word = toml::Value::from(word.to_lowercase());
-            // A word that is none of the three must not watch less than was meant.
+            // An invalid word must not reduce the protection, so it means `strict`.
             self.pin_mode = Some(word.try_into().unwrap_or(Pinning::Strict));
         }
     }

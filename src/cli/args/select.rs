@@ -1,4 +1,4 @@
-//! How tools are ranked and left out.
+//! Arguments that control ranking and filtering.
 
 use std::path::PathBuf;
 
@@ -15,45 +15,45 @@ use toolroute_rank::engine::{
 
 #[derive(Args)]
 pub struct SelectArgs {
-    /// How tools are found; auto is hybrid where a model is at hand, keyword where not
+    /// How tools are found; auto is hybrid if a model is available, else keyword
     #[arg(short, long, default_value = keys::STRATEGY.default, value_parser = word::<Strategy>(), value_name = "STRATEGY")]
     pub strategy: Strategy,
-    /// What makes a score: everything that was found to help, or plain: 0.7 · min-max(cosine) +
-    /// 0.3 · min-max(BM25) over all tools, and nothing else
+    /// How scores are computed: `tuned` uses everything that was found to help; `plain` is 0.7 ·
+    /// min-max(cosine) + 0.3 · min-max(BM25) over all tools
     #[arg(long, default_value = keys::BLEND.default, value_parser = word::<Blend>())]
     pub blend: Blend,
-    /// How hybrid blends meaning and words
+    /// How hybrid combines the semantic and the keyword score
     #[arg(long, default_value = keys::FUSION.default, value_parser = word::<FusionMethod>())]
     pub fusion: FusionMethod,
-    /// Share of the meaning in the weighted blend, 0 to 1
+    /// Weight of the semantic score in the weighted blend, 0 to 1
     #[arg(long, default_value = keys::SEMANTIC_WEIGHT.default, value_name = "W", allow_negative_numbers = true)]
     pub semantic_weight: f32,
-    /// How both parts of the weighted blend are brought to one scale
+    /// How both scores of the weighted blend are normalised
     #[arg(long, default_value = keys::NORMALIZATION.default, value_parser = word::<Scale>())]
     pub normalization: Scale,
     /// The k of reciprocal rank fusion
     #[arg(long, default_value = keys::RRF_K.default, value_name = "K", allow_negative_numbers = true)]
     pub rrf_k: f32,
-    /// Take a prompt as one even where it asks for several things
+    /// Do not split a prompt that asks for several things
     #[arg(long)]
     pub whole: bool,
-    /// Do not bring a tool that gives an id beside one that requires it
+    /// Do not add a tool that provides an id next to one that requires it
     #[arg(id = "no_complete", long = "no-complete", action = clap::ArgAction::SetFalse)]
     pub complete: bool,
-    /// Answer with no tool where the confidence that one fits is below this, 0 to 1; 0 always
-    /// answers
+    /// Return no tool if the confidence that one fits is below this, 0 to 1; with 0 there is always
+    /// an answer
     #[arg(long, default_value = keys::MIN_CONFIDENCE.default, value_name = "P", allow_negative_numbers = true)]
     pub min_confidence: f32,
-    /// What a signal beside meaning and words counts for, as NAME=WEIGHT with a weight from 0 (off)
-    /// to 1; all=0 turns all of them off; repeatable
+    /// Weight of a ranking signal, as NAME=WEIGHT from 0 (off) to 1; all=0 turns all signals off;
+    /// repeatable
     #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]
     pub signal: Vec<(Option<Signal>, f32)>,
     #[command(flatten)]
     pub usage: UsageArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
-    /// Order tools whose scores lie within so much of each other by reliability, cost and latency,
-    /// where they declare them; 0 leaves it at the score
+    /// Order tools whose scores differ by at most this much by declared reliability, cost and
+    /// latency; 0 uses the score only
     #[arg(long, default_value = keys::POLICY_BAND.default, value_name = "X", allow_negative_numbers = true)]
     pub policy_band: f32,
 }
@@ -69,28 +69,29 @@ pub struct PolicyArgs {
     /// Leave out tools above this latency tier: under 3 s, 15 s, 120 s, or above
     #[arg(long, value_name = joined::<LatencyTier>(), value_parser = word::<LatencyTier>())]
     pub max_latency: Option<LatencyTier>,
-    /// What a tool without a declared tier counts as under these filters
+    /// How these filters treat a tool that declares no tier
     #[arg(long, default_value = keys::UNDECLARED.default, value_name = joined::<Undeclared>(), value_parser = word::<Undeclared>())]
     pub undeclared: Undeclared,
-    /// Tools of one server in an answer at most, where those of another come near
+    /// Maximum number of tools of one server in an answer, if tools of other servers score nearly
+    /// as well
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub max_per_server: Option<usize>,
-    /// The share of the best tool's score that a tool of another server has at least, where the best
-    /// is a clear one; 0 lets every tool pass [default: 0.9 with servers, 0 without]
+    /// Minimum score of tools of other servers, as a share of the best tool's score, if the best
+    /// tool is clear; 0 keeps all tools [default: 0.9 with servers, 0 without]
     #[arg(long, value_name = "X", value_parser = share)]
     pub near_best: Option<f32>,
-    /// Judge tiers by what the log of executions says of a tool's runs, beside what it declares
+    /// Also use the log of executions to determine tiers, not only what tools declare
     #[arg(long)]
     pub observed_tiers: bool,
 }
 
 #[derive(Args)]
 pub struct UsageArgs {
-    /// What `toolroute learn` wrote: moves the tools towards the prompts that they served
-    /// (semantic, hybrid) [env: TOOLROUTE_USAGE]
+    /// The file that `toolroute learn` wrote, which moves tools towards the prompts that they
+    /// served (semantic, hybrid) [env: TOOLROUTE_USAGE]
     #[arg(long, value_name = "FILE")]
     pub usage: Option<PathBuf>,
-    /// Rank as if nothing had been learned
+    /// Ignore what was learned
     #[arg(long, conflicts_with = "usage")]
     pub no_usage: bool,
 }
@@ -123,7 +124,7 @@ impl Configure for PolicyArgs {
     }
 }
 
-/// A number from 0 to 1.
+/// Parses a number from 0 to 1.
 fn share(typed: &str) -> Result<f32, String> {
     let share = typed.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("expected a number from 0 to 1, found {typed:?}"))
@@ -144,10 +145,10 @@ impl PolicyArgs {
 }
 
 impl SelectArgs {
-    /// The blend that was chosen.
+    /// Returns the selected fusion.
     ///
     /// # Errors
-    /// Where the plain one is asked for together with something that would change it.
+    /// If `--blend plain` is combined with an option that it fixes.
     pub fn fusion(&self) -> anyhow::Result<Fusion> {
         if self.blend == Blend::Plain {
             return match self.changed() {
@@ -174,7 +175,7 @@ impl SelectArgs {
         })
     }
 
-    /// The first flag that makes a score another than it would be.
+    /// Returns the first flag that changes how scores are computed.
     fn changed(&self) -> Option<&'static str> {
         let flags = [
             (self.fusion != FusionMethod::Weighted, "--fusion"),
@@ -189,7 +190,7 @@ impl SelectArgs {
     }
 }
 
-/// `phase=0.2`, or `all=0` for all of them.
+/// Parses `phase=0.2`, or `all=0` for all signals.
 pub fn parse_weight(text: &str) -> Result<(Option<Signal>, f32), String> {
     let expected = "expected NAME=WEIGHT such as priority=0.1, or all=0";
     let (name, weight) = text.split_once('=').ok_or(expected)?;
@@ -202,7 +203,7 @@ pub fn parse_weight(text: &str) -> Result<(Option<Signal>, f32), String> {
     Ok((signal, weight))
 }
 
-/// Weights with those that were typed, one after the other.
+/// Applies the typed weights in order to `base`.
 pub fn weights(base: SignalWeights, typed: &[(Option<Signal>, f32)]) -> SignalWeights {
     let set =
         |weights: SignalWeights, signal, weight| weights.with(signal, weight).unwrap_or(weights);

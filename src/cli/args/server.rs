@@ -1,4 +1,4 @@
-//! What may be typed after `mcp`, `serve` and `proxy`.
+//! Arguments of `mcp`, `serve` and `proxy`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -20,33 +20,34 @@ use toolroute_vectors::embedding::Precision;
 #[derive(Args)]
 pub struct McpArgs {
     /// Serve Streamable HTTP at this address, under /mcp and /mcp/PROFILE, instead of stdin and
-    /// stdout; port 0 takes any that is free
+    /// stdout; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
     pub http: Option<SocketAddr>,
-    /// The file with the token that clients over HTTP must show [env: TOOLROUTE_TOKEN, the token
-    /// itself]. An address that others can reach asks for one
+    /// The file with the token that HTTP clients must send; required for an address that other
+    /// machines can reach [env: TOOLROUTE_TOKEN, the token itself]
     #[arg(long, value_name = "FILE", requires = "http")]
     pub token_file: Option<PathBuf>,
-    /// A name under which the server is reached, beside localhost and bare addresses; repeatable
+    /// A host name under which the server is reached, besides localhost and IP addresses;
+    /// repeatable
     #[arg(long, value_name = "NAME", requires = "http")]
     pub allowed_host: Vec<String>,
-    /// Which tools agents see at once
+    /// Which tools agents see directly
     #[arg(long, value_enum, default_value_t = ExposeChoice::Search, value_name = "search|selected")]
     pub expose: ExposeChoice,
-    /// The profile of the configuration that counts where a client names none
+    /// The profile of the configuration for clients that name none
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// What the work is about: chooses the tools of `--expose selected`, which otherwise lists the
-    /// first of the catalog
+    /// A description of the work, which selects the tools for `--expose selected`; without it, the
+    /// first tools of the catalog are listed
     #[arg(long, value_name = "TEXT")]
     pub query: Option<String>,
-    /// Tools in an answer, and of `--expose selected`, at most
+    /// Maximum number of tools in an answer and with `--expose selected`
     #[arg(short, long, value_name = "N")]
     pub limit: Option<Limit>,
-    /// List this tool by itself, whatever else is listed; repeatable
+    /// Always list this tool directly; repeatable
     #[arg(long, value_name = "ID")]
     pub pinned: Vec<String>,
-    /// Which calls a person must agree to
+    /// Which calls a person must confirm
     #[arg(long, value_enum, default_value_t = ConfirmChoice::Destructive, value_name = "never|destructive|writes")]
     pub confirm: ConfirmChoice,
     #[command(flatten)]
@@ -63,53 +64,53 @@ pub struct McpArgs {
     pub select: SelectArgs,
 }
 
-/// Which tools agents see at once.
+/// Which tools agents see directly.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ExposeChoice {
-    /// find_tools, describe_tool and call_tool, by which all others are reached
+    /// find_tools, describe_tool and call_tool, which give access to all others
     #[default]
     Search,
     /// The best tools for the profile's query, under their own names
     Selected,
 }
 
-/// Which calls a person must agree to.
+/// Which calls a person must confirm.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ConfirmChoice {
     /// None: the client asks its user
     Never,
-    /// Those of tools that may destroy something
+    /// Calls of tools that may destroy something
     #[default]
     Destructive,
-    /// Those of all tools that do not say that they only read
+    /// Calls of all tools that do not declare that they only read
     Writes,
 }
 
 #[derive(Args)]
 pub struct ServeArgs {
-    /// Where to listen; port 0 takes any that is free
+    /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8765", value_parser = address)]
     pub addr: SocketAddr,
     #[command(flatten)]
     pub listen: ListenArgs,
-    /// Bytes of a body at most
+    /// Maximum size of a request body in bytes
     #[arg(long, value_name = "N", default_value_t = 4 << 20)]
     pub max_body: usize,
-    /// Seconds that an answer may take; calls of tools have limits of their own
+    /// Maximum seconds of a request; calls of tools have their own limits
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     pub request_timeout: u64,
-    /// Read catalog and configuration again when their files change, as SIGHUP does
+    /// Reload catalog and configuration when their files change, as on SIGHUP
     #[arg(long)]
     pub watch: bool,
-    /// Keep changes of tools in this file, and make them again at the next start
+    /// Store changes of tools in this file and apply them again at the next start
     #[arg(long, value_name = "FILE")]
     pub persist: Option<PathBuf>,
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Take requests with obligations
+    /// Accept requests with obligations (see docs/obligations.md)
     #[arg(long)]
     pub conduct: bool,
-    /// How tools are run for obligations: a table for each by its id, TOML
+    /// A TOML file that says how tools are run for obligations, with a table per tool id
     #[arg(long, value_name = "FILE", requires = "conduct")]
     pub runners: Option<PathBuf>,
     #[command(flatten)]
@@ -118,7 +119,8 @@ pub struct ServeArgs {
     pub stand_ins: StandInArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Tools in an answer at most, where a request does not say; `auto` as many as the prompt needs
+    /// Maximum number of tools in an answer if the request does not say; `auto` for as many as the
+    /// prompt needs
     #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
     pub limit: Limit,
     #[command(flatten)]
@@ -131,20 +133,20 @@ pub struct ServeArgs {
 
 #[derive(Args)]
 pub struct ProxyArgs {
-    /// Where requests go, such as `https://api.openai.com`
+    /// Where requests are forwarded, such as `https://api.openai.com`
     #[arg(long, value_name = "URL")]
     pub upstream: String,
-    /// Where to listen; port 0 takes any that is free
+    /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8766", value_parser = address)]
     pub addr: SocketAddr,
     #[command(flatten)]
     pub listen: ListenArgs,
-    /// Bytes of a body that is looked into; a larger one is passed on as it is
+    /// Maximum size in bytes of a body that is inspected; a larger one is forwarded unchanged
     #[arg(long, value_name = "N", default_value_t = 64 << 20)]
     pub max_body: usize,
     #[command(flatten)]
     pub choice: ModelChoice,
-    /// How the model is run
+    /// Precision of the model
     #[arg(long, default_value = keys::PRECISION.default, value_parser = word::<Precision>(), value_name = joined::<Precision>())]
     pub precision: Precision,
 }
@@ -169,36 +171,37 @@ impl Configure for ProxyArgs {
     }
 }
 
-/// Where to listen, who may come in, and how many.
+/// Address, authentication and limits of an HTTP server.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Listening")]
 pub struct ListenArgs {
-    /// The file with the token that clients must show [env: TOOLROUTE_TOKEN, the token itself].
-    /// An address that others can reach asks for one
+    /// The file with the token that clients must send; required for an address that other machines
+    /// can reach [env: TOOLROUTE_TOKEN, the token itself]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// A name under which the server is reached, beside localhost and bare addresses; repeatable
+    /// A host name under which the server is reached, besides localhost and IP addresses;
+    /// repeatable
     #[arg(long, value_name = "NAME")]
     pub allowed_host: Vec<String>,
-    /// Selections at a time [default: one a core]
+    /// Number of selections at the same time [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
     pub workers: Option<usize>,
-    /// Requests that may wait for their turn; those beyond get 503, from `proxy` they go on uncut
-    /// [default: 1 a worker; of `proxy` as many as --connections]
+    /// Number of requests that may wait; further ones get status 503, and `proxy` forwards them
+    /// with all their tools [default: 1 per worker; of `proxy` as many as --connections]
     #[arg(long, value_name = "N")]
     pub queue: Option<usize>,
-    /// Connections at a time
+    /// Maximum number of connections
     #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..).map(|n| n as usize))]
     pub connections: usize,
-    /// Seconds that the end waits for what is under way
+    /// Seconds to wait for running requests at shutdown
     #[arg(long, value_name = "S", default_value_t = 10)]
     pub drain: u64,
-    /// Tools that are kept of a request to a language model, beside those that must stay
+    /// Number of tools to keep in a request to a language model, besides those that must stay
     #[arg(long, value_name = "N", default_value_t = toolroute_serve::filter::DEFAULT_KEEP, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
     pub keep: usize,
 }
 
-/// An address and a port; `localhost` is that of this machine, whatever a resolver would say.
+/// Parses an address and a port. `localhost` always means this machine, without a DNS lookup.
 fn address(typed: &str) -> Result<SocketAddr, String> {
     let localhost = || {
         let port = typed.strip_prefix("localhost:")?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The files in which a command finds, or leaves, what came of calls.
+//! Arguments that name the files of executions and of the ledger.
 
 use std::path::PathBuf;
 #[cfg(feature = "server")]
@@ -10,48 +10,49 @@ use clap::Args;
 use crate::cli::settings::configure;
 use crate::cli::settings::{Configure, Settings, keys};
 
-/// A log of executions that is read and not written to.
+/// A log of executions that is only read.
 #[derive(Args)]
 pub struct HistoryArgs {
-    /// Rank with what this log of executions says: how runs went, and the weights that were learned
-    /// [env: TOOLROUTE_FEEDBACK]
+    /// Rank with this log of executions: success of past runs, and learned weights [env:
+    /// TOOLROUTE_FEEDBACK]
     #[arg(long, value_name = "FILE")]
     pub feedback: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct LedgerChoice {
-    /// The file that keeps what was owed, run and found [default: one in the user's data folder]
-    /// [env: TOOLROUTE_LEDGER]
+    /// The file of the conductor's ledger [default: in the user's data folder] [env:
+    /// TOOLROUTE_LEDGER]
     #[arg(long, value_name = "PATH")]
     pub ledger: Option<PathBuf>,
 }
 
-/// Where it is written what came of calls.
+/// The log to which calls are written.
 #[cfg(feature = "mcp")]
 #[derive(Args)]
 pub struct LogChoice {
-    /// Log every call in this file, and expect of tools what it says; `toolroute metrics` sums it up
-    /// [env: TOOLROUTE_FEEDBACK]
+    /// Log every call in this file and rank with it; `toolroute metrics` summarises it [env:
+    /// TOOLROUTE_FEEDBACK]
     #[arg(long, value_name = "FILE")]
     pub feedback: Option<PathBuf>,
 }
 
-/// The log of a program that goes on, and what is kept in it.
+/// The log of a long-running server, and what it stores.
 #[cfg(feature = "server")]
 #[derive(Args)]
 pub struct RecordArgs {
     #[command(flatten)]
     pub log: LogChoice,
-    /// Keep the text of prompts in that log, not only their hashes
+    /// Store the text of prompts in the log, not only their hashes
     #[arg(long)]
     pub keep_prompts: bool,
-    /// Learn from that log so often, such as 1h or 15m, and keep it in the file of --usage
+    /// Learn from the log at this interval, such as 1h or 15m, and store the result in the file of
+    /// --usage
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub learn_every: Option<Duration>,
 }
 
-/// `1h`, `15m`, `90s`, or several of them.
+/// Parses `1h`, `15m`, `90s`, or several of them.
 #[cfg(feature = "server")]
 fn duration(text: &str) -> Result<Duration, String> {
     let read = humantime::parse_duration(text);

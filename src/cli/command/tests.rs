@@ -9,7 +9,7 @@ fn texts(typed: &[&str]) -> Vec<OsString> {
     typed.iter().map(OsString::from).collect()
 }
 
-/// `toolroute …` without a file, with variables.
+/// Parses `toolroute …` with variables and without a file.
 fn read(typed: &[&str], variables: &[(&str, &str)]) -> Command {
     let no_file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     let config = ["toolroute", "--config", no_file.path().to_str().unwrap()];
@@ -23,7 +23,7 @@ fn read(typed: &[&str], variables: &[(&str, &str)]) -> Command {
     }
 }
 
-/// `toolroute route …` with a file and variables.
+/// Parses `toolroute route …` with a file and variables.
 fn route(file: &str, variables: &[(&str, &str)], typed: &[&str]) -> (RouteArgs, Settings) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("toolroute.toml");

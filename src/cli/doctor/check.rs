@@ -1,4 +1,4 @@
-//! What the checks share: the arguments, and the finding that each gives.
+//! The arguments of `doctor`, and the result of a check.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,17 +15,17 @@ pub struct DoctorArgs {
     pub catalog: CatalogArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// The log of executions [default: the user's data folder] [env: TOOLROUTE_FEEDBACK]
+    /// The log of executions [default: in the user's data folder] [env: TOOLROUTE_FEEDBACK]
     #[arg(long, value_name = "FILE")]
     pub feedback: Option<PathBuf>,
-    /// The conductor's ledger [default: the user's data folder] [env: TOOLROUTE_LEDGER]
+    /// The conductor's ledger [default: in the user's data folder] [env: TOOLROUTE_LEDGER]
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
-    /// Seconds that a server may take to start, which for a program that is fetched first, as by npx,
-    /// may be minutes
+    /// Seconds to wait for a server to start; a program that is downloaded first, as by npx, may
+    /// take minutes
     #[arg(long, default_value_t = 180, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
     pub wait: u64,
-    /// Start no server
+    /// Do not start servers
     #[arg(long)]
     pub no_start: bool,
 }
@@ -40,7 +40,7 @@ impl Configure for DoctorArgs {
     }
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -59,7 +59,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 pub struct Finding {
     pub check: &'static str,

@@ -1,4 +1,4 @@
-//! Who may read what should be secret, and whether the stores open.
+//! Checks the permissions of secret files, and opens the stores.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
 
 const PERMISSIONS: &str = "permissions";
 
-/// Files that hold secrets must be their user's alone, and files that decide what is trusted must
-/// be written by nobody else.
+/// Checks that files with secrets are readable by their owner only, and that files that define what
+/// is trusted are writable by nobody else.
 pub fn permissions(servers: Option<&Path>, args: &DoctorArgs, global: &Global) -> Vec<Finding> {
     let pins = paths::pins(args.catalog.live.pinning.pins.as_deref()).ok();
     let mut findings: Vec<Finding> = servers.into_iter().filter_map(readable_by_others).collect();
@@ -32,7 +32,7 @@ fn mode(path: &Path) -> Option<u32> {
     Some(std::fs::metadata(path).ok()?.permissions().mode())
 }
 
-/// Elsewhere a user's folders are that user's alone unless somebody has changed it.
+/// On other systems, user folders are private by default.
 #[cfg(not(unix))]
 fn mode(_path: &Path) -> Option<u32> {
     None
@@ -55,7 +55,7 @@ fn writable_by_others(path: &Path) -> Option<Finding> {
     })
 }
 
-/// The stores that are there.
+/// Opens the existing stores.
 pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(path) = paths::feedback(args.feedback.as_deref()).ok().filter(|path| path.exists())
@@ -76,7 +76,7 @@ pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
     findings
 }
 
-/// Where the ledger is; looking must not make its folder.
+/// The path of the ledger; does not create its folder.
 fn ledger(args: &DoctorArgs) -> Option<std::path::PathBuf> {
     let default = || Some(dirs::data_dir()?.join("toolroute").join("ledger.sqlite"));
     args.ledger.clone().or_else(default)

@@ -1,4 +1,4 @@
-//! `toolroute doctor`: what does not work, and how to mend it.
+//! `toolroute doctor`: finds what does not work, and says how to fix it.
 
 mod check;
 mod files;

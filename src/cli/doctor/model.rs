@@ -1,4 +1,4 @@
-//! Whether the model is whole and works, and whether the kept vectors are its own.
+//! Checks the model and the stored vectors.
 
 use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
@@ -10,7 +10,7 @@ use toolroute_vectors::embedding::{ModelFiles, Role};
 const MODEL: &str = "model";
 const SNAPSHOT: &str = "vectors";
 
-/// The model's files and hashes, and one sentence through it.
+/// Verifies the model's files and embeds one sentence.
 pub fn check(args: &DoctorArgs) -> Vec<Finding> {
     let cure = "`toolroute model list` has those that are here, `toolroute model pull` fetches one";
     match models::files(&args.engine.choice, args.engine.precision) {
@@ -38,7 +38,7 @@ fn works(files: &ModelFiles, args: &DoctorArgs) -> anyhow::Result<Finding> {
     Ok(Finding::warning(MODEL, found, "use another model; the built-in one is the default"))
 }
 
-/// The kept vectors of the catalog, where one is named.
+/// Checks the stored vectors of the catalog, if one is named.
 pub fn snapshot(args: &DoctorArgs, global: &Global) -> Vec<Finding> {
     if args.catalog.tools.is_empty() {
         return vec![Finding::ok(SNAPSHOT, "no catalog is named (--tools); nothing to check")];

@@ -1,4 +1,4 @@
-//! Whether the servers of the file are there and answer.
+//! Checks that the configured servers start and answer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn program(entry: &Entry) -> Option<&Program> {
     }
 }
 
-/// What keeps a program from being started.
+/// Why a program cannot be started, if it cannot.
 fn fault(name: &str, program: &Program) -> Option<Finding> {
     let said = program.check(&servers::process_options()).err()?;
     let cure = match program.command.as_str() {
@@ -68,7 +68,7 @@ fn fault(name: &str, program: &Program) -> Option<Finding> {
     Some(Finding::error(CHECK, format!("server `{name}`: {said}"), cure))
 }
 
-/// How many tools of each server pins hold back; that pins cannot be read is told elsewhere.
+/// Number of tools that pins hold back, by server. Unreadable pins are reported by another check.
 fn held_back(args: &DoctorArgs) -> BTreeMap<String, usize> {
     let path = paths::pins(args.catalog.live.pinning.pins.as_deref());
     let listed = path.ok().and_then(|path| Pins::new(path, Mode::FirstUse).list().ok());
@@ -118,8 +118,8 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
     listed.iter().map(answer).collect()
 }
 
-/// What is told of tools that servers list only to clients that offer what a server may ask of them. They
-/// are started once more and told that we do: no list says what is not in it.
+/// Finds tools that servers list only to clients with certain capabilities. Starts those servers
+/// again with these capabilities, because the first list does not show what is missing.
 fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMap<String, String> {
     let is_mcp =
         |name: &&String| matches!(file.entries.get(*name), Some(Entry::Stdio(_) | Entry::Http(_)));
@@ -134,7 +134,7 @@ fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMa
         let names: Vec<String> =
             tools.iter().filter(is_new).map(|tool| tool.name.clone()).collect();
         let print = file.fingerprints.get(&name).map_or("", String::as_str);
-        // For the gateway, which asks nobody twice.
+        // Stored for the gateway, which asks each server only once.
         let kept = serde_json::to_vec(&names).unwrap_or_default();
         paths::put(&servers::withheld_path(&name, print), &kept).ok();
         if !names.is_empty() {

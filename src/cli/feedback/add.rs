@@ -1,4 +1,4 @@
-//! `toolroute feedback add`: from the command line or a file into the log.
+//! `toolroute feedback add`: logs executions from the command line or a file.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use toolroute_rank::feedback::{
 };
 use toolroute_vectors::embedding::{Embedder, Precision, Role};
 
-/// Executions embedded and written together.
+/// Executions that are embedded and written together.
 const CHUNK: usize = 256;
 
 pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCode> {
@@ -56,7 +56,7 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
     Ok(if bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::BAD_DATA) })
 }
 
-/// The one execution that the flags tell of.
+/// The execution that the flags describe.
 fn typed(args: &AddArgs) -> Execution {
     let facts = &args.facts;
     let tool = args.tool.as_deref().unwrap_or_default().into();
@@ -81,7 +81,7 @@ fn typed(args: &AddArgs) -> Execution {
     }
 }
 
-/// The executions of a file, and the rows that are none.
+/// Reads the executions of a file, and reports invalid rows.
 fn read(path: &Path) -> anyhow::Result<(Vec<Execution>, Vec<BadRow>)> {
     let bytes = if path == Path::new(setup::STREAM) {
         let mut bytes = Vec::new();
@@ -107,7 +107,7 @@ fn read(path: &Path) -> anyhow::Result<(Vec<Execution>, Vec<BadRow>)> {
 
 fn parse(row: &[u8]) -> Result<Execution, String> {
     let expected = "expected {\"tool\": …, \"success\": …, \"prompt\": …}";
-    // Serde would take a list for the fields in their order.
+    // Serde would also accept an array of field values.
     if !row.starts_with(b"{") {
         return Err(format!("found no object; {expected}"));
     }

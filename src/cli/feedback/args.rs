@@ -1,4 +1,4 @@
-//! What may be typed after `toolroute feedback`.
+//! Arguments of `toolroute feedback`.
 
 use std::path::PathBuf;
 
@@ -36,27 +36,27 @@ impl Configure for FeedbackArgs {
 
 #[derive(Subcommand)]
 pub enum FeedbackCommand {
-    /// Log one execution, or a file of them; makes the log where there is none
+    /// Log one execution, or a file of them; creates the log if necessary
     Add(Box<AddArgs>),
-    /// Show how often each tool succeeded, how long it took, and what tends to follow it
+    /// Show how often each tool succeeded, how long it took, and which tools follow it
     Stats {
         /// Only this tool
         #[arg(long, value_name = "ID")]
         tool: Option<String>,
     },
-    /// Say what to mend: tools that fail, are never chosen, attract the wrong prompts or repeat
+    /// Recommend fixes: tools that fail, are never chosen, attract the wrong prompts or duplicate
     /// each other
     Recommend(Box<RecommendArgs>),
-    /// Show where the outcomes would move the weights of the signals; nothing changes without
+    /// Show how the outcomes would change the weights of the signals; changes nothing without
     /// --apply
     Weights(WeightsArgs),
-    /// Write every execution as a line of JSON, as `feedback add --input` reads it
+    /// Write every execution as a line of JSON, the format of `feedback add --input`
     Export {
-        /// The file to write, whole or not at all [default: stdout]
+        /// The file to write, atomically [default: stdout]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Forget executions, and overwrite their bytes on disk
+    /// Delete executions, and overwrite their bytes on disk
     Forget(ForgetArgs),
 }
 
@@ -68,21 +68,21 @@ pub struct AddArgs {
     /// The id of the tool that ran
     #[arg(long, value_name = "ID", required_unless_present = "input")]
     pub tool: Option<String>,
-    /// What was asked
+    /// The prompt
     #[arg(long, value_name = "TEXT", required_unless_present = "input")]
     pub prompt: Option<String>,
-    /// Whether it did what was asked
+    /// Whether the tool did what was asked
     #[arg(long, value_enum, required_unless_present = "input")]
     pub outcome: Option<Outcome>,
     #[command(flatten)]
     pub facts: FactArgs,
-    /// Keep the text of prompts, not only their hashes
+    /// Store the text of prompts, not only their hashes
     #[arg(long)]
     pub keep_prompts: bool,
-    /// Keep no vectors of prompts
+    /// Do not store vectors of prompts
     #[arg(long)]
     pub no_vectors: bool,
-    /// Executions to keep at most, the latest
+    /// Maximum number of executions to keep; the oldest are deleted
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub keep_rows: u64,
     /// Days to keep an execution
@@ -92,35 +92,35 @@ pub struct AddArgs {
     pub choice: ModelChoice,
 }
 
-/// What else may be said of one execution.
+/// Optional facts about one execution.
 #[derive(Args)]
 #[command(next_help_heading = "Of one execution")]
 pub struct FactArgs {
-    /// How long it took
+    /// Duration in milliseconds
     #[arg(long, value_name = "MS", conflicts_with = "input")]
     pub duration_ms: Option<u64>,
-    /// A word for what went wrong, such as timeout
+    /// A word for the error, such as timeout
     #[arg(long, value_name = "WORD", conflicts_with = "input")]
     pub error_kind: Option<String>,
-    /// What it cost, in a unit of your own
+    /// The cost, in a unit of your own
     #[arg(long, value_name = "N", conflicts_with = "input")]
     pub cost: Option<f64>,
-    /// What the user or the agent said of it
+    /// A remark of the user or the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "input")]
     pub note: Option<String>,
-    /// The conversation it belongs to
+    /// The conversation of the execution
     #[arg(long, value_name = "ID", conflicts_with = "input")]
     pub session: Option<String>,
-    /// The place of the tool in the answer, from 1
+    /// The tool's rank in the answer, from 1
     #[arg(long, value_name = "N", conflicts_with = "input")]
     pub rank: Option<u32>,
     /// The tools of the answer, best first; repeatable
     #[arg(long, value_name = "ID", conflicts_with = "input")]
     pub offered: Vec<String>,
-    /// The phase of the work, as facets spell it
+    /// The phase of the work, one of the facet's values
     #[arg(long, value_name = "WORD", conflicts_with = "input")]
     pub phase: Option<String>,
-    /// The kind of work, as facets spell it
+    /// The kind of work, one of the facet's values
     #[arg(long, value_name = "WORD", conflicts_with = "input")]
     pub task_type: Option<String>,
 }
@@ -133,7 +133,7 @@ pub enum Outcome {
 
 #[derive(Args)]
 pub struct RecommendArgs {
-    /// With a catalog, tools that say the same are told of as well
+    /// With a catalog, duplicate tools are reported too
     #[command(flatten)]
     pub catalog: CatalogArgs,
     #[command(flatten)]
@@ -144,22 +144,22 @@ configure!(RecommendArgs: catalog, engine);
 
 #[derive(Args)]
 pub struct WeightsArgs {
-    /// Keep the new weights; the old ones stay in the log
+    /// Store the new weights; the old ones remain in the log
     #[arg(long, conflicts_with_all = ["revert", "dry_run"])]
     pub apply: bool,
-    /// Go back to the weights before the latest
+    /// Restore the weights before the latest change
     #[arg(long, conflicts_with = "dry_run")]
     pub revert: bool,
-    /// Show every change that was kept, the oldest first
+    /// Show all stored changes, oldest first
     #[arg(long, conflicts_with_all = ["apply", "revert", "dry_run"])]
     pub history: bool,
-    /// Only show what would change, which is what happens without a flag
+    /// Only show what would change, which is also the default
     #[arg(long)]
     pub dry_run: bool,
-    /// Share of the meaning in the blend where nothing was learned, 0 to 1
+    /// Weight of the semantic score if nothing was learned, 0 to 1
     #[arg(long, default_value = keys::SEMANTIC_WEIGHT.default, value_name = "W")]
     pub semantic_weight: f32,
-    /// What a signal counts for where nothing was learned, as `route --signal`; repeatable
+    /// Weight of a signal if nothing was learned, as in `route --signal`; repeatable
     #[arg(long, value_name = "NAME=W", value_parser = parse_weight)]
     pub signal: Vec<(Option<Signal>, f32)>,
 }
@@ -167,13 +167,13 @@ pub struct WeightsArgs {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub struct ForgetArgs {
-    /// The executions of this tool, and that it was ever offered
+    /// Delete the executions of this tool, also from lists of offered tools
     #[arg(long, value_name = "ID")]
     pub tool: Option<String>,
-    /// What happened before this day, such as 2026-01-31 (UTC)
+    /// Delete executions before this day, such as 2026-01-31 (UTC)
     #[arg(long, value_name = "DATE")]
     pub before: Option<String>,
-    /// Everything, learned weights too
+    /// Delete everything, including learned weights
     #[arg(long)]
     pub all: bool,
 }

@@ -1,4 +1,4 @@
-//! `toolroute feedback`: logs executions and shows what they teach.
+//! `toolroute feedback`: logs executions and analyses the log.
 
 mod add;
 mod args;
@@ -37,7 +37,7 @@ pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A log that is there: to look at nothing must not make one.
+/// Opens an existing log. Reading must not create an empty one.
 pub fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
     if !path.exists() {
         let said = format!(
@@ -49,7 +49,7 @@ pub fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
     Ok(ExecutionStore::open(path, StoreOptions::default())?)
 }
 
-/// Lets a selection know what a log says, where one is named; nothing is written to it.
+/// Adds the observations of a log to the engine, if one is named. The log is not written to.
 pub fn observe(engine: &Engine, args: &HistoryArgs, global: &Global) -> anyhow::Result<()> {
     match &args.feedback {
         Some(path) if path.exists() => engine.observe(Observations::load(&open(path)?)?),
@@ -67,7 +67,7 @@ struct ToolStats<'a> {
     id: &'a ToolId,
     #[serde(flatten)]
     observed: &'a RunStats,
-    /// Expected share of successes, with what is expected of any tool.
+    /// Expected share of successes, including a prior common to all tools.
     rate: f64,
     next: &'a [NextTool],
 }
@@ -137,7 +137,7 @@ fn recommendations(
     render::print(table)
 }
 
-/// The changes of the weights that were kept, a line each.
+/// Prints the stored changes of the weights, one per line.
 fn weight_history(store: &ExecutionStore, global: &Global) -> anyhow::Result<()> {
     let history = store.weight_history()?;
     if global.json {
@@ -210,12 +210,12 @@ fn weights(store: &mut ExecutionStore, args: &WeightsArgs, global: &Global) -> a
     render::line(&said)
 }
 
-/// The weights that hold where none were learned: those of all signals, as a selection has them.
+/// The weights of all signals if none were learned.
 fn configured(args: &WeightsArgs, global: &Global) -> ScoreWeights {
     let mut config = EngineConfig::default();
     global.settings.apply(&mut config);
     let signals = signal_weights(config.signals, &args.signal);
-    // By way of their decimal digits: 0.7, and not the nearest binary fraction of 32 bits.
+    // Converted through decimal digits, so that 0.7 stays 0.7 and not the nearest 32-bit fraction.
     let exact = |weight: f32| weight.to_string().parse().unwrap_or_else(|_| f64::from(weight));
     let signals = Signal::ALL.map(|signal| (signal.as_str(), exact(signals.get(signal))));
     ScoreWeights::new(exact(args.semantic_weight), signals)
@@ -246,7 +246,7 @@ fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> any
         out.flush()?;
         anyhow::Ok(executions)
     });
-    // What the log says of itself is no matter of the file.
+    // Errors of the log are not errors of the output file.
     let executions = executions.map_err(|error| match error.is::<std::io::Error>() {
         true => error.context(failed()),
         false => error,
@@ -257,11 +257,11 @@ fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> any
     render::line(&format!("{executions} executions, {}", path.display()))
 }
 
-/// Writes every execution; the outer error is the log's, the inner one that of what is written to.
+/// Writes every execution. The outer error is the log's, the inner one the output's.
 fn lines(store: &ExecutionStore, out: &mut impl Write) -> anyhow::Result<std::io::Result<u64>> {
     let mut written = Ok(0);
     store.for_each(|execution| {
-        // After the first failure the rest is passed over.
+        // After the first error, the remaining executions are skipped.
         if let Ok(lines) = &mut written {
             let line = serde_json::to_string(&execution);
             let line =

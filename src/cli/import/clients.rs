@@ -1,4 +1,4 @@
-//! Where programs keep their servers.
+//! Where other programs store their MCP servers.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub const ALL: [Client; 5] =
     [Client::ClaudeDesktop, Client::ClaudeCode, Client::Cursor, Client::Vscode, Client::Codex];
 
 impl Client {
-    /// The word after a server's name where two programs have different servers of that name.
+    /// Suffix for a server's name if two programs have different servers of that name.
     pub fn word(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "claude-desktop",
@@ -29,7 +29,7 @@ impl Client {
         }
     }
 
-    /// The member that its servers stand in.
+    /// The JSON member that contains the servers.
     pub fn member(self) -> &'static str {
         match self {
             Self::Vscode => "servers",
@@ -39,14 +39,14 @@ impl Client {
     }
 }
 
-/// A file with servers in it.
+/// A file with servers.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub path: PathBuf,
     pub word: &'static str,
-    /// The folder that the program would start the servers in.
+    /// The working directory in which the program would start the servers.
     pub project: Option<PathBuf>,
-    /// Whether the user named it, or its program: then it must be read.
+    /// Whether the user named the file or its program; then it must be readable.
     pub was_named: bool,
 }
 
@@ -56,10 +56,10 @@ impl Place {
     }
 }
 
-/// The folders that programs look into.
+/// The folders in which programs store their configuration.
 pub struct Home {
     pub home: PathBuf,
-    /// The user's folder for configurations: `~/.config`, `~/Library/Application Support` or
+    /// The user's configuration folder: `~/.config`, `~/Library/Application Support` or
     /// `%APPDATA%`.
     pub config: Option<PathBuf>,
     pub codex: Option<PathBuf>,
@@ -67,7 +67,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// Every file in which a program may have servers, the user's own before the project's.
+    /// Every file that may contain the program's servers, the user's before the project's.
     pub fn places(&self, client: Client) -> Vec<Place> {
         let word = client.word();
         let user = |path: PathBuf| Place { path, word, project: None, was_named: false };
@@ -97,7 +97,7 @@ impl Home {
         }
     }
 
-    /// The user's own file, into which the gateway is put.
+    /// The user's own file, to which the gateway is added.
     pub fn target(&self, client: Client) -> Option<PathBuf> {
         self.places(client)
             .into_iter()

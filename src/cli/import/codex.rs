@@ -1,4 +1,4 @@
-//! Codex's configuration: TOML, changed in place.
+//! Edits Codex's configuration, which is TOML, in place.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use toml_edit::{DocumentMut, Item, Table, value as item};
 
 const SERVERS: &str = "mcp_servers";
 
-/// The document as JSON.
+/// Converts the document to JSON.
 pub fn value(text: &str) -> anyhow::Result<Value> {
     let root: toml::Table = toml::from_str(text).context("no TOML")?;
     Ok(serde_json::to_value(root)?)
 }
 
-/// The document with a server of this name, command and arguments, and without those that give way.
+/// Adds a server with this name, command and arguments, and removes the servers that it replaces.
 pub fn set(
     text: &str,
     name: &str,
@@ -37,7 +37,7 @@ pub fn set(
     Ok(document.to_string())
 }
 
-/// The document without a server, and with those of an earlier one that it lacks.
+/// Removes a server, and restores those of `before` that are missing.
 pub fn restore(text: &str, name: &str, before: &str) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse().context("no TOML")?;
     let before: DocumentMut = before.parse().unwrap_or_default();

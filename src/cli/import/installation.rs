@@ -1,4 +1,4 @@
-//! Our gateway in another program's configuration, and out of it again.
+//! Adds our gateway to another program's configuration, and removes it again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,14 +13,14 @@ use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
 use crate::cli::paths;
 
-/// The name under which the gateway stands there.
+/// The gateway's name in the program's configuration.
 const NAME: &str = "toolroute";
 
-/// What is asked for.
+/// What to install.
 pub struct Request {
     pub client: Client,
     pub servers: PathBuf,
-    /// Servers of the program that are behind the gateway now, and give way to it.
+    /// Servers of the program that the gateway provides now and that are removed from the program.
     pub behind: BTreeSet<String>,
 }
 
@@ -31,19 +31,19 @@ pub struct Stays {
     pub because: String,
 }
 
-/// What was done to a program's configuration.
+/// The result for a program's configuration.
 #[derive(Serialize)]
 pub struct Installation {
     pub file: PathBuf,
     pub done: Done,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<PathBuf>,
-    /// Servers that were to give way and do not.
+    /// Servers that should have been removed but were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stay: Vec<Stays>,
     #[serde(skip)]
     pub word: &'static str,
-    /// Nothing was written: it says what would be done.
+    /// Whether this is a dry run and nothing was written.
     #[serde(skip)]
     pub dry_run: bool,
 }
@@ -53,9 +53,9 @@ pub struct Installation {
 pub enum Done {
     Put,
     AlreadyThere,
-    /// As it was before, byte for byte.
+    /// Byte-identical to the file before.
     Restored,
-    /// It has been changed since: only what we did was undone.
+    /// The file was changed since, so only our changes were undone.
     TakenOut,
     NothingToUndo,
 }
@@ -92,12 +92,12 @@ impl fmt::Display for Installation {
     }
 }
 
-/// What undoing needs to know; beside the program's file.
+/// What undoing needs to know, stored beside the program's file.
 #[derive(Serialize, Deserialize)]
 struct Record {
-    /// The text before; `None` where there was no file.
+    /// The text before; `None` if the file did not exist.
     before: Option<String>,
-    /// Of the text that we wrote.
+    /// SHA-256 of the text that we wrote.
     after: String,
 }
 
@@ -111,7 +111,7 @@ fn record(target: &Path) -> anyhow::Result<Option<Record>> {
 }
 
 impl Request {
-    /// The gateway as the program starts it.
+    /// The server entry with which the program starts the gateway.
     fn entry(&self) -> anyhow::Result<Value> {
         let program = paths::program().context("cannot tell where this program is")?;
         let mut entry = json!({"command": program, "args": ["mcp", "--servers", self.servers]});
@@ -136,7 +136,7 @@ impl Request {
         set.context("it is no JSON object")
     }
 
-    /// The text without the gateway, and with the servers of `before` that it lacks.
+    /// The text without the gateway, and with the servers of `before` that are missing.
     fn without(&self, text: &str, before: &str) -> anyhow::Result<String> {
         if self.client == Client::Codex {
             return codex::restore(text, NAME, before);
@@ -160,7 +160,7 @@ fn failed(target: &Path, error: &anyhow::Error) -> anyhow::Error {
     Failure { code: exit::BAD_DATA, said }.into()
 }
 
-/// Puts the gateway in, beside the other servers or in their place.
+/// Adds the gateway, beside the other servers or in their place.
 pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<Installation> {
     let word = request.client.word();
     let before = paths::read(target)?;
@@ -176,7 +176,7 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
     }
     let known = record(target)?;
     let first = match known {
-        // It was put there before, and nobody else has changed the file.
+        // The gateway was installed before, and the file was not changed since.
         Some(known) if known.after == toolroute_vectors::durable::sha256_hex(text.as_bytes()) => {
             known.before
         }
@@ -194,7 +194,7 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
     Ok(put)
 }
 
-/// Undoes [`put`]: the file as it was, or, where it was changed since, without what we put there.
+/// Undoes [`put`]: restores the file or, if it was changed since, removes only what was added.
 pub fn undo(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<Installation> {
     let word = request.client.word();
     let mut put = Installation::new(target, Done::NothingToUndo, word, dry_run);

@@ -1,4 +1,4 @@
-//! JSON with comments, changed in place: what is not meant stays as it is, byte for byte.
+//! Edits JSON with comments in place; all other bytes stay the same.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 pub use toolroute_run::execution::jsonc::{blank, value};
 
-/// Where a member's value stands in a blanked text.
+/// The position of a member's value in a text whose comments are blanked.
 fn span(blanked: &str, path: &[&str]) -> Option<Range<usize>> {
     let mut part = blanked.trim();
     for name in path {
@@ -19,8 +19,8 @@ fn span(blanked: &str, path: &[&str]) -> Option<Range<usize>> {
     Some(start..start + part.len())
 }
 
-/// The text with `value` as the member `name` of the object at `path`, which is made where it is not
-/// there. `None` where something on the path is no object.
+/// Sets the member `name` of the object at `path`, which is created if missing. Returns `None` if
+/// something on the path is not an object.
 pub fn set(text: &str, path: &[&str], name: &str, value: &Value) -> Option<String> {
     let blanked = blank(text);
     let full = [path, &[name]].concat();
@@ -46,7 +46,7 @@ pub fn set(text: &str, path: &[&str], name: &str, value: &Value) -> Option<Strin
     Some(format!("{}{member}{end}{}", &text[..open], &text[open..]))
 }
 
-/// The text without a member, and without the comma that it leaves.
+/// Removes a member and its comma.
 pub fn remove(text: &str, path: &[&str], name: &str) -> Option<String> {
     let blanked = blank(text);
     let value = span(&blanked, &[path, &[name]].concat())?;
@@ -74,7 +74,7 @@ fn is_escaped(bytes: &[u8], at: usize) -> bool {
     bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// A value over several lines, at so many levels.
+/// Formats a value over several lines, indented by `levels`.
 fn indented(value: &Value, levels: usize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.replace('\n', &format!("\n{}", "  ".repeat(levels)))

@@ -1,4 +1,4 @@
-//! Servers of other programs, put into our file beside those that are there.
+//! Merges the servers of other programs into our servers file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,20 +12,21 @@ use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
 use crate::cli::paths;
 
-/// One server that was found.
+/// A server found in another program's file.
 struct Found {
     name: String,
     entry: Map<String, Value>,
     place: Place,
 }
 
-/// Reads the files and adds their servers to the report's servers file.
+/// Reads the files and adds their servers to our servers file.
 pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow::Result<()> {
     let mut found = Vec::new();
     for place in places {
         match of_file(place, allow_private, report) {
             Ok(servers) => found.extend(servers),
-            // A program that nobody spoke of must not keep the servers of the others out.
+            // A broken file of a program that the user did not name must not prevent the import of
+            // others.
             Err(error) if !place.was_named => report.notes.push(format!("left out: {error:#}")),
             Err(error) => return Err(error),
         }
@@ -89,14 +90,14 @@ fn bad(path: &Path, error: &anyhow::Error) -> anyhow::Error {
     Failure { code: exit::BAD_DATA, said }.into()
 }
 
-/// The lists of servers of a document, those of a project with its folder.
+/// The lists of servers in a document; those of a project with its folder.
 fn lists(root: &Value) -> Vec<(Option<PathBuf>, &Map<String, Value>)> {
     let own = ["mcpServers", "servers", "mcp_servers"].iter().filter_map(|key| root.get(key));
-    // VS Code's settings, in both spellings.
+    // The settings of VS Code, in both spellings.
     let settings = [root.pointer("/mcp/servers"), root.get("mcp.servers")].into_iter().flatten();
     let mut lists: Vec<_> =
         own.chain(settings).filter_map(|list| Some((None, list.as_object()?))).collect();
-    // Claude Code has a list for each folder that it was started in.
+    // Claude Code has a list for each folder in which it was started.
     for (folder, project) in root.get("projects").and_then(Value::as_object).into_iter().flatten() {
         if let Some(servers) = project.get("mcpServers").and_then(Value::as_object) {
             lists.push((Some(PathBuf::from(folder)), servers));
@@ -105,7 +106,7 @@ fn lists(root: &Value) -> Vec<(Option<PathBuf>, &Map<String, Value>)> {
     lists
 }
 
-/// Our servers file in the making.
+/// Our servers file while it is being changed.
 struct Target {
     text: String,
     member: &'static str,
@@ -128,8 +129,8 @@ impl Target {
         Ok(Self { text, member, servers })
     }
 
-    /// Adds a server under its name, or under another where that is taken by a different one. One that
-    /// is there under whatever name is there: twice, all its tools would be.
+    /// Adds a server under its name, or under another if a different server has that name. A server
+    /// that exists under any name is not added again, because all its tools would be duplicated.
     fn add(&mut self, found: Found) -> anyhow::Result<(String, State)> {
         let Found { name, entry, place } = found;
         if let Some(known) = self.known(&name, &entry) {
@@ -149,7 +150,7 @@ impl Target {
         Err(anyhow::anyhow!("no name is free for server `{name}`"))
     }
 
-    /// The name under which the same server is there, its own before others.
+    /// The name under which the same server exists, preferring `name`.
     fn known(&self, name: &str, entry: &Map<String, Value>) -> Option<String> {
         let is_same = |there: &Value| there.as_object().is_some_and(|there| same(there, entry));
         if self.servers.get(name).is_some_and(is_same) {

@@ -1,4 +1,4 @@
-//! `toolroute import`: the servers of other programs into our file, and our gateway into theirs.
+//! `toolroute import`: imports the servers of other programs, and installs our gateway into them.
 
 mod clients;
 mod codex;
@@ -24,7 +24,7 @@ use super::{paths, render};
 
 #[derive(Args)]
 pub struct ImportArgs {
-    /// Read this program's configuration, repeatable [default: of every program that is found]
+    /// Read this program's configuration; repeatable [default: of every program that is found]
     #[arg(long, value_enum, value_name = "PROGRAM")]
     from: Vec<Client>,
     /// Read this file too, JSON or TOML, or with --into write it; repeatable
@@ -34,23 +34,23 @@ pub struct ImportArgs {
     /// folder]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Where projects' own files are looked for [default: the present folder]
+    /// The folder in which project files are looked for [default: the current folder]
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Write nothing, and say what would be written
+    /// Write nothing, and show what would be written
     #[arg(long)]
     dry_run: bool,
-    /// Let imported servers be called at addresses of this machine and its network
+    /// Allow imported servers to be called at addresses of this machine and its network
     #[arg(long)]
     allow_private: bool,
-    /// Then put the gateway into this program's configuration
+    /// Then add the gateway to this program's configuration
     #[arg(long, value_enum, value_name = "PROGRAM")]
     into: Option<Client>,
-    /// With --into: take the program's other servers out, because they are behind the gateway now; those
-    /// that it cannot run stay. Servers over HTTP are asked for their tools to know
+    /// With --into: remove the program's other servers, because the gateway provides them now;
+    /// servers that it cannot run stay. Servers over HTTP are asked for their tools to find out
     #[arg(long, requires = "into", conflicts_with = "undo")]
     replace: bool,
-    /// Take the gateway out of the program's configuration again, and put back what it replaced
+    /// Remove the gateway from the program's configuration, and restore what it replaced
     #[arg(long, requires = "into", conflicts_with_all = ["from", "allow_private"])]
     undo: bool,
 }
@@ -89,7 +89,7 @@ fn home(args: &ImportArgs) -> anyhow::Result<clients::Home> {
     })
 }
 
-/// The files to read: those of the named programs, or else of every program; and those named.
+/// The files to read: those of the named programs, or else of every program, and the named files.
 fn places(args: &ImportArgs) -> anyhow::Result<Vec<Place>> {
     let named = if args.into.is_some() { &[][..] } else { &args.file };
     let every = args.from.is_empty() && named.is_empty();
@@ -125,7 +125,8 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
     Ok(())
 }
 
-/// The servers of a program's file that are behind the gateway now, and those that cannot be.
+/// Splits the servers of a program's file into those that the gateway can run and those that it
+/// cannot.
 fn parted(report: &Report, target: &Path) -> anyhow::Result<(BTreeSet<String>, Vec<Stays>)> {
     let own: Vec<&Origin> = report.origins.iter().filter(|one| one.file == *target).collect();
     let ours: Vec<&str> = own.iter().map(|one| one.ours.as_str()).collect();

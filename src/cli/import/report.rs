@@ -1,4 +1,4 @@
-//! What an import did, or would do.
+//! The report of an import.
 
 use std::path::PathBuf;
 
@@ -6,39 +6,39 @@ use serde::Serialize;
 
 use super::installation::Installation;
 
-/// What was done, or would be.
+/// What was done, or what a dry run would do.
 #[derive(Default, Serialize)]
 pub struct Report {
     pub dry_run: bool,
-    /// Files that were read.
+    /// The files that were read.
     pub read: Vec<PathBuf>,
     pub servers: PathBuf,
     pub imported: Vec<Imported>,
-    /// The servers of the files as those have them, with their names in ours.
+    /// The servers in the files, with their names in our servers file.
     #[serde(skip)]
     pub origins: Vec<Origin>,
-    /// Our servers file, as it is or would be.
+    /// The text of our servers file after the import.
     #[serde(skip)]
     pub text: String,
-    /// What a user should know, a sentence each.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
-    /// Copies of what was overwritten.
+    /// Backup copies of overwritten files.
     pub backups: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub into: Option<Installation>,
 }
 
-/// Where a server of ours came from.
+/// The origin of a server in our file.
 pub struct Origin {
     pub file: PathBuf,
     pub name: String,
     /// Its name in our servers file.
     pub ours: String,
-    /// The program does not use it.
+    /// Whether the program has disabled it.
     pub is_disabled: bool,
 }
 
-/// One server of another program.
+/// A server of another program.
 #[derive(Serialize)]
 pub struct Imported {
     pub name: String,
@@ -50,7 +50,7 @@ pub struct Imported {
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Added,
-    /// Under another name: another server has its own.
+    /// Added under another name, because a different server has its name.
     Renamed,
     AlreadyThere,
 }

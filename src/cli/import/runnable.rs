@@ -1,5 +1,5 @@
-//! Which of the imported servers the gateway can run: only those may be taken out of the program that
-//! they came from.
+//! Finds out which imported servers the gateway can run. Only those may be removed from the program
+//! that they came from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use super::{jsonc, server_entry};
 use crate::cli::servers;
 use toolroute_run::execution::{Entry, McpOptions, ServersFile};
 
-/// How long a server over HTTP may take to answer. It runs already, and need not be fetched.
+/// Timeout for a server over HTTP. It is already running and needs no download.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// Why each of the servers that cannot be run cannot. Programs are looked for and not started; servers
-/// over HTTP are asked for their tools, since only they know whether they want a login.
+/// Returns why servers cannot be run, by name. Programs are looked up but not started; servers over
+/// HTTP are asked for their tools, because only they know whether they need a login.
 pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut file = ServersFile::parse(text, &|name| std::env::var(name).ok())?;
     file.entries.retain(|name, _| names.contains(&name.as_str()));
@@ -28,7 +28,7 @@ pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, Str
             faults.insert((*name).to_owned(), said);
         }
     }
-    // Whether they could be run without it is not asked.
+    // Servers with unsupported members are not tested without them.
     let unread: BTreeSet<String> = faults.keys().cloned().collect();
     let process = servers::process_options();
     let mut asked = Vec::new();

@@ -1,4 +1,4 @@
-//! One server as another program writes it, as we read it.
+//! Converts a server entry of another program to our format.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::cli::paths;
 use toolroute_run::execution::names_private_address;
 
-/// What an entry became, and what a user should know of it.
+/// A converted entry, with notes for the user.
 pub struct Read {
     pub entry: Map<String, Value>,
     pub notes: Vec<String>,
 }
 
-/// Whether an entry is this gateway itself, which must not start itself. The program may have been
-/// given another name, such as that of its release.
+/// Whether an entry is this gateway itself, which must not start itself. The executable may have
+/// been renamed, for example after its release.
 pub fn is_ours(entry: &Map<String, Value>) -> bool {
     let command = Path::new(entry.get("command").and_then(Value::as_str).unwrap_or_default());
     let stem = command.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -24,7 +24,7 @@ pub fn is_ours(entry: &Map<String, Value>) -> bool {
         && (stem.starts_with("toolroute") || is_this())
 }
 
-/// Reads an entry. Members that we do not know are kept.
+/// Converts an entry. Unknown members are kept.
 pub fn read(
     name: &str,
     entry: &Value,
@@ -53,7 +53,7 @@ pub fn read(
     Some(Read { entry, notes })
 }
 
-/// An address that another file brought in may be public. One that is not is kept and not called.
+/// Checks the address of an imported server. A server at a private address is kept, but not called.
 fn guard(
     name: &str,
     url: &str,
@@ -87,7 +87,8 @@ fn replace_strings(value: &mut Value, replace: &mut impl FnMut(&str) -> Option<S
     }
 }
 
-/// The variables of editors as ours. What a person is asked for becomes a variable to set.
+/// Converts the variables of editors. Values that the editor asks its user for become environment
+/// variables.
 fn variables(
     server: &str,
     text: &str,
@@ -121,7 +122,7 @@ fn variables(
     Some(new)
 }
 
-/// What only Codex writes, as we read it.
+/// Converts members that only Codex uses.
 fn from_codex(entry: &mut Map<String, Value>) {
     let mut headers = Map::new();
     if let Some(Value::String(variable)) = entry.remove("bearer_token_env_var") {
@@ -159,8 +160,8 @@ fn join(entry: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {
     }
 }
 
-/// The members that say which server is meant and what of it is offered. What programs keep beside
-/// them, such as whom they ask before a call, does not count.
+/// Members that identify a server and the tools that it offers. Other members, such as rules for
+/// confirming calls, are ignored in comparisons.
 const REACH: [&str; 11] = [
     "command",
     "args",
@@ -175,19 +176,20 @@ const REACH: [&str; 11] = [
     "disabled_tools",
 ];
 
-/// Members of other programs' files that say how a server is reached or kept in, which we do not read.
-/// Without them it is another server.
+/// Members of other programs that change how a server is reached or restricted and that we do not
+/// support. Without them, it would be a different server.
 const UNREAD: [&str; 6] =
     ["envFile", "oauth", "auth", "authProviderType", "sandbox", "sandboxEnabled"];
 
-/// The first member of an entry that says how the server is reached, and that we do not read.
+/// Returns the first member of an entry that affects how the server is reached and that we do not
+/// support.
 pub fn unread(entry: &Map<String, Value>) -> Option<&str> {
     let mut said = entry.iter().filter(|(name, value)| !is_empty(name, value));
     said.find(|(name, _)| UNREAD.contains(&name.as_str())).map(|(name, _)| name.as_str())
 }
 
-/// Whether two entries mean the same server, in whichever program's spelling: that programs are of type
-/// stdio, and an environment of nothing, need not be said.
+/// Whether two entries mean the same server, whichever program wrote them. The type stdio and an
+/// empty environment are defaults.
 pub fn same(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     reach(a) == reach(b)
 }
@@ -201,21 +203,21 @@ fn reach(entry: &Map<String, Value>) -> Map<String, Value> {
         }
     }
     let kind = entry.get("type").or_else(|| entry.get("transport")).and_then(Value::as_str);
-    // Everything else that has a command or an address is of the one usual type.
+    // Any other entry with a command or an address has the usual type.
     if let Some(kind) = kind.filter(|kind| matches!(*kind, "sse" | "process" | "openapi")) {
         reach.insert("type".to_owned(), json!(kind));
     }
     reach
 }
 
-/// Whether a member says no more than if it were not there.
+/// Whether a member has no effect.
 fn is_empty(name: &str, value: &Value) -> bool {
     match value {
-        // A list of the tools that are offered says that none are.
+        // An empty list of offered tools means that none are offered.
         Value::Array(_) if matches!(name, "includeTools" | "enabled_tools") => false,
         Value::Null | Value::Bool(false) => true,
         Value::Array(items) => items.is_empty(),
-        // An object may say it without a member: `"sandbox": {}` asks for one.
+        // An object may have an effect without members: `"sandbox": {}` requests a sandbox.
         Value::Object(members) => members.is_empty() && !UNREAD.contains(&name),
         _ => false,
     }

@@ -1,5 +1,5 @@
-//! The hints on the catalog that `find_tools` carries, kept between two starts: a model's prompt cache
-//! holds only while they stay the same.
+//! Stores the description of the catalog that `find_tools` carries, because a model's prompt cache
+//! is only valid while this text stays the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use toolroute_rank::engine::fingerprint;
 use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Profiles, Service, Status, catalog_hint};
 
-/// The file of the hints of one configuration.
+/// The file with the hints of one configuration.
 pub(super) struct KeptHints {
     path: PathBuf,
     profiles: Vec<String>,
@@ -23,13 +23,13 @@ impl KeptHints {
         Self { path, profiles: profiles.keys().cloned().collect() }
     }
 
-    /// By profile, the hint; empty until all servers of this configuration were available at once.
+    /// Returns the hints by profile; empty until all servers were available at once.
     pub fn read(&self) -> BTreeMap<String, String> {
         let text = std::fs::read_to_string(&self.path).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Writes the hints where there are none yet and every server is available.
+    /// Writes the hints if there are none yet and every server is available.
     pub fn keep(&self, service: &Service) -> anyhow::Result<()> {
         let is_lost = |status: &Status| matches!(status, Status::Unavailable { .. });
         if self.path.exists() || service.servers().iter().any(|state| is_lost(&state.status)) {
@@ -44,7 +44,7 @@ impl KeptHints {
     }
 }
 
-/// Differs where the entries of the servers, the profiles, the rights or the exposed tools differ.
+/// A hash that changes with the servers, the profiles, the permissions and the exposed tools.
 fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
     let prints = format!("{:?}", file.fingerprints);
     let profiles = format!("{profiles:?}");

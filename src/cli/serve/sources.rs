@@ -1,4 +1,4 @@
-//! The files behind `serve`: read into an assembly at the start, and again at each reload.
+//! The files of `serve`, which are read into an assembly at the start and at each reload.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,27 +13,27 @@ use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Assembly, Service, Sources, Upstreams, VectorFile};
 use toolroute_vectors::embedding::Embedder;
 
-/// Said once at a start without a catalog.
+/// Printed when the server starts without a catalog.
 const NO_CATALOG: &str = "no catalog: what comes with a request is ranked (/v1/select with `tools`, /v1/tools/filter, \
                           /v1/embeddings, /v1/rerank); --tools PATH or --servers FILE gives a catalog";
 
-/// The files, and what need not be read again while they stay the same.
+/// The files, and the state that avoids reading unchanged ones again.
 pub struct SourceFiles {
-    /// The options as they were typed.
+    /// The options as typed.
     typed: Global,
     loaded: Mutex<LastRead>,
-    /// What is watched for changes, with `--watch`.
+    /// The files that `--watch` watches.
     watched: Option<stamp::Sources>,
     /// The global options of the latest reload.
     global: Mutex<Option<Global>>,
 }
 
-/// What a reload compares the files with.
+/// The state of the previous load, with which a reload compares the files.
 #[derive(Clone)]
 struct LastRead {
-    /// Files in directories that could not be understood.
+    /// Files in folders that could not be parsed.
     broken: BTreeSet<PathBuf>,
-    /// The name and precision of the model.
+    /// The model and its precision.
     model_key: String,
     model: Option<Arc<dyn Embedder>>,
 }
@@ -47,7 +47,7 @@ impl SourceFiles {
         Ok((Self { typed, loaded, watched, global: Mutex::default() }, assembly))
     }
 
-    /// Reads what was typed with the present environment and files.
+    /// Resolves the typed options again with the present environment and files.
     fn read_again(&self) -> anyhow::Result<Assembly> {
         let (args, global) = self.typed.read_again::<ServeArgs>()?;
         let present = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,9 +75,10 @@ impl Sources for SourceFiles {
     }
 }
 
-/// The tools of files, those that servers listed last time, and what they are served with. A file that
-/// cannot be understood at the start is reported and left out, then and at each reload. One that was
-/// understood `before` is an error, and the present catalog stays: the file may be half written.
+/// Loads the tools of files, the stored lists of servers, and the other parts. A file that cannot
+/// be parsed at the start is reported and skipped, also at each reload. If a file could be parsed
+/// `before`, the error is returned and the present catalog stays: the file may be incomplete
+/// because it is being written.
 fn assembly(
     args: &ServeArgs,
     before: Option<&LastRead>,
@@ -132,7 +133,7 @@ fn assembly(
     Ok((assembly, LastRead { broken, model_key, model }))
 }
 
-/// The files that could not be understood.
+/// Returns the files that could not be parsed.
 fn broken(
     problems: &[Problem],
     overlays: &[PathBuf],
@@ -144,7 +145,7 @@ fn broken(
     let mut broken = BTreeSet::new();
     for file in suspect {
         let options = LoadOptions::default();
-        // Read alone, such a file is an error.
+        // Loaded alone, such a file is an error.
         let Err(error) = Catalog::load(std::slice::from_ref(&file), &options) else { continue };
         if before.is_some_and(|before| !before.contains(&file)) {
             return Err(error.into());

@@ -1,4 +1,4 @@
-//! `toolroute.toml`: where it lies and what it says.
+//! Finds and reads `toolroute.toml`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::cli::exit::{self, Failure};
 
 pub const FILE: &str = "toolroute.toml";
 
-/// One file, read and checked.
+/// A configuration file after validation.
 #[derive(Debug, Default)]
 pub struct File {
     pub path: PathBuf,
@@ -18,11 +18,11 @@ pub struct File {
     pub warnings: Vec<String>,
 }
 
-/// The files that count, the strongest first: the one that is named, or that of the current folder
-/// and then the user's own.
+/// Finds the files in order of precedence: the named one only, or that of the current folder and
+/// then the user's own.
 ///
 /// # Errors
-/// Where a file cannot be read or is not TOML.
+/// If a file cannot be read or is not valid TOML.
 pub fn find(named: Option<&Path>) -> Result<Vec<File>, Failure> {
     if let Some(path) = named {
         return Ok(vec![read(path)?]);
@@ -75,14 +75,14 @@ impl File {
         match key.check(&value) {
             Err(said) => self.error(&format!("key `{}`: {said}", key.name)),
             Ok(()) => {
-                // What a file says by itself counts over what a retired key stands for.
+                // An explicit value overrides the one that a retired key implies.
                 self.values.retain(|(name, _)| *name != key.name);
                 self.values.push((key.name, self.resolve(&key.kind, value)));
             }
         }
     }
 
-    /// Paths of a file start at its folder.
+    /// Relative paths in a file start at its folder.
     fn resolve(&self, kind: &Kind, value: Value) -> Value {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let join = |value: Value| match value {
@@ -99,7 +99,7 @@ impl File {
         }
     }
 
-    /// Understands the key from before, and says what to write instead.
+    /// Converts the retired key and warns about it.
     fn retired(&mut self, value: &Value) {
         let Some(semantic) = value.as_bool() else {
             self.error(&format!("key `{RETIRED}`: expected true or false, found {value}"));

@@ -1,4 +1,4 @@
-//! The table of options: one row a key, with its flag, its variable, its kind and its default.
+//! The table of options: one row per key, with its flag, variable, type and default.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use toolroute_rank::engine::{
 };
 use toolroute_vectors::embedding::Precision;
 
-/// What a key's value must be.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// One of the words of an enum.
+    /// A variant of an enum, by name.
     Word(fn() -> &'static [&'static str]),
-    /// A number between two bounds.
+    /// A number in a range.
     Number(f64, f64),
-    /// A whole number between two bounds.
+    /// An integer in a range.
     Count(i64, i64),
-    /// A whole number, `auto` or `auto:N`.
+    /// An integer, `auto` or `auto:N`.
     Limit,
     /// `cpu`, `cuda`, `cuda:N` or `metal`.
     Device,
@@ -32,7 +32,7 @@ pub enum Kind {
     Text,
     Path,
     Paths,
-    /// A table, and a function that says what is wrong with it.
+    /// A table, with a function that returns an error for an invalid one.
     Table(fn(&Value) -> Result<(), String>),
 }
 
@@ -40,17 +40,17 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     pub name: &'static str,
-    /// The flag that says the same, without its dashes.
+    /// The corresponding flag, without dashes.
     pub flag: Option<&'static str>,
     pub variable: &'static str,
     pub kind: Kind,
-    /// The value where nothing is said: as a flag has it, or in words for `config show`.
+    /// The default: in the flag's syntax, or as a description for `config show`.
     pub default: &'static str,
-    /// Whether `toolroute.toml` may have it; such keys are those that `config show` lists.
+    /// Whether `toolroute.toml` may set it. `config show` lists these keys.
     pub in_file: bool,
-    /// Typed arguments beside which a variable or a file counts no more.
+    /// Arguments that, if typed, make variables and files ineffective for this key.
     pub unless: &'static [&'static str],
-    /// Whether `blend = "plain"` fixes its value.
+    /// Whether `blend = "plain"` determines its value.
     pub fixed_by_plain: bool,
 }
 
@@ -74,7 +74,7 @@ const fn table(
     Key { flag: None, ..key(name, "", variable, Kind::Table(check), default) }
 }
 
-/// An option that no file has.
+/// An option that files cannot set.
 const fn outside_files(
     name: &'static str,
     flag: &'static str,
@@ -98,7 +98,7 @@ macro_rules! keys {
     ($($constant:ident = $key:expr;)*) => {
         $(pub const $constant: Key = $key;)*
 
-        /// Every key; those of files in the order in which `config show` lists them.
+        /// Every key; those of files in the order of `config show`.
         pub const KEYS: &[Key] = &[$($constant),*];
     };
 }
@@ -211,7 +211,7 @@ keys! {
     CONFIG = outside_files("config", "config", "TOOLROUTE_CONFIG", Kind::Path);
     SERVERS = outside_files("servers", "servers", "TOOLROUTE_SERVERS", Kind::Path);
     PINS = outside_files("pins", "pins", "TOOLROUTE_PINS", Kind::Path);
-    // Any text: `PinArgs` knows what to do with a word that it does not know.
+    // Any text is accepted here; `PinArgs` handles invalid words.
     PIN_MODE = outside_files("pin_mode", "pin-mode", "TOOLROUTE_PIN", Kind::Text);
     FEEDBACK = outside_files("feedback", "feedback", "TOOLROUTE_FEEDBACK", Kind::Path);
     LEDGER = outside_files("ledger", "ledger", "TOOLROUTE_LEDGER", Kind::Path);
@@ -219,7 +219,7 @@ keys! {
     TOKEN = outside_files("token", "token", "HF_TOKEN", Kind::Text);
 }
 
-/// A key of the systems from which users come, and what to write for it.
+/// A key of the systems that users migrate from, with its replacement.
 pub const RETIRED: &str = "use_semantic_tool_selection";
 pub const REPLACEMENT: &str = "tool_selection_strategy";
 
@@ -244,7 +244,7 @@ impl PartialEq for Key {
 }
 
 impl Key {
-    /// Whether the value will do, or what was expected.
+    /// Returns an error that says what was expected if the value is invalid.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
         let good = match &self.kind {
@@ -272,7 +272,7 @@ impl Key {
         if good { Ok(()) } else { Err(format!("expected {}, found {value}", self.kind.expected())) }
     }
 
-    /// The value of a variable or a flag, read as the key's kind.
+    /// Parses the value of a variable or a flag.
     pub fn parse(&self, text: &str) -> Value {
         match &self.kind {
             Kind::Word(_) | Kind::Device | Kind::Text | Kind::Path => {
@@ -288,12 +288,12 @@ impl Key {
     }
 }
 
-/// Several paths, separated as in `PATH`.
+/// Splits paths that are separated as in `PATH`.
 pub fn paths(text: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// A number or a truth where it is one; else the text, which `check` then refuses.
+/// Parses a number or boolean; other text stays text, which `check` rejects if necessary.
 fn scalar(text: &str) -> Value {
     let text = text.trim();
     if let Ok(whole) = text.parse::<i64>() {
@@ -303,7 +303,7 @@ fn scalar(text: &str) -> Value {
     other.or_else(|| text.parse().map(Value::Boolean).ok()).unwrap_or_else(|| text.into())
 }
 
-/// `a=1,b=2` as a table; the body of an inline table, `a = [1, 2], b = "c"`, too.
+/// Parses `a=1,b=2`, or the body of an inline table, `a = [1, 2], b = "c"`.
 fn pairs(text: &str) -> Value {
     if let Ok(table) = toml::from_str::<toml::Table>(&format!("it = {{ {text} }}")) {
         return table.get("it").cloned().unwrap_or_else(|| text.into());
@@ -328,7 +328,7 @@ impl Kind {
     }
 }
 
-/// The key that a file names, or the name that was probably meant.
+/// Finds a key by its name in a file. The error has the most similar name, if any.
 pub fn find(name: &str) -> Result<&'static Key, Option<&'static str>> {
     const CLOSE: f64 = 0.5;
     let keys = || KEYS.iter().filter(|key| key.in_file);

@@ -1,19 +1,19 @@
-//! Every option with its value and where that came from: a flag, a variable, a file or a default.
+//! Resolves every option to a value and its origin: a flag, a variable, a file or a default.
 //!
-//! clap reads what was typed and checks it. [`Settings::resolve`] then looks each key of the table
-//! ([`keys`]) up once, in this order: its flag, its variable, `toolroute.toml`, its default. At last
-//! [`Configure`] puts the values of variables and files into the arguments whose flags were not
-//! typed, so that commands see one value for an option, wherever it came from.
+//! clap parses and validates the arguments. [`Settings::resolve`] then looks up each key of the
+//! table ([`keys`]) in this order: flag, variable, `toolroute.toml`, default. Finally,
+//! [`Configure`] writes the values of variables and files into those arguments whose flags were not
+//! typed, so that commands need not know the origin of a value.
 //!
-//! clap's own support for variables is not used: it counts a variable as a typed flag, so that one
-//! exported for another day would conflict with what is typed now.
+//! clap's own support for variables is not used: it treats a variable like a typed flag, so that an
+//! exported variable could conflict with a typed flag.
 //!
 //! ```text
 //! toolroute route --limit 3     with TOOLROUTE_LIMIT=8 and `limit = 7` in toolroute.toml
 //!     limit = 3, from the flag --limit
 //! ```
 //!
-//! This module knows the keys and nothing of the commands that have them.
+//! This module knows the keys, but not the commands that use them.
 
 mod file;
 pub mod keys;
@@ -39,15 +39,15 @@ use file::File;
 use keys::{KEYS, Key, Kind};
 pub use profiles::Profiles;
 
-/// Reads a variable of the environment.
+/// Looks up an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Arguments that take values of variables and files where they were not typed.
+/// Arguments that accept values of variables and files if they were not typed.
 pub trait Configure {
     fn configure(&mut self, settings: &Settings);
 }
 
-/// Implements [`Configure`] for arguments that are made of others.
+/// Implements [`Configure`] for arguments that consist of others.
 macro_rules! configure {
     ($arguments:ty: $($group:ident),+) => {
         impl $crate::cli::settings::Configure for $arguments {
@@ -71,14 +71,14 @@ impl Configure for Option<Limit> {
     }
 }
 
-/// The options of one command.
+/// The resolved options of one command.
 #[derive(Clone, Default)]
 pub struct Settings {
     values: Vec<Setting>,
-    /// The files that were read, the strongest first.
+    /// The files that were read, in order of precedence.
     pub files: Vec<PathBuf>,
     pub warnings: Vec<String>,
-    /// What is wrong with the files; only `config` and `doctor` go on in spite of it.
+    /// Errors in the files. Only `config` and `doctor` continue in spite of them.
     pub errors: Vec<String>,
     #[cfg(feature = "server")]
     typed: Arc<Typed>,
@@ -89,14 +89,15 @@ pub struct Settings {
 pub struct Setting {
     #[serde(rename = "key", serialize_with = "key_name")]
     key: &'static Key,
-    /// `None` is the default, which `default` describes.
+    /// `None` means the default, which `default` describes.
     pub value: Option<Value>,
     pub default: &'static str,
     pub origin: Origin,
-    /// A variable's own text: a path need not be UTF-8.
+    /// The original text of a variable, because a path need not be UTF-8.
     #[serde(skip)]
     text: Option<OsString>,
-    /// Whether arguments take it: it was not typed, and nothing typed speaks against it.
+    /// Whether the value is written into the arguments: it was not typed, and no typed argument
+    /// excludes it.
     #[serde(skip)]
     is_taken: bool,
 }
@@ -135,7 +136,7 @@ impl Setting {
         matches!(self.origin, Origin::File { .. })
     }
 
-    /// The paths of a variable as they are, those of a file as TOML has them.
+    /// The paths of a variable or of a file.
     fn paths(&self) -> Vec<PathBuf> {
         let of_value = |value: &Value| match value {
             Value::Array(all) => all.iter().filter_map(Value::as_str).map(PathBuf::from).collect(),
@@ -149,18 +150,20 @@ impl Setting {
     }
 }
 
-/// What was typed for the innermost subcommand, as clap read it.
+/// The arguments of the innermost subcommand, as parsed by clap.
 #[derive(Default)]
 pub struct Typed {
     matches: ArgMatches,
-    /// `ArgMatches::try_contains_id` would tell, but in builds with debug assertions only.
+    /// The ids of the command's arguments. `ArgMatches::try_contains_id` only works with debug
+    /// assertions.
     known: HashSet<String>,
-    /// `config` and `doctor` tell themselves what is wrong with the files.
+    /// Whether the command reports errors in the files itself, as `config` and `doctor` do.
     allows_errors: bool,
 }
 
 impl Typed {
-    /// `command` is the one that parsed `matches`: its subcommands have the global arguments too.
+    /// `command` must be the one that parsed `matches`: its subcommands then have the global
+    /// arguments.
     pub fn new(command: &clap::Command, matches: &ArgMatches) -> Self {
         let allows_errors = matches!(matches.subcommand_name(), Some("config" | "doctor"));
         let (mut command, mut matches) = (command, matches);
@@ -183,7 +186,7 @@ impl Typed {
         self.knows(id) && self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
-    /// What was typed for a key, if its flag was.
+    /// The typed value of a key, if its flag was typed.
     fn value(&self, key: &Key) -> Option<Value> {
         let id = key.flag?.replace('-', "_");
         if !self.has(&id) {
@@ -193,7 +196,7 @@ impl Typed {
         let raw: Vec<String> = raw.collect();
         Some(match &key.kind {
             Kind::Paths => Value::Array(raw.into_iter().map(Value::from).collect()),
-            // `--no-complete` turns its key off.
+            // The flag `--no-complete` sets its key to false.
             Kind::Flag => Value::Boolean(self.matches.get_flag(&id)),
             _ => key.parse(raw.last()?),
         })
@@ -204,7 +207,7 @@ impl Settings {
     /// Looks up every key.
     ///
     /// # Errors
-    /// Where a variable or a file is invalid.
+    /// If a variable or a file is invalid.
     pub fn resolve(typed: Arc<Typed>, variables: Variables<'_>) -> Result<Self, Failure> {
         let named = typed.matches.get_one::<PathBuf>("config").cloned();
         let named = named.or_else(|| set(keys::CONFIG.variable, variables).map(PathBuf::from));
@@ -232,22 +235,23 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings as files and variables are now, beside the same typed arguments.
+    /// Resolves the options again, with the present files and variables and the same typed
+    /// arguments.
     ///
     /// # Errors
-    /// As [`Self::resolve`].
+    /// The same as [`Self::resolve`].
     #[cfg(feature = "server")]
     pub fn read_again(&self) -> Result<Self, Failure> {
         Self::resolve(Arc::clone(&self.typed), &|name| std::env::var_os(name))
     }
 
-    /// What was typed for the innermost subcommand, to make its arguments of.
+    /// The typed arguments of the innermost subcommand.
     #[cfg(feature = "server")]
     pub fn typed(&self) -> &ArgMatches {
         &self.typed.matches
     }
 
-    /// The keys that a file may have, in the order of the table.
+    /// The keys that a file may set, in the order of the table.
     pub fn of_files(&self) -> impl Iterator<Item = &Setting> {
         self.values.iter().filter(|setting| setting.key.in_file)
     }
@@ -257,12 +261,12 @@ impl Settings {
         self.values.iter().find(|setting| setting.key.name == key.name)
     }
 
-    /// The setting of a key that arguments take.
+    /// The setting of a key, if its value is written into the arguments.
     fn taken(&self, key: &Key) -> Option<&Setting> {
         self.get(key).filter(|setting| setting.is_taken)
     }
 
-    /// Puts the value of a variable or a file into an argument.
+    /// Writes the value of a variable or a file into an argument.
     pub fn put<T: DeserializeOwned>(&self, key: &Key, argument: &mut T) {
         if let Some(value) = self.taken(key).and_then(|setting| setting.value.clone()) {
             let read = value.try_into();
@@ -270,26 +274,26 @@ impl Settings {
         }
     }
 
-    /// [`Self::put`] for a path.
+    /// The same as [`Self::put`] for a path.
     pub fn put_path(&self, key: &Key, argument: &mut Option<PathBuf>) {
         if let Some(setting) = self.taken(key) {
             *argument = setting.paths().pop();
         }
     }
 
-    /// [`Self::put`] for several paths.
+    /// The same as [`Self::put`] for several paths.
     pub fn put_paths(&self, key: &Key, argument: &mut Vec<PathBuf>) {
         if let Some(setting) = self.taken(key) {
             *argument = setting.paths();
         }
     }
 
-    /// The text that a variable or a file has for a key.
+    /// The text of a key that a variable or a file has set.
     pub fn text(&self, key: &Key) -> Option<&str> {
         self.taken(key)?.value.as_ref()?.as_str()
     }
 
-    /// The path that a variable has for a key, for an argument with a flag of another name.
+    /// The path of a key that a variable has set, for an argument with a different flag.
     pub fn variable_path(&self, key: &Key) -> Option<PathBuf> {
         self.get(key)?.text.as_ref().map(PathBuf::from)
     }
@@ -304,7 +308,7 @@ impl Settings {
         self.table(&keys::PROFILES).unwrap_or_default()
     }
 
-    /// Puts the tables into an engine's configuration.
+    /// Copies the tables to an engine's configuration.
     pub fn apply(&self, config: &mut EngineConfig) {
         fn replace<T>(field: &mut T, table: Option<T>) {
             if let Some(table) = table {
@@ -324,7 +328,8 @@ impl Settings {
         }
     }
 
-    /// Where a flag or a variable asks for the plain blend, what files say of the blend counts no more.
+    /// If a flag or a variable selects the plain blend, the files' values that it fixes are
+    /// ignored.
     fn apply_plain_blend(&mut self) {
         let blend = self.get(&keys::BLEND).filter(|blend| !blend.is_of_file());
         let blend: Option<Blend> = blend.and_then(|blend| blend.value.clone()?.try_into().ok());
@@ -334,7 +339,7 @@ impl Settings {
         }
     }
 
-    /// Takes the file of `--config` as that of `--servers`, and says what to write instead.
+    /// Treats the file of `--config` as that of `--servers`, and warns about it.
     fn take_servers(&mut self, path: &Path) {
         let shown = path.display();
         self.warnings.push(format!(
@@ -348,19 +353,19 @@ impl Settings {
     }
 }
 
-/// A variable; an empty one counts as unset.
+/// Returns a variable; an empty one counts as unset.
 fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
     variables(name).filter(|value| !value.is_empty())
 }
 
-/// Whether the file that `--config` names is the `mcpServers` file that MCP clients have, which was
-/// its second meaning once. The command must know what to do with it.
+/// Whether the file of `--config` has `mcpServers`, a former meaning of that flag, and the command
+/// accepts a servers file.
 fn is_servers_file(path: &Path, typed: &Typed) -> bool {
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     is_json && typed.knows("servers") && !typed.has("servers")
 }
 
-/// A key's value and origin.
+/// Finds a key's value and origin.
 fn look_up(
     key: &'static Key,
     typed: &Typed,

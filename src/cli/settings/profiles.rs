@@ -1,4 +1,4 @@
-//! `[profiles]`: which tools a kind of work needs.
+//! `[profiles]`: which tools are available for a kind of work.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 pub type Profiles = BTreeMap<String, ProfileSettings>;
 
-/// One profile: a list of patterns over ids, or a table that says more.
+/// A profile: a list of id patterns, or a table with further settings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "ProfileEntry")]
 pub struct ProfileSettings {
     pub tools: Vec<String>,
     pub servers: Vec<String>,
-    /// The rest is for the gateway.
+    /// The remaining fields are for the gateway.
     pub pinned: Vec<String>,
     pub limit: Option<usize>,
     pub query: Option<String>,
@@ -47,7 +47,7 @@ impl From<ProfileEntry> for ProfileSettings {
 }
 
 impl ProfileSettings {
-    /// The patterns over ids; a profile that names none has all tools.
+    /// The id patterns. A profile without patterns has all tools.
     pub fn patterns(&self) -> Vec<String> {
         if self.tools.is_empty() { vec!["*".to_owned()] } else { self.tools.clone() }
     }
